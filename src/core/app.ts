@@ -1,23 +1,43 @@
-import type { SendHttp } from "./http.ts";
-import type { Clock, Env, Io, Trace } from "./io.ts";
+import type { SendHttp } from './http.ts';
+import type { Clock, Env, Io, Trace } from './io.ts';
+
+/** Where the official CLI and gmn keep their files. */
+export interface Homes {
+  /** The official CLI's directory, `~/.gemini`; `GEMINI_CLI_HOME` moves it. */
+  readonly gemini: string;
+  /** gmn's own directory, `~/.gmn`; `GMN_HOME` names another. */
+  readonly gmn: string;
+}
 
 /** What gmn reads from the settings files; every other key in them is left alone. */
 export interface Settings {
-	readonly model?: string;
-	/** `security.auth.selectedType` */
-	readonly authType?: string;
+  /** The environment, with the user's own `.env` files under it. Endpoints are never taken from here, only from App.env. */
+  readonly env: Env;
+  /** `model.name` */
+  readonly model?: string;
+  /** `security.auth.selectedType` */
+  readonly authType?: string;
+  /** `security.auth.enforcedType` */
+  readonly enforcedAuthType?: string;
+  /** `oauth.clientId` and `oauth.clientSecret` of gmn's own config. */
+  readonly oauthClient?: { readonly id: string; readonly secret: string };
+  /** Things the person should know about the settings, e.g. that an untrusted workspace file was not read. */
+  readonly notices: readonly string[];
 }
 
 /** Everything a command may need, handed to it. Thunks are memoised: building an App costs nothing. */
 export interface App {
-	readonly version: string;
-	readonly io: Io;
-	readonly env: Env;
-	readonly cwd: string;
-	readonly clock: Clock;
-	/** Aborted, with an AppError as its reason, by a signal from the system. */
-	readonly signal: AbortSignal;
-	readonly trace: Trace;
-	readonly send: SendHttp;
-	readonly settings: () => Promise<Settings>;
+  readonly version: string;
+  readonly io: Io;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** Aborted, with an AppError as its reason, by a signal from the system. */
+  readonly signal: AbortSignal;
+  readonly trace: Trace;
+  readonly send: SendHttp;
+  /** Throws AppError `config` if there is no home directory. */
+  readonly homes: () => Homes;
+  /** Throws AppError `config` if a settings file is broken. */
+  readonly settings: () => Promise<Settings>;
 }

@@ -1,40 +1,40 @@
-import type { JsonObject } from "./json.ts";
+import type { JsonObject } from './json.ts';
 
 /** A part as it came off the wire. The types name the fields we read; the object keeps them all. */
 export type Part = TextPart | CallPart | AnswerPart | MediaPart;
 
 interface ModelPart {
-	readonly thought?: boolean;
-	/** Opaque. Goes back on the same part, in the same place, even when the part has no text. */
-	readonly thoughtSignature?: string;
+  readonly thought?: boolean;
+  /** Opaque. Goes back on the same part, in the same place, even when the part has no text. */
+  readonly thoughtSignature?: string;
 }
 
 export interface TextPart extends ModelPart {
-	readonly text: string;
+  readonly text: string;
 }
 
 export interface CallPart extends ModelPart {
-	readonly functionCall: {
-		readonly id?: string;
-		readonly name: string;
-		readonly args?: JsonObject;
-	};
+  readonly functionCall: {
+    readonly id?: string;
+    readonly name: string;
+    readonly args?: JsonObject;
+  };
 }
 
 export interface AnswerPart {
-	readonly functionResponse: {
-		readonly id?: string;
-		readonly name: string;
-		readonly response: JsonObject;
-	};
+  readonly functionResponse: {
+    readonly id?: string;
+    readonly name: string;
+    readonly response: JsonObject;
+  };
 }
 
 /** An attachment, base64. */
 export interface MediaPart extends ModelPart {
-	readonly inlineData: { readonly mimeType: string; readonly data: string };
+  readonly inlineData: { readonly mimeType: string; readonly data: string };
 }
 
 export interface Content {
-	readonly role: "user" | "model";
-	readonly parts: readonly Part[];
+  readonly role: 'user' | 'model';
+  readonly parts: readonly Part[];
 }

@@ -1,89 +1,88 @@
 /** The one table of exit codes. `docs/exit-codes.md` is compared with it by a test. */
 export const EXIT_CODES = {
-	/** The reader of our output went away (`| head`): quiet, and not a failure. */
-	pipe: 0,
-	internal: 1,
-	usage: 1,
-	limit: 1,
-	auth: 2,
-	api: 3,
-	config: 4,
-	mcp: 5,
-	hangup: 129,
-	interrupted: 130,
-	terminated: 143,
+  /** The reader of our output went away (`| head`): quiet, and not a failure. */
+  pipe: 0,
+  internal: 1,
+  usage: 1,
+  limit: 1,
+  auth: 2,
+  api: 3,
+  config: 4,
+  mcp: 5,
+  hangup: 129,
+  interrupted: 130,
+  terminated: 143,
 } as const;
 
 export type Fault = keyof typeof EXIT_CODES;
 
 const TYPE_NAMES: Readonly<Record<Fault, string>> = {
-	pipe: "Interrupted",
-	internal: "InternalError",
-	usage: "UsageError",
-	limit: "LimitError",
-	auth: "AuthError",
-	api: "ApiError",
-	config: "ConfigError",
-	mcp: "McpError",
-	hangup: "Interrupted",
-	interrupted: "Interrupted",
-	terminated: "Interrupted",
+  pipe: 'Interrupted',
+  internal: 'InternalError',
+  usage: 'UsageError',
+  limit: 'LimitError',
+  auth: 'AuthError',
+  api: 'ApiError',
+  config: 'ConfigError',
+  mcp: 'McpError',
+  hangup: 'Interrupted',
+  interrupted: 'Interrupted',
+  terminated: 'Interrupted',
 };
 
 /** When the same call may be sent again: `afterMs` is the server's own wish, if it named one. */
 export interface RetryAdvice {
-	readonly afterMs?: number;
-	/** Fewer attempts than the usual budget, for faults that seldom pass. */
-	readonly atMost?: number;
+  readonly afterMs?: number;
+  /** Fewer attempts than the usual budget, for faults that seldom pass. */
+  readonly atMost?: number;
 }
 
 export interface ErrorOptions {
-	readonly cause?: unknown;
-	/** The next step, as a sentence or a command. Several lines are printed as they are. */
-	readonly hint?: string;
-	/** Present only if trying the same call again may help. */
-	readonly retry?: RetryAdvice;
-	/** The HTTP status that brought this about. */
-	readonly status?: number;
+  readonly cause?: unknown;
+  /** The next step, on one line: a sentence or a command. */
+  readonly hint?: string;
+  /** The same for people, where it takes several lines; printed instead of `hint`. */
+  readonly guide?: string;
+  /** Present only if trying the same call again may help. */
+  readonly retry?: RetryAdvice;
+  /** The HTTP status that brought this about. */
+  readonly status?: number;
 }
 
 /** The only error a user ever sees: what went wrong and, in `hint`, what to do next. */
 export class AppError extends Error {
-	override readonly name = "AppError";
-	readonly fault: Fault;
-	readonly hint: string | undefined;
-	readonly retry: RetryAdvice | undefined;
-	readonly status: number | undefined;
+  override readonly name = 'AppError';
+  readonly fault: Fault;
+  readonly hint: string | undefined;
+  readonly guide: string | undefined;
+  readonly retry: RetryAdvice | undefined;
+  readonly status: number | undefined;
 
-	constructor(fault: Fault, message: string, options: ErrorOptions = {}) {
-		super(message, { cause: options.cause });
-		this.fault = fault;
-		this.hint = options.hint;
-		this.retry = options.retry;
-		this.status = options.status;
-	}
+  constructor(fault: Fault, message: string, options: ErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.fault = fault;
+    this.hint = options.hint;
+    this.guide = options.guide;
+    this.retry = options.retry;
+    this.status = options.status;
+  }
 
-	get exitCode(): number {
-		return EXIT_CODES[this.fault];
-	}
+  get exitCode(): number {
+    return EXIT_CODES[this.fault];
+  }
 
-	/** The `type` of the documented error object. */
-	get type(): string {
-		return TYPE_NAMES[this.fault];
-	}
+  /** The `type` of the documented error object. */
+  get type(): string {
+    return TYPE_NAMES[this.fault];
+  }
 
-	/** Anything we did not throw on purpose is a bug, unless it is the echo of an abort. */
-	static from(thrown: unknown): AppError {
-		if (thrown instanceof AppError) return thrown;
-		if (thrown instanceof Error && thrown.name === "AbortError")
-			return new AppError("interrupted", "Interrupted.");
-		return new AppError(
-			"internal",
-			thrown instanceof Error ? thrown.message : String(thrown),
-			{
-				cause: thrown,
-				hint: "This is a bug in gmn. Run again with --debug and report what it prints.",
-			},
-		);
-	}
+  /** Anything we did not throw on purpose is a bug, unless it is the echo of an abort. */
+  static from(thrown: unknown): AppError {
+    if (thrown instanceof AppError) return thrown;
+    if (thrown instanceof Error && thrown.name === 'AbortError') return new AppError('interrupted', 'Interrupted.');
+    return new AppError('internal', thrown instanceof Error ? thrown.message : String(thrown), {
+      cause: thrown,
+      hint: 'This is a bug in gmn. Run again with --debug and report what it prints.',
+    });
+  }
 }

@@ -1,64 +1,62 @@
-import { AppError } from "./error.ts";
-import type { JsonObject } from "./json.ts";
-import type { Usage } from "./usage.ts";
+import { AppError } from './error.ts';
+import type { JsonObject } from './json.ts';
+import type { Usage } from './usage.ts';
 
 /**
  * Everything a run tells the world. Renderers, the chat loop and jobs all consume this one union.
  * Deltas are small: they never repeat what came before.
  */
 export type TurnEvent =
-	/** What is being waited for now, in a few words; until the next event. */
-	| { readonly type: "wait"; readonly what: string }
-	/** The server took the request. `model` is the one asked for. */
-	| { readonly type: "begin"; readonly model: string }
-	/** Well-formed text: a character is never split over two deltas. */
-	| { readonly type: "text"; readonly delta: string }
-	| { readonly type: "thought"; readonly delta: string }
-	| {
-			readonly type: "call";
-			readonly id: string;
-			readonly name: string;
-			readonly args: JsonObject;
-	  }
-	| {
-			readonly type: "answer";
-			readonly id: string;
-			readonly name: string;
-			readonly outcome: ToolOutcome;
-	  }
-	/** Words for the person: stderr in text, `warnings` in the JSON formats. */
-	| { readonly type: "notice"; readonly message: string }
-	| Ending;
+  /** What is being waited for now, in a few words; until the next event. */
+  | { readonly type: 'wait'; readonly what: string }
+  /** The server took the request. `model` is the one asked for. */
+  | { readonly type: 'begin'; readonly model: string }
+  /** Well-formed text: a character is never split over two deltas. */
+  | { readonly type: 'text'; readonly delta: string }
+  | { readonly type: 'thought'; readonly delta: string }
+  | {
+      readonly type: 'call';
+      readonly id: string;
+      readonly name: string;
+      readonly args: JsonObject;
+    }
+  | {
+      readonly type: 'answer';
+      readonly id: string;
+      readonly name: string;
+      readonly outcome: ToolOutcome;
+    }
+  /** Words for the person: stderr in text, `warnings` in the JSON formats. */
+  | { readonly type: 'notice'; readonly message: string }
+  | Ending;
 
 /** Every stream of events has exactly one of these, and it comes last. */
 export type Ending =
-	| {
-			readonly type: "end";
-			readonly finishReason: string;
-			readonly usage: Usage;
-			/** The model that really answered, as the server names it. */
-			readonly model: string;
-	  }
-	| { readonly type: "failure"; readonly error: AppError };
+  | {
+      readonly type: 'end';
+      readonly finishReason: string;
+      readonly usage: Usage;
+      /** The model that really answered, as the server names it. */
+      readonly model: string;
+    }
+  | { readonly type: 'failure'; readonly error: AppError };
 
 /** What a tool gave: `response` is sent to the model as it is. */
 export interface ToolOutcome {
-	readonly ok: boolean;
-	readonly response: JsonObject;
+  readonly ok: boolean;
+  readonly response: JsonObject;
 }
 
 /** Turns a stream that may throw into one that always has an Ending. The only such adapter. */
-export async function* settle(
-	events: AsyncIterable<TurnEvent>,
-): AsyncGenerator<TurnEvent, void> {
-	try {
-		yield* events;
-	} catch (thrown) {
-		yield { type: "failure", error: AppError.from(thrown) };
-	}
+export async function* settle(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void> {
+  try {
+    yield* events;
+  } catch (thrown) {
+    yield { type: 'failure', error: AppError.from(thrown) };
+  }
 }
 
 /** For the `default` of a switch that names every case: a new case fails to compile until it is handled. */
 export function unreachable(value: never): never {
-	throw new AppError("internal", `unexpected value: ${JSON.stringify(value)}`);
+  throw new AppError('internal', `unexpected value: ${JSON.stringify(value)}`);
 }

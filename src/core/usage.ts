@@ -2,12 +2,12 @@
 export type Usage = { readonly [Key in UsageKey]?: number };
 
 export const USAGE_KEYS = [
-	"promptTokenCount",
-	"candidatesTokenCount",
-	"totalTokenCount",
-	"cachedContentTokenCount",
-	"thoughtsTokenCount",
-	"toolUsePromptTokenCount",
+  'promptTokenCount',
+  'candidatesTokenCount',
+  'totalTokenCount',
+  'cachedContentTokenCount',
+  'thoughtsTokenCount',
+  'toolUsePromptTokenCount',
 ] as const;
 
 type UsageKey = (typeof USAGE_KEYS)[number];
@@ -16,11 +16,11 @@ export const NO_USAGE: Usage = {};
 
 /** The sum of two counts, key by key; a key known to only one side keeps that side's value. */
 export function addUsage(left: Usage, right: Usage): Usage {
-	const sum: { [Key in UsageKey]?: number } = {};
-	for (const key of USAGE_KEYS) {
-		const a = left[key];
-		const b = right[key];
-		if (a !== undefined || b !== undefined) sum[key] = (a ?? 0) + (b ?? 0);
-	}
-	return sum;
+  const sum: { [Key in UsageKey]?: number } = {};
+  for (const key of USAGE_KEYS) {
+    const a = left[key];
+    const b = right[key];
+    if (a !== undefined || b !== undefined) sum[key] = (a ?? 0) + (b ?? 0);
+  }
+  return sum;
 }

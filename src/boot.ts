@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Env } from './core/io.ts';
+import { codeCache } from './platform/code-cache.ts';
+
+/** Set by the build: the file name of the chunk that holds `main`. */
+declare const MAIN_CHUNK: string;
+
+/** Answers `--help` from a text made at build time; hands everything else to `main` and sets the exit code. */
+export function boot(argv: readonly string[], version: string): void {
+  const help = helpFor(argv);
+  if (help !== undefined) {
+    process.stdout.write(help);
+    return;
+  }
+  process.on('uncaughtException', crash);
+  const cache = codeCache(__dirname, version);
+  const { main } = parseMain(cache.load(MAIN_CHUNK));
+  main(argv, process.env, version).then((exitCode) => {
+    process.exitCode = exitCode;
+    cache.save();
+  }, crash);
+}
+
+function helpFor(argv: readonly string[]): string | undefined {
+  const words = argv.filter((word) => word !== '--help' && word !== '-h');
+  if (words.length === argv.length || !words.every((word) => /^[a-z]+$/.test(word))) return undefined;
+  try {
+    return readFileSync(join(__dirname, 'help', `${['gmn', ...words].join('-')}.txt`), 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** `main` maps every failure itself; what arrives here is a bug, and a stack trace would help nobody at a prompt. */
+function crash(thrown: unknown): void {
+  process.exitCode = 1;
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  process.stderr.write(`Error: ${message}\nThis is a bug in gmn. Please report it with the command you ran.\n`);
+  process.exit();
+}
+
+type Main = (argv: readonly string[], env: Env, version: string) => Promise<number>;
+
+function parseMain(exports: unknown): { readonly main: Main } {
+  return exports as { main: Main };
+}

@@ -1,0 +1,79 @@
+import type { App } from '../core/app.ts';
+
+/** One flag, described once: parsing, help, completion and docs all read this. */
+export interface Flag {
+  readonly long: string;
+  readonly short?: string;
+  readonly help: string;
+  /** The placeholder in help. Absent: the flag is a switch. */
+  readonly value?: string;
+  /** How the value is read; text unless said otherwise. */
+  readonly kind?: 'duration' | 'number' | 'integer';
+  readonly choices?: readonly string[];
+  readonly repeatable?: true;
+  /** The environment variable that gives this flag its default. */
+  readonly env?: string;
+  /** Shown in help as the default; it is not applied by the parser. */
+  readonly fallback?: string;
+}
+
+type Camel<Text extends string> = Text extends `${infer Head}-${infer Tail}`
+  ? `${Head}${Capitalize<Camel<Tail>>}`
+  : Text;
+
+type ValueOf<F extends Flag> = F extends { readonly value: string }
+  ? F extends { readonly repeatable: true }
+    ? readonly string[]
+    : F extends { readonly kind: string }
+      ? number
+      : F extends { readonly choices: readonly (infer Choice)[] }
+        ? Choice
+        : string
+  : boolean;
+
+/** The options a command receives, derived from its flags; `args` are its positional words. */
+export type OptionsOf<Flags extends readonly Flag[]> = {
+  readonly [F in Flags[number] as Camel<F['long']>]?: ValueOf<F>;
+} & { readonly args: readonly string[] };
+
+/** The module of a command, as its thunk loads it. */
+export interface CommandModule<Options> {
+  /** Runs to the end and returns the exit code; throws AppError. */
+  readonly run: (options: Options, app: App) => Promise<number>;
+}
+
+/** A command as the parser, help and completion see it. */
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  /** Positional words as shown in help, e.g. `[prompt...]`; absent: none are taken. */
+  readonly args?: string;
+  readonly flags: readonly Flag[];
+  readonly examples?: readonly (readonly [command: string, meaning: string])[];
+  readonly subcommands?: readonly Command[];
+  /** Loads and runs it; absent for a command that only groups others. */
+  readonly run?: (options: Readonly<Record<string, unknown>>, app: App) => Promise<number>;
+}
+
+interface CommandSpec<Flags extends readonly Flag[]> extends Omit<Command, 'run' | 'flags'> {
+  readonly flags: Flags;
+  readonly load?: () => Promise<CommandModule<OptionsOf<Flags>>>;
+}
+
+/** Ties a command's flags to the options its module takes: if they disagree, it does not compile. */
+export function command<const Flags extends readonly Flag[]>({ load, ...rest }: CommandSpec<Flags>): Command {
+  if (load === undefined) return rest;
+  return {
+    ...rest,
+    run: async (options, app) => (await load()).run(parsedOptions<Flags>(options), app),
+  };
+}
+
+/** The camel-cased key under which a flag's value is handed to its command. */
+export function optionKey(flag: Flag): string {
+  return flag.long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function parsedOptions<Flags extends readonly Flag[]>(options: Readonly<Record<string, unknown>>): OptionsOf<Flags> {
+  return options as OptionsOf<Flags>;
+}

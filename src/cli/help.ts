@@ -1,0 +1,65 @@
+import type { Command, Flag } from './flag.ts';
+
+const WIDTH = 80;
+
+/** The help text of a command; `path` is how it is called, e.g. `gmn demo serve`. */
+export function helpText(command: Command, path: string): string {
+  const sections = [`${command.summary}\n`, `Usage:\n${usage(command, path)}`];
+  if (command.examples) {
+    sections.push(`Examples:\n${columns(command.examples.map(([line, meaning]) => [line, meaning]))}`);
+  }
+  const subcommands = command.subcommands ?? [];
+  if (subcommands.length > 0) {
+    sections.push(`Commands:\n${columns(subcommands.map(({ name, summary }) => [name, summary]))}`);
+  }
+  const flags: Flag[] = [
+    ...command.flags,
+    { long: 'help', short: 'h', help: 'Print this help' },
+    ...(path === 'gmn' ? [{ long: 'version', short: 'v', help: 'Print the version' }] : []),
+  ];
+  sections.push(`Flags:\n${columns(flags.map((flag) => [signature(flag), description(flag)]))}`);
+  return sections.join('\n');
+}
+
+function usage(command: Command, path: string): string {
+  const lines: string[] = [];
+  if (command.run) lines.push(`  ${[path, command.args, '[flags]'].filter(Boolean).join(' ')}\n`);
+  if (command.subcommands) lines.push(`  ${path} <command> [flags]\n`);
+  return lines.join('');
+}
+
+/** The flag as it is typed: `-m, --model <id>`. */
+export function signature({ short, long, value }: Flag): string {
+  return `${short ? `-${short}, ` : '    '}--${long}${value ? ` <${value}>` : ''}`;
+}
+
+function description({ help, choices, fallback, env }: Flag): string {
+  const notes = [choices?.join(', '), fallback && `default ${fallback}`, env].filter(Boolean);
+  return notes.length > 0 ? `${help} (${notes.join('; ')})` : help;
+}
+
+function columns(rows: readonly (readonly [left: string, right: string])[]): string {
+  const left = Math.min(Math.max(...rows.map(([text]) => text.length)), 42);
+  return rows.map(([term, text]) => row(term, text, left)).join('');
+}
+
+function row(term: string, text: string, left: number): string {
+  const indent = ' '.repeat(left + 4);
+  const lines = wrap(text, Math.max(WIDTH - indent.length, 30));
+  const first = term.length > left ? `  ${term}\n${indent}` : `  ${term.padEnd(left)}  `;
+  return `${first}${lines.join(`\n${indent}`)}\n`;
+}
+
+function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = word;
+    } else {
+      line = line === '' ? word : `${line} ${word}`;
+    }
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,161 @@
+import { CommanderError, Command as Parser } from 'commander';
+import { AppError } from '../core/error.ts';
+import type { Env } from '../core/io.ts';
+import { type Command, type Flag, optionKey } from './flag.ts';
+import { readValue } from './value.ts';
+
+/** What the command line asks for. */
+export type Invocation =
+  | { readonly kind: 'version' }
+  | { readonly kind: 'help'; readonly path: readonly string[] }
+  | {
+      readonly kind: 'run';
+      readonly command: Command;
+      readonly path: string;
+      readonly options: Options;
+    };
+
+export type Options = Readonly<Record<string, unknown>> & {
+  readonly args: readonly string[];
+};
+
+/** Reads argv by the command tree. Throws AppError `usage` for anything that is not in it. */
+export function parseCommandLine(root: Command, argv: readonly string[], env: Env): Invocation {
+  let found: Invocation | undefined;
+  const parser = parserFor({
+    command: root,
+    path: [],
+    argv,
+    onRun: (invocation) => (found = invocation),
+    env,
+  });
+  try {
+    parser.parse(argv, { from: 'user' });
+  } catch (thrown) {
+    throw thrown instanceof CommanderError ? usageError(thrown) : thrown;
+  }
+  if (found === undefined) throw new AppError('usage', 'nothing to do', { hint: 'Run: gmn --help' });
+  return found;
+}
+
+/** The output format a command line that could not be parsed most likely asked for. */
+export function wantedFormat(argv: readonly string[]): string {
+  const line = argv.join('\n');
+  if (argv.includes('--json')) return 'json';
+  return /(?:^|\n)(?:-o=?|--output-format=?)\n?(json|stream-json)(?:\n|$)/.exec(line)?.[1] ?? 'text';
+}
+
+interface ParserInput {
+  readonly command: Command;
+  readonly path: readonly string[];
+  readonly argv: readonly string[];
+  readonly env: Env;
+  readonly parent?: { readonly parser: Parser; readonly command: Command };
+  readonly onRun: (invocation: Invocation) => void;
+}
+
+function parserFor({ command, path, argv, env, parent, onRun }: ParserInput): Parser {
+  const parser = new Parser(command.name);
+  const here = [...path, command.name];
+  parser.exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} });
+  parser.helpOption(false).helpCommand(false).enablePositionalOptions().showSuggestionAfterError(true);
+  parser.option('-h, --help').allowExcessArguments(command.subcommands === undefined);
+  if (path.length === 0) parser.option('-v, --version');
+  for (const flag of command.flags) declare(parser, flag);
+  if (command.args) parser.argument(command.args);
+  else if (command.subcommands) parser.argument('[command]');
+  // Only sub-commands that are named somewhere on the line are built: the usual one-shot builds none.
+  for (const child of command.subcommands ?? []) {
+    if (!argv.includes(child.name)) continue;
+    parser.addCommand(
+      parserFor({
+        command: child,
+        path: here,
+        argv,
+        env,
+        parent: { parser, command },
+        onRun,
+      }),
+    );
+  }
+  parser.action(() => {
+    const given = parser.opts<Record<string, unknown>>();
+    if (given.version === true) return onRun({ kind: 'version' });
+    if (command.name === 'help') return onRun({ kind: 'help', path: parser.args });
+    if (given.help === true || parent?.parser.opts().help === true) return onRun({ kind: 'help', path: here.slice(1) });
+    if (command.run === undefined || (command.args === undefined && parser.args.length > 0))
+      throw unknownWord(command, here, parser.args);
+    const inherited = parent ? inheritedOptions(parent, command, here) : {};
+    const options = {
+      ...environmentOptions(command.flags, env),
+      ...inherited,
+      ...given,
+      args: parser.args,
+    };
+    return onRun({ kind: 'run', command, path: here.join(' '), options });
+  });
+  return parser;
+}
+
+function declare(parser: Parser, flag: Flag): void {
+  const names = `${flag.short ? `-${flag.short}, ` : ''}--${flag.long}`;
+  if (flag.value === undefined) {
+    // `--no-x` would make commander invent a default `x: true`; we want just what was typed.
+    const option = parser.createOption(names);
+    option.negate = false;
+    option.attributeName = () => optionKey(flag);
+    parser.addOption(option);
+    return;
+  }
+  const source = `--${flag.long}`;
+  parser.option(`${names} <${flag.value}>`, '', (text: string, previous: unknown) => {
+    const value = readValue(flag, text, source);
+    return flag.repeatable ? [...(Array.isArray(previous) ? previous : []), value] : value;
+  });
+}
+
+/** Flags given before the sub-command's name count for it, if it has them; otherwise they would be silently ignored. */
+function inheritedOptions(parent: { parser: Parser; command: Command }, command: Command, here: readonly string[]) {
+  const options = parent.parser.opts<Record<string, unknown>>();
+  for (const flag of parent.command.flags) {
+    const isGiven = options[optionKey(flag)] !== undefined;
+    if (isGiven && !command.flags.some(({ long }) => long === flag.long)) {
+      throw new AppError('usage', `--${flag.long} does not apply to "${here.join(' ')}"`, {
+        hint: `Run: ${here.join(' ')} --help`,
+      });
+    }
+  }
+  return options;
+}
+
+function environmentOptions(flags: readonly Flag[], env: Env): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  for (const flag of flags) {
+    const text = flag.env === undefined ? undefined : env[flag.env];
+    if (text === undefined || text === '') continue;
+    options[optionKey(flag)] = flag.value === undefined ? isTruthy(text) : readValue(flag, text, flag.env ?? '');
+  }
+  return options;
+}
+
+function isTruthy(text: string): boolean {
+  return !['0', 'false', 'no', 'off'].includes(text.toLowerCase());
+}
+
+function unknownWord(command: Command, here: readonly string[], words: readonly string[]): AppError {
+  const names = (command.subcommands ?? []).map(({ name }) => name).join(', ');
+  const what =
+    words[0] === undefined ? 'a command is missing' : `"${words[0]}" is not a command of "${here.join(' ')}"`;
+  return new AppError('usage', what, {
+    hint: `${names ? `Commands: ${names}. ` : ''}Run: ${here.join(' ')} --help`,
+  });
+}
+
+function usageError(thrown: CommanderError): AppError {
+  const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n');
+  const suggestion = rest.join(' ').replace(/^\((.*)\)$/, '$1');
+  return new AppError('usage', first, {
+    hint: suggestion || 'Run: gmn --help',
+    cause: thrown,
+  });
+}

@@ -1,0 +1,106 @@
+import { homedir } from 'node:os';
+import { resolve } from 'node:path';
+import type { App, Homes, Settings } from '../core/app.ts';
+import type { ColorChoice } from '../core/color.ts';
+import { parseDuration } from '../core/duration.ts';
+import { AppError } from '../core/error.ts';
+import type { HttpTimers, SendHttp } from '../core/http.ts';
+import type { Env, Trace } from '../core/io.ts';
+import { systemClock } from './clock.ts';
+import { type ProcessIo, processIo } from './io.ts';
+import { interruptSignal } from './signals.ts';
+
+/** The flags that shape the App itself; every command has them. */
+export interface AppOptions {
+  readonly color?: ColorChoice;
+  readonly noColor?: boolean;
+  readonly cwd?: string;
+  readonly debug?: boolean;
+  readonly debugFile?: string;
+}
+
+/** The App of this process; what it reads from disk is read when it is first asked for. */
+export async function processApp(options: {
+  readonly version: string;
+  readonly env: Env;
+  readonly flags: AppOptions;
+  readonly io: ProcessIo;
+  readonly findHomes: (env: Env, userHome: () => string) => Homes;
+  readonly loadSettings: (app: Pick<App, 'env' | 'cwd' | 'homes'>) => Promise<Settings>;
+}): Promise<App> {
+  const { version, env, flags, io } = options;
+  const trace = await openTrace(flags, env);
+  const cwd = workingDirectory(flags.cwd);
+  let foundHomes: Homes | undefined;
+  const homes = (): Homes => (foundHomes ??= options.findHomes(env, homedir));
+  let settings: Promise<Settings> | undefined;
+  return {
+    version,
+    io,
+    env,
+    cwd,
+    clock: systemClock,
+    signal: interruptSignal(),
+    trace,
+    send: lazySend(httpTimers(env), env, trace),
+    homes,
+    settings: () => (settings ??= options.loadSettings({ env, cwd, homes })),
+  };
+}
+
+/** The process's streams, with colour decided by the flags. */
+export function openIo(flags: AppOptions, env: Env): ProcessIo {
+  return processIo(flags.noColor ? 'never' : (flags.color ?? 'auto'), env);
+}
+
+async function openTrace(flags: AppOptions, env: Env): Promise<Trace> {
+  if (!flags.debug && flags.debugFile === undefined) return () => {};
+  const { debugTrace } = await import('./trace.ts');
+  const secrets = [env.GEMINI_API_KEY, env.GOOGLE_API_KEY, env.GOOGLE_CLOUD_ACCESS_TOKEN].filter(isLong);
+  return debugTrace({ file: flags.debugFile, clock: systemClock, secrets });
+}
+
+/** A one-letter "secret" would redact half of every line. */
+function isLong(value: string | undefined): value is string {
+  return value !== undefined && value.length >= 8;
+}
+
+function workingDirectory(wanted: string | undefined): string {
+  if (wanted === undefined) return process.cwd();
+  try {
+    process.chdir(resolve(wanted));
+    return process.cwd();
+  } catch (cause) {
+    throw new AppError('usage', `--cwd: cannot enter ${wanted}`, {
+      cause,
+      hint: 'Name a directory that exists.',
+    });
+  }
+}
+
+function httpTimers(env: Env): HttpTimers {
+  return {
+    connectMs: timer(env, 'GMN_CONNECT_TIMEOUT', 10_000),
+    headersMs: timer(env, 'GMN_HEADERS_TIMEOUT', 60_000),
+    idleMs: timer(env, 'GMN_IDLE_TIMEOUT', 120_000),
+  };
+}
+
+function timer(env: Env, name: string, fallbackMs: number): number {
+  const text = env[name];
+  if (text === undefined || text === '') return fallbackMs;
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  throw new AppError('config', `${name}: "${text}" is not a duration`, {
+    hint: `Example: ${name}=30s`,
+  });
+}
+
+/** The HTTP client is loaded with the first request. */
+function lazySend(timers: HttpTimers, env: Env, trace: Trace): SendHttp {
+  let loaded: Promise<SendHttp> | undefined;
+  return async (request, signal) => {
+    loaded ??= import('./http.ts').then(({ sendHttp }) => sendHttp({ timers, env, trace, clock: systemClock }));
+    return (await loaded)(request, signal);
+  };
+}

@@ -1,0 +1,49 @@
+import type { Clock } from '../core/io.ts';
+
+/** The real time. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const stop = (): void => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      };
+      const timer = setTimeout(() => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      }, ms);
+      signal.addEventListener('abort', stop, { once: true });
+    }),
+};
+
+/** Calls `action` every `ms` until the returned function is called. */
+export function every(ms: number, action: () => void): () => void {
+  const timer = setInterval(action, ms);
+  return () => clearInterval(timer);
+}
+
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** Lets go of the timer, so that the process can end. */
+  clear(): void;
+}
+
+/** A signal that follows `parent` and aborts with `reason()` after `ms` (0 = never). */
+export function deadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
+  if (ms === 0) return { signal: parent, clear: () => {} };
+  const controller = new AbortController();
+  // A timer longer than 2^31-1 ms would fire at once.
+  const timer = setTimeout(() => controller.abort(reason()), Math.min(ms, 2 ** 31 - 1));
+  const follow = (): void => controller.abort(parent.reason);
+  if (parent.aborted) follow();
+  parent.addEventListener('abort', follow, { once: true });
+  return {
+    signal: controller.signal,
+    clear: () => {
+      clearTimeout(timer);
+      parent.removeEventListener('abort', follow);
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { appendFileSync } from 'node:fs';
+import { AppError } from '../core/error.ts';
+import type { Clock, Trace } from '../core/io.ts';
+
+/** Values that look like a credential wherever they stand. */
+const SECRETS =
+  /ya29\.[\w.-]+|1\/\/[\w-]+|AIza[\w-]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+|GOCSPX-[\w-]+|Bearer\s+[\w.~+/=-]+/g;
+
+/**
+ * Lines for `--debug`, each with the time since the start. They go to `file` if one is given, else to stderr.
+ * `secrets` and anything that looks like a credential are replaced. Throws AppError `usage` if the file cannot be written.
+ */
+export function debugTrace(options: {
+  readonly file: string | undefined;
+  readonly clock: Clock;
+  readonly secrets: readonly string[];
+}): Trace {
+  const { file, clock, secrets } = options;
+  const start = clock.now();
+  const write = file === undefined ? (line: string) => void process.stderr.write(line) : appendTo(file);
+  return (line) => {
+    let text = line;
+    for (const secret of secrets) text = text.replaceAll(secret, '‹redacted›');
+    write(`[+${clock.now() - start} ms] ${text.replace(SECRETS, '‹redacted›')}\n`);
+  };
+}
+
+function appendTo(file: string): (line: string) => void {
+  return (line) => {
+    try {
+      appendFileSync(file, line, { mode: 0o600 });
+    } catch (cause) {
+      throw new AppError('usage', `cannot write the debug file ${file}`, {
+        cause,
+        hint: 'Give --debug-file a writable path.',
+      });
+    }
+  };
+}

@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const SRC = fileURLToPath(new URL('../src', import.meta.url));
+
+/** Which folders a folder may import, besides itself and `core`. The same list is in docs/architecture.md. */
+const ARROWS: Readonly<Record<string, readonly string[]>> = {
+  'main.ts': ['cli', 'config', 'platform', 'render'],
+  'boot.ts': ['platform'],
+  cli: ['commands'],
+  commands: ['agent', 'api', 'auth', 'config', 'demo', 'input', 'platform', 'render'],
+  agent: [],
+  api: ['platform'],
+  auth: ['platform'],
+  config: ['platform'],
+  demo: ['platform'],
+  input: ['platform'],
+  render: [],
+  platform: [],
+  core: [],
+};
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  readonly isLazy: boolean;
+}
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => name.replaceAll('\\', '/'));
+
+const imports: readonly Import[] = files.flatMap((from) => {
+  const text = readFileSync(join(SRC, from), 'utf8');
+  const found = [...text.matchAll(/(?:from\s+|import\s+|(import)\()'([^']+)'/g)];
+  return found.map((match) => ({ from, to: match[2] ?? '', isLazy: match[1] !== undefined }));
+});
+
+const internal = imports
+  .filter(({ to }) => to.startsWith('.'))
+  .map((found) => ({ ...found, to: relative(SRC, join(SRC, dirname(found.from), found.to)).replaceAll('\\', '/') }));
+
+const folder = (path: string): string => path.split('/')[0] ?? path;
+
+test('every folder of src has its arrows written down', () => {
+  expect([...new Set(files.map(folder))].sort()).toEqual(Object.keys(ARROWS).sort());
+});
+
+test('imports only follow the arrows', () => {
+  const forbidden = internal.filter(({ from, to }) => {
+    const allowed = [folder(from), 'core', ...(ARROWS[folder(from)] ?? [])];
+    return !allowed.includes(folder(to));
+  });
+  expect(forbidden).toEqual([]);
+});
+
+test('the command table reaches commands only through thunks', () => {
+  expect(
+    internal.filter(({ from, to, isLazy }) => folder(from) === 'cli' && folder(to) === 'commands' && !isLazy),
+  ).toEqual([]);
+});
+
+test('no file imports itself in a circle', () => {
+  const graph = new Map(files.map((file) => [file, internal.filter(({ from }) => from === file).map(({ to }) => to)]));
+  const cycles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, trail: readonly string[]): void => {
+    if (trail.includes(file)) cycles.push([...trail.slice(trail.indexOf(file)), file].join(' → '));
+    else if (!done.has(file)) {
+      for (const next of graph.get(file) ?? []) visit(next, [...trail, file]);
+      done.add(file);
+    }
+  };
+  for (const file of files) visit(file, []);
+  expect(cycles).toEqual([]);
+});
+
+test('only platform touches the world', () => {
+  const isOutside = (file: string): boolean => folder(file) !== 'platform' && file !== 'boot.ts';
+  const PURE = ['node:path', 'node:path/posix', 'node:string_decoder'];
+  expect(imports.filter(({ from, to }) => isOutside(from) && to.startsWith('node:') && !PURE.includes(to))).toEqual([]);
+  const globals =
+    /(?<![\w.'"`-])(?:process|console|fetch|setTimeout|setInterval|setImmediate)\s*[.(]|\bDate\.now\(|\bnew Date\(\)|Math\.random\(/;
+  const touched = files
+    .filter(isOutside)
+    .filter((file) => globals.test(withoutComments(readFileSync(join(SRC, file), 'utf8'))));
+  expect(touched).toEqual([]);
+});
+
+test('libraries are imported where they belong, heavy ones lazily', () => {
+  const packages = imports.filter(({ to }) => !to.startsWith('.') && !to.startsWith('node:'));
+  const homes = new Set(packages.map(({ from, to }) => `${to} in ${from}`));
+  expect([...homes].sort()).toMatchInlineSnapshot();
+});
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '');
+}

@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { TestContext } from 'vitest';
+
+/** The program under test. */
+export const GMN = process.env.GMN_BIN ?? fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
+
+export interface GmnOptions {
+  /** The server it talks to; with one, a key is in the environment. */
+  readonly gemini?: { readonly url: string };
+  /** Files in the working directory. */
+  readonly files?: Readonly<Record<string, string | Uint8Array>>;
+  /** Files in the home directory, e.g. `.gemini/settings.json`. */
+  readonly home?: Readonly<Record<string, string>>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Bytes for stdin, through a pipe; without them stdin is /dev/null. */
+  readonly stdin?: string | Uint8Array;
+}
+
+export interface GmnResult {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exitCode: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** stdout as the bytes it was. */
+  readonly bytes: Buffer;
+}
+
+/** A clean place to run in: temporary home and working directory, and an environment with nothing of the caller's. */
+export function place(t: TestContext, { gemini, files = {}, home = {}, env = {} }: GmnOptions = {}) {
+  const root = mkdtempSync(join(tmpdir(), 'gmn-test-'));
+  t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const write = (directory: string, entries: Readonly<Record<string, string | Uint8Array>>): void => {
+    mkdirSync(directory, { recursive: true });
+    for (const [name, content] of Object.entries(entries)) {
+      mkdirSync(dirname(join(directory, name)), { recursive: true });
+      writeFileSync(join(directory, name), content);
+    }
+  };
+  write(join(root, 'home'), home);
+  write(join(root, 'work'), files);
+  return {
+    root,
+    home: join(root, 'home'),
+    cwd: join(root, 'work'),
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: join(root, 'home'),
+      TMPDIR: root,
+      GMN_RETRY_DELAY: '1ms',
+      ...(gemini ? { GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url } : {}),
+      ...env,
+    },
+  };
+}
+
+/** Runs the real program to its end. */
+export async function runGmn(t: TestContext, args: readonly string[], options: GmnOptions = {}): Promise<GmnResult> {
+  const { cwd, env } = place(t, options);
+  const child = spawn(process.execPath, [GMN, ...args], {
+    cwd,
+    env,
+    stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+  });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  const output = { out: [] as Buffer[], err: [] as Buffer[] };
+  child.stdout?.on('data', (data: Buffer) => output.out.push(data));
+  child.stderr?.on('data', (data: Buffer) => output.err.push(data));
+  child.stdin?.on('error', () => {});
+  child.stdin?.end(options.stdin);
+  const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
+    child.on('close', (...ending) => resolve(ending)),
+  );
+  const bytes = Buffer.concat(output.out);
+  return {
+    stdout: bytes.toString('utf8'),
+    stderr: Buffer.concat(output.err).toString('utf8'),
+    exitCode,
+    signal,
+    bytes,
+  };
+}

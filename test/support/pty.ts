@@ -1,0 +1,61 @@
+import { type IPty, spawn } from '@lydell/node-pty';
+import type { TestContext } from 'vitest';
+import { GMN, type GmnOptions, place } from './gmn.ts';
+
+export interface Terminal {
+  /** Types these bytes. */
+  type(keys: string): void;
+  /** Resolves once the output so far matches; rejects with that output if the program ends without it. */
+  until(pattern: RegExp): Promise<string>;
+  /** Resolves with the exit code and everything that was written. */
+  readonly ended: Promise<{ readonly exitCode: number; readonly output: string }>;
+  resize(columns: number, rows: number): void;
+  kill(signal: string): void;
+}
+
+/** Runs the real program on a real pseudo-terminal. */
+export function runInTerminal(
+  t: TestContext,
+  args: readonly string[],
+  options: GmnOptions & { readonly columns?: number; readonly rows?: number } = {},
+): Terminal {
+  const { cwd, env } = place(t, options);
+  const pty: IPty = spawn(process.execPath, [GMN, ...args], {
+    cwd,
+    env: { TERM: 'xterm-256color', ...env },
+    cols: options.columns ?? 80,
+    rows: options.rows ?? 24,
+  });
+  let output = '';
+  let exitCode: number | undefined;
+  let wake: () => void = () => {};
+  pty.onData((data) => {
+    output += data;
+    wake();
+  });
+  const ended = new Promise<{ exitCode: number; output: string }>((resolve) => {
+    pty.onExit((exit) => {
+      exitCode = exit.exitCode || (exit.signal ? 128 + exit.signal : 0);
+      resolve({ exitCode, output });
+      wake();
+    });
+  });
+  t.onTestFinished(() => {
+    if (exitCode === undefined) pty.kill('SIGKILL');
+  });
+  return {
+    type: (keys) => pty.write(keys),
+    ended,
+    resize: (columns, rows) => pty.resize(columns, rows),
+    kill: (signal) => pty.kill(signal),
+    async until(pattern) {
+      while (!pattern.test(output)) {
+        if (exitCode !== undefined) throw new Error(`ended with ${exitCode} before ${pattern}:\n${output}`);
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return output;
+    },
+  };
+}
