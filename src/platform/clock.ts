@@ -1,5 +1,8 @@
 import type { Clock } from '../core/io.ts';
 
+/** A longer timer would fire at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 /** The real time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -13,7 +16,7 @@ export const systemClock: Clock = {
       const timer = setTimeout(() => {
         signal.removeEventListener('abort', stop);
         resolve();
-      }, ms);
+      }, Math.min(ms, LONGEST_MS));
       signal.addEventListener('abort', stop, { once: true });
     }),
 };
@@ -34,8 +37,7 @@ export interface Deadline {
 export function deadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
   if (ms === 0) return { signal: parent, clear: () => {} };
   const controller = new AbortController();
-  // A timer longer than 2^31-1 ms would fire at once.
-  const timer = setTimeout(() => controller.abort(reason()), Math.min(ms, 2 ** 31 - 1));
+  const timer = setTimeout(() => controller.abort(reason()), Math.min(ms, LONGEST_MS));
   const follow = (): void => controller.abort(parent.reason);
   if (parent.aborted) follow();
   parent.addEventListener('abort', follow, { once: true });

@@ -1,0 +1,60 @@
+import type { Part } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import { type Attachment, attachmentOf, type Basket, basket, isAttachment, notTextError } from './attachment.ts';
+import type { PromptInput } from './prompt-input.ts';
+import { readStdin } from './stdin.ts';
+
+/**
+ * The parts of a prompt that is more than words. Files are looked at before stdin is waited for. None at all if there
+ * is nothing but white space. `prompt` must not be blank.
+ */
+export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
+  const context = { cwd: input.cwd, signal: input.signal, basket: basket() };
+  let { prompt } = input;
+  let stdinPlace: number | undefined;
+  if (input.files.length > 0) {
+    const { addFiles } = await import('./files.ts');
+    stdinPlace = yield* addFiles(input.files, context);
+  }
+  if (input.mentions && prompt?.includes('@')) {
+    const { addMentions } = await import('./mentions.ts');
+    prompt = yield* addMentions(prompt, context);
+  }
+  if (stdinPlace !== undefined && input.stdinMode === 'never') {
+    throw new AppError('usage', '-f - needs stdin, and --no-stdin forbids it', { hint: 'Leave one of them away.' });
+  }
+  const bytes = yield* readStdin({
+    stdin: input.stdin,
+    mode: stdinPlace === undefined ? input.stdinMode : 'always',
+    hasPrompt: prompt !== undefined,
+    wait: input.env.GMN_STDIN_WAIT,
+    clock: input.clock,
+    signal: input.signal,
+  });
+  const stdinText = addStdin(bytes, stdinPlace, context.basket);
+  return partsOf(context.basket, [stdinText, prompt]);
+}
+
+/** The text to send between files and prompt; stdin that is media, or was asked for as a file, goes into the basket. */
+function addStdin(bytes: Uint8Array | undefined, place: number | undefined, basket: Basket): string | undefined {
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  const stdin = attachmentOf(bytes, 'stdin');
+  if (!isAttachment(stdin)) throw notTextError('stdin', stdin);
+  if ('text' in stdin && place === undefined) return stdin.text;
+  basket.add(stdin, place);
+  return undefined;
+}
+
+function partsOf(basket: Basket, rest: readonly (string | undefined)[]): readonly Part[] {
+  const blocks = basket.items.flatMap((item) => ('text' in item ? [`=== ${item.name} ===\n${item.text}`] : []));
+  const words = rest.filter((text) => text !== undefined);
+  if (basket.items.length === 0 && words.every((text) => text.trim() === '')) return [];
+  const text = [...blocks, ...words].join('\n\n');
+  basket.checkRoomFor(words.join('\n\n'));
+  return [...basket.items.flatMap(mediaPart), ...(text === '' ? [] : [{ text }])];
+}
+
+function mediaPart(item: Attachment): readonly Part[] {
+  return 'text' in item ? [] : [{ inlineData: { mimeType: item.mimeType, data: item.data } }];
+}

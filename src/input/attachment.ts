@@ -1,0 +1,99 @@
+import { AppError } from '../core/error.ts';
+import { type Decoded, decode } from './decode.ts';
+import { formatSize, INLINE_LIMIT, INLINE_LIMIT_NAME } from './limits.ts';
+import { sniffMedia } from './media.ts';
+
+export type NotText = Extract<Decoded, { isText: false }>;
+
+/** One thing to send along: text under its name, or media. */
+export type Attachment = {
+  /** As the user knows it, on one line. */
+  readonly name: string;
+  /** On disk. */
+  readonly bytes: number;
+} & ({ readonly text: string } | { readonly mimeType: string; readonly data: string });
+
+/** What the bytes are: media if they look it, else text; or why they are neither. */
+export function attachmentOf(bytes: Uint8Array, name: string): Attachment | NotText {
+  const about = { name: plainName(name), bytes: bytes.length };
+  const mimeType = sniffMedia(bytes, name);
+  if (mimeType !== undefined) {
+    return { ...about, mimeType, data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64') };
+  }
+  const decoded = decode(bytes);
+  return decoded.isText ? { ...about, text: decoded.text } : decoded;
+}
+
+/** A name that may come from the disk, fit for one line. */
+export function plainName(name: string): string {
+  return name.replace(/\p{Cc}/gu, '?');
+}
+
+/** True if `attachmentOf` found something that can be sent. */
+export function isAttachment(value: Attachment | NotText): value is Attachment {
+  return 'name' in value;
+}
+
+/** The error for bytes that cannot be sent: says where they stop being text, and what to do. */
+export function notTextError(name: string, { reason, offset }: NotText): AppError {
+  if (reason === 'nul') {
+    return new AppError('usage', `${name} is neither text nor media that can be sent (NUL at byte ${offset})`, {
+      hint: 'Send text, an image, a PDF, audio or video; for a program or an archive, send what describes it.',
+    });
+  }
+  const encoding = reason === 'utf8' ? 'UTF-8' : 'UTF-16';
+  return new AppError('usage', `${name} is not valid ${encoding} (at byte ${offset})`, {
+    hint: 'Convert it first, for example: iconv -f ISO-8859-1 -t UTF-8 <file> | gmn "…"',
+  });
+}
+
+export interface Basket {
+  readonly items: readonly Attachment[];
+  /** True the first time it is asked about a file; a file is sent once, however often it is named. */
+  isNew(realPath: string): boolean;
+  /** At the end, or before the item at `index`. Throws AppError `usage` once all of it is more than can be sent. */
+  add(item: Attachment, index?: number): void;
+  /** Throws AppError `usage`, with the limit and the largest item, if the items and `text` cannot be sent in one request. */
+  checkRoomFor(text: string): void;
+}
+
+/** What goes along with a prompt, in order. */
+export function basket(): Basket {
+  const items: Attachment[] = [];
+  const seen = new Set<string>();
+  let total = 0;
+  let largest: { readonly name: string; readonly inline: number; readonly bytes: number } | undefined;
+  const check = (inline: number): void => {
+    if (inline > INLINE_LIMIT) throw overfull(largest);
+  };
+  return {
+    items,
+    isNew: (realPath) => {
+      if (seen.has(realPath)) return false;
+      seen.add(realPath);
+      return true;
+    },
+    add: (item, index = items.length) => {
+      items.splice(index, 0, item);
+      const inline = 'text' in item ? Buffer.byteLength(item.text) : item.data.length;
+      if (largest === undefined || inline > largest.inline) largest = { name: item.name, inline, bytes: item.bytes };
+      total += inline;
+      check(total);
+    },
+    checkRoomFor: (text) => check(total + Buffer.byteLength(text)),
+  };
+}
+
+function overfull(largest: { readonly name: string; readonly bytes: number } | undefined): AppError {
+  const culprit = largest === undefined ? '' : `; the largest is ${largest.name} (${formatSize(largest.bytes)})`;
+  return new AppError('usage', `the input is larger than ${INLINE_LIMIT_NAME}, the most that can be sent${culprit}`, {
+    hint: 'Send less. Images, PDF, audio and video grow by a third on the way.',
+  });
+}
+
+/** The error for one file that is more than can be sent by itself. */
+export function tooLargeError(name: string, bytes: number): AppError {
+  return new AppError('usage', `${name} is ${formatSize(bytes)}; at most ${INLINE_LIMIT_NAME} can be sent`, {
+    hint: 'Send a part of it, for example: head -c 1M <file> | gmn "…"',
+  });
+}

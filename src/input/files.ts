@@ -1,0 +1,171 @@
+import { basename, dirname, join, posix, resolve } from 'node:path';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import { type FoundPath, listDirectory, lookUp, readBytes } from '../platform/files.ts';
+import {
+  type Attachment,
+  attachmentOf,
+  type Basket,
+  isAttachment,
+  notTextError,
+  plainName,
+  tooLargeError,
+} from './attachment.ts';
+import { slashed } from './ignore-rules.ts';
+import { compileGlob } from './lazy.ts';
+import { INLINE_LIMIT } from './limits.ts';
+import { nearMiss } from './near-miss.ts';
+import { type Walked, walk } from './walk.ts';
+
+export interface FileContext {
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+  readonly basket: Basket;
+}
+
+/**
+ * Puts what the `-f` values stand for into the basket, in order: files, directories, globs. Returns the place where
+ * stdin goes if one of them is `-`. Throws AppError `usage` for a value that stands for nothing that can be sent.
+ */
+export async function* addFiles(
+  values: readonly string[],
+  context: FileContext,
+): AsyncGenerator<TurnEvent, number | undefined> {
+  let stdinPlace: number | undefined;
+  for (const value of values) {
+    context.signal.throwIfAborted();
+    if (value === '-' || value === '/dev/stdin') stdinPlace ??= context.basket.items.length;
+    else yield* addValue(value, context);
+  }
+  return stdinPlace;
+}
+
+async function* addValue(value: string, context: FileContext): AsyncGenerator<TurnEvent, void> {
+  if (value === '') throw new AppError('usage', '-f was given an empty path', { hint: 'Name a file: -f <path>' });
+  const found = await lookUp(resolve(context.cwd, value), value);
+  if (found?.kind === 'directory') {
+    if ((yield* addDirectory(value, found, context)) !== undefined) return;
+    throw new AppError('usage', `no files to send in ${value}`, {
+      hint: 'It is empty, or its files are left out by .gitignore or .geminiignore; name them one by one.',
+    });
+  }
+  if (found !== undefined) return addNamedFile(value, found, context);
+  if (/^[a-z][a-z\d+.-]*:\/\//i.test(value)) {
+    throw new AppError('usage', `-f does not fetch addresses yet: ${value}`, {
+      hint: `Fetch it yourself: curl -fsSL '${value}' | gmn "…"`,
+    });
+  }
+  if (!/[*?[{]|[@!+]\(/.test(value)) throw await missing(value, context.cwd);
+  return yield* addGlob(value, context);
+}
+
+async function addNamedFile(value: string, found: FoundPath, { basket }: FileContext): Promise<void> {
+  if (!basket.isNew(found.path)) return;
+  const loaded = attachmentOf(await readFile(found.path, value), value);
+  if (!isAttachment(loaded)) throw notTextError(value, loaded);
+  basket.add(loaded);
+}
+
+/** Reads one file that is to be sent. Throws AppError `usage`. */
+export function readFile(path: string, name: string, links: 'follow' | 'never' = 'follow'): Promise<Uint8Array> {
+  return readBytes(path, { name, links, maxBytes: INLINE_LIMIT, tooLarge: (bytes) => tooLargeError(name, bytes) });
+}
+
+/**
+ * Puts the files of a directory into the basket and tells what was left out. Returns what it added; undefined if there
+ * is nothing that could be. Throws AppError `usage` if there is too much.
+ */
+export async function* addDirectory(
+  name: string,
+  found: FoundPath,
+  context: FileContext,
+): AsyncGenerator<TurnEvent, readonly Attachment[] | undefined> {
+  const workspace = await workspaceOf(context.cwd);
+  const walked = await walk({ root: found.path, name, workspace, signal: context.signal });
+  if (isEmpty(walked)) return undefined;
+  return yield* addWalked(walked, { root: found.path, name, context });
+}
+
+async function* addGlob(pattern: string, context: FileContext): AsyncGenerator<TurnEvent, void> {
+  const { base, pattern: below, matches } = await compileGlob(slashed(pattern));
+  const name = base === '' ? '.' : base;
+  const found = await lookUp(resolve(context.cwd, name), name);
+  const noMatch = new AppError('usage', `no file matches ${pattern}`, {
+    hint: 'Check the pattern; files left out by .gitignore or .geminiignore do not count.',
+  });
+  if (found?.kind !== 'directory') throw noMatch;
+  const walked = await walk({
+    root: found.path,
+    name: pattern,
+    workspace: await workspaceOf(context.cwd),
+    signal: context.signal,
+    accepts: matches,
+    ...(below.includes('**') ? {} : { maxDepth: below.split('/').length }),
+  });
+  if (isEmpty(walked)) throw noMatch;
+  yield* addWalked(walked, { root: found.path, name, context });
+}
+
+interface WalkTarget {
+  readonly root: string;
+  readonly name: string;
+  readonly context: FileContext;
+}
+
+async function* addWalked(walked: Walked, target: WalkTarget): AsyncGenerator<TurnEvent, readonly Attachment[]> {
+  const { root, context } = target;
+  const shown = (below: string): string => plainName(posix.join(slashed(target.name), below));
+  const added: Attachment[] = [];
+  const notText: string[] = [];
+  for (const below of walked.files) {
+    context.signal.throwIfAborted();
+    const path = join(root, below);
+    if (!context.basket.isNew(path)) continue;
+    const loaded = attachmentOf(await readFile(path, shown(below), 'never'), shown(below));
+    if (!isAttachment(loaded)) {
+      notText.push(below);
+      continue;
+    }
+    context.basket.add(loaded);
+    added.push(loaded);
+  }
+  yield* leftOut('neither text nor media that can be sent', notText.map(shown));
+  yield* leftOut('may hold secrets; to send one, name it with -f', walked.secrets.map(shown));
+  yield* leftOut('symbolic links', walked.links.map(shown));
+  return added;
+}
+
+const MAX_NAMES = 3;
+
+function* leftOut(why: string, names: readonly string[]): Generator<TurnEvent, void> {
+  if (names.length === 0) return;
+  const some = names.slice(0, MAX_NAMES).join(', ') + (names.length > MAX_NAMES ? ', …' : '');
+  yield {
+    type: 'notice',
+    message: `left out ${names.length} ${names.length === 1 ? 'file' : 'files'} (${why}): ${some}`,
+  };
+}
+
+function isEmpty({ files, secrets, links }: Walked): boolean {
+  return files.length + secrets.length + links.length === 0;
+}
+
+/** The working directory, free of links. */
+export async function workspaceOf(cwd: string): Promise<string> {
+  return (await lookUp(cwd))?.path ?? cwd;
+}
+
+async function missing(value: string, cwd: string): Promise<AppError> {
+  return new AppError('usage', `no such file: ${value}`, { hint: await missingHint(value, cwd) });
+}
+
+async function missingHint(value: string, cwd: string): Promise<string> {
+  if (value.startsWith('~')) return 'gmn does not expand ~: leave the quotes away, or write "$HOME/…".';
+  const directory = dirname(value);
+  const found = await lookUp(resolve(cwd, directory), directory);
+  if (found?.kind !== 'directory') return `There is no directory ${directory} either. Paths start at ${cwd}.`;
+  const names = (await listDirectory(found.path, directory)).map((entry) => entry.name);
+  if (names.includes(basename(value))) return 'It is a symbolic link to a file that is not there.';
+  const close = nearMiss(basename(value), names);
+  return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${slashed(join(directory, close))}?`;
+}

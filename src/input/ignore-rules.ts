@@ -1,0 +1,95 @@
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { AppError } from '../core/error.ts';
+import { lookUp, readBytesIfAny } from '../platform/files.ts';
+import { type IgnoreMatcher, ignoreMatcher } from './lazy.ts';
+
+const IGNORE_FILES = ['.gitignore', '.geminiignore'] as const;
+const MAX_IGNORE_BYTES = 1_000_000;
+
+/** The ignore files of a directory and of those above it. */
+export interface IgnoreRules {
+  /** Whether the path, directly below the deepest of those directories, is left out. */
+  ignores(path: string, kind: 'file' | 'directory'): boolean;
+  /** The same rules and those of one directory more. */
+  within(directory: string): Promise<IgnoreRules>;
+}
+
+interface Level {
+  readonly directory: string;
+  readonly matcher: IgnoreMatcher;
+}
+
+/** No rules but the one that leaves `.git` out. */
+export const NO_RULES: IgnoreRules = rulesOf([]);
+
+function rulesOf(levels: readonly Level[]): IgnoreRules {
+  return {
+    ignores: (path, kind) => {
+      if (path.endsWith(`${sep}.git`)) return true;
+      // Like git: the deepest file that has a word to say has the last one.
+      for (const { directory, matcher } of levels) {
+        const verdict = matcher.test(slashed(relative(directory, path)) + (kind === 'directory' ? '/' : ''));
+        if (verdict.ignored) return true;
+        if (verdict.unignored) return false;
+      }
+      return false;
+    },
+    within: async (directory) => {
+      const level = await readLevel(directory);
+      return level === undefined ? rulesOf(levels) : rulesOf([level, ...levels]);
+    },
+  };
+}
+
+async function readLevel(directory: string): Promise<Level | undefined> {
+  const texts: string[] = [];
+  for (const name of IGNORE_FILES) {
+    const path = join(directory, name);
+    const bytes = await readBytesIfAny(path, {
+      maxBytes: MAX_IGNORE_BYTES,
+      tooLarge: () => new AppError('usage', `${path} is larger than 1 MB`, { hint: 'Mend or remove that file.' }),
+    });
+    if (bytes !== undefined) texts.push(new TextDecoder().decode(bytes));
+  }
+  if (texts.length === 0) return undefined;
+  return { directory, matcher: await ignoreMatcher(texts) };
+}
+
+/**
+ * The rules in force in `directory`, from the top of its repository (or of the workspace) down, its own included;
+ * undefined if the directory itself is left out by them. Both paths must be free of links.
+ */
+export async function rulesFor(directory: string, workspace: string): Promise<IgnoreRules | undefined> {
+  const top = (await repositoryOf(directory)) ?? (isInside(workspace, directory) ? workspace : directory);
+  let rules = await NO_RULES.within(top);
+  let path = top;
+  for (const name of relative(top, directory).split(sep)) {
+    if (name === '') continue;
+    path = join(path, name);
+    if (rules.ignores(path, 'directory')) {
+      if (!isInside(path, workspace)) return undefined;
+      // Whoever works inside an ignored directory does so on purpose.
+      rules = NO_RULES;
+    }
+    rules = await rules.within(path);
+  }
+  return rules;
+}
+
+async function repositoryOf(directory: string): Promise<string | undefined> {
+  for (let path = directory; ; path = dirname(path)) {
+    if ((await lookUp(join(path, '.git'))) !== undefined) return path;
+    if (dirname(path) === path) return undefined;
+  }
+}
+
+/** Whether `path` is `directory` or below it, by name alone. */
+export function isInside(directory: string, path: string): boolean {
+  const steps = relative(directory, path);
+  return steps !== '..' && !steps.startsWith(`..${sep}`) && !isAbsolute(steps);
+}
+
+/** A relative path as it is written in ignore files, globs and messages. */
+export function slashed(path: string): string {
+  return sep === '/' ? path : path.replaceAll(sep, '/');
+}

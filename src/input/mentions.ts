@@ -1,0 +1,92 @@
+import { basename, dirname, resolve } from 'node:path';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import { type FoundPath, lookUp } from '../platform/files.ts';
+import { attachmentOf, isAttachment } from './attachment.ts';
+import { addDirectory, type FileContext, readFile, workspaceOf } from './files.ts';
+import { isInside, rulesFor } from './ignore-rules.ts';
+import { formatSize } from './limits.ts';
+import { parseMentions } from './mention-parser.ts';
+import { isSecretName } from './secrets.ts';
+
+/**
+ * Puts the files a prompt mentions with `@` into the basket, each with a notice, and returns the prompt as it is sent:
+ * as typed, but for the backslash of `\@`. A mention of nothing inside the workspace is text; so is one of something
+ * that is left out by an ignore file or likely to be secret, with a notice.
+ */
+export async function* addMentions(prompt: string, context: FileContext): AsyncGenerator<TurnEvent, string> {
+  const workspace = await workspaceOf(context.cwd);
+  let text = '';
+  for (const piece of parseMentions(prompt)) {
+    text += piece.kind === 'escape' ? piece.raw.slice(1) : piece.raw;
+    if (piece.kind !== 'mention') continue;
+    context.signal.throwIfAborted();
+    const mention = await resolveMention(piece.paths, context.cwd);
+    if (mention === undefined) continue;
+    const refusal = await refusalOf(mention, workspace);
+    if (refusal === undefined) yield* attach(mention, context);
+    else yield { type: 'notice', message: `not attached: @${mention.name} ${refusal}` };
+  }
+  return text;
+}
+
+interface Mention extends FoundPath {
+  /** As typed. */
+  readonly name: string;
+}
+
+async function resolveMention(paths: readonly string[], cwd: string): Promise<Mention | undefined> {
+  for (const name of paths) {
+    const found = await findPath(resolve(cwd, name));
+    if (found !== undefined) return { ...found, name };
+  }
+  return undefined;
+}
+
+/** A word that only looks like a path must not fail the run, whatever the system says about it. */
+async function findPath(path: string): Promise<FoundPath | undefined> {
+  try {
+    return await lookUp(path);
+  } catch (thrown) {
+    if (thrown instanceof AppError) return undefined;
+    throw thrown;
+  }
+}
+
+async function refusalOf(mention: Mention, workspace: string): Promise<string | undefined> {
+  const { name, path, kind } = mention;
+  if (!isInside(workspace, path)) return 'is outside the working directory (-f attaches it)';
+  if (kind === 'directory') {
+    return (await rulesFor(path, workspace)) === undefined
+      ? 'is left out by an ignore file (-f attaches it)'
+      : undefined;
+  }
+  if (kind !== 'file') return 'is not a regular file';
+  if (isSecretName(basename(path)) || isSecretName(basename(name))) return 'may hold secrets (-f attaches it)';
+  const rules = await rulesFor(dirname(path), workspace);
+  return rules === undefined || rules.ignores(path, 'file')
+    ? 'is left out by an ignore file (-f attaches it)'
+    : undefined;
+}
+
+async function* attach(mention: Mention, context: FileContext): AsyncGenerator<TurnEvent, void> {
+  const { name, path, kind } = mention;
+  if (kind === 'directory') {
+    const added = yield* addDirectory(name, mention, context);
+    if (added === undefined) yield { type: 'notice', message: `not attached: @${name} has no files to send` };
+    if (added === undefined || added.length === 0) return;
+    const bytes = added.reduce((sum, item) => sum + item.bytes, 0);
+    const count = added.length === 1 ? '1 file' : `${added.length} files`;
+    yield { type: 'notice', message: `+ ${name} (${count}, ${formatSize(bytes)})` };
+    return;
+  }
+  if (!context.basket.isNew(path)) return;
+  const loaded = attachmentOf(await readFile(path, name, 'never'), name);
+  if (!isAttachment(loaded)) {
+    yield { type: 'notice', message: `not attached: @${name} is neither text nor media that can be sent` };
+    return;
+  }
+  context.basket.add(loaded);
+  const type = 'text' in loaded ? '' : `${loaded.mimeType}, `;
+  yield { type: 'notice', message: `+ ${loaded.name} (${type}${formatSize(loaded.bytes)})` };
+}

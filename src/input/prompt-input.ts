@@ -1,0 +1,19 @@
+import type { Clock, Env } from '../core/io.ts';
+import type { Stdin } from '../platform/stdin.ts';
+import type { StdinMode } from './stdin.ts';
+
+/** What the user hands over for one turn. */
+export interface PromptInput {
+  /** The words, joined. Blank is the same as absent; `-` stands for stdin. */
+  readonly prompt: string | undefined;
+  /** The `-f` values, in order. */
+  readonly files: readonly string[];
+  readonly stdinMode: StdinMode;
+  /** Whether `@path` in the prompt attaches a file. */
+  readonly mentions: boolean;
+  readonly cwd: string;
+  readonly env: Env;
+  readonly stdin: Stdin;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}

@@ -1,0 +1,31 @@
+import type { Content } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import type { PromptInput } from './prompt-input.ts';
+
+/**
+ * All of it as one user Content: media first, then one text, `<files>\n\n<stdin>\n\n<prompt>`, stdin byte for byte.
+ * Tells what it waits for and what it attached. Throws AppError `usage` if there is nothing to send, or something that
+ * cannot be sent. A prompt by itself costs one fstat and loads no other code.
+ */
+export async function* promptContent(input: PromptInput): AsyncGenerator<TurnEvent, Content> {
+  const isDash = input.prompt?.trim() === '-';
+  const prompt = isDash || input.prompt?.trim() === '' ? undefined : input.prompt;
+  const stdinMode = isDash && input.stdinMode === 'auto' ? 'always' : input.stdinMode;
+  const isAlone =
+    input.files.length === 0 &&
+    !(input.mentions && prompt?.includes('@')) &&
+    (stdinMode === 'never' || (stdinMode === 'auto' && input.stdin.kind() === 'none'));
+  if (isAlone) {
+    if (prompt === undefined) throw noPrompt();
+    return { role: 'user', parts: [{ text: prompt }] };
+  }
+  const { assemble } = await import('./assembly.ts');
+  const parts = yield* assemble({ ...input, prompt, stdinMode });
+  if (parts.length === 0) throw noPrompt();
+  return { role: 'user', parts };
+}
+
+function noPrompt(): AppError {
+  return new AppError('usage', 'no prompt given', { hint: 'Try: gmn "your question", or pipe text in: … | gmn' });
+}

@@ -1,0 +1,133 @@
+import { formatDuration, parseDuration } from '../core/duration.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import type { Clock } from '../core/io.ts';
+import type { Stdin } from '../platform/stdin.ts';
+import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './limits.ts';
+
+/** `auto`: if there is any; `always`: `--stdin`; `never`: `--no-stdin`. */
+export type StdinMode = 'auto' | 'always' | 'never';
+
+export interface StdinRequest {
+  readonly stdin: Stdin;
+  readonly mode: StdinMode;
+  /** With a prompt, silence is given up after a while; without one, stdin is the prompt and is read to its end. */
+  readonly hasPrompt: boolean;
+  /** `GMN_STDIN_WAIT`, as it stands in the environment. */
+  readonly wait: string | undefined;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+const SPEAK_AFTER_MS = 1000;
+/** A longer timer would fire at once. */
+const MAX_WAIT_MS = 2 ** 31 - 1;
+const DEFAULT_WAIT_MS = { pipe: 10_000, socket: 2000 } as const;
+
+/**
+ * All bytes of stdin, or undefined if there is none to read. Says what it waits for, and says so if it goes on without.
+ * Throws AppError `usage` as soon as there is more than can be sent, and whatever the signal's reason is on an abort.
+ * Nothing is left open when it is done, however it ends.
+ */
+export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEvent, Uint8Array | undefined> {
+  const { stdin, mode, hasPrompt, clock, signal } = request;
+  const kind = stdin.kind();
+  if (mode === 'never' || (kind === 'none' && mode === 'auto')) return undefined;
+  const waitMs =
+    mode === 'auto' && hasPrompt && (kind === 'pipe' || kind === 'socket')
+      ? (parseWait(request.wait) ?? DEFAULT_WAIT_MS[kind])
+      : undefined;
+  if (kind === 'none' && (await stdin.isTerminal())) {
+    yield { type: 'notice', message: 'reading stdin from the terminal; end it with Ctrl-D' };
+  }
+  const reading = startReading(stdin, signal);
+  try {
+    if (kind !== 'file') yield WAITING;
+    if (waitMs !== undefined && !(yield* awaitFirst(reading.first, waitMs, clock))) return undefined;
+    return await reading.all();
+  } finally {
+    await reading.close();
+  }
+}
+
+const WAITING: TurnEvent = { type: 'wait', what: 'stdin' };
+
+function parseWait(text: string | undefined): number | undefined {
+  if (text === undefined || text === '') return undefined;
+  const waitMs = parseDuration(text);
+  if (waitMs !== undefined) return Math.min(waitMs, MAX_WAIT_MS);
+  throw new AppError('config', `GMN_STDIN_WAIT is not a duration: ${text}`, {
+    hint: 'Write it like 500ms, 10s or 1m; 0 never waits.',
+  });
+}
+
+/** Whether a byte, or the end, came in time. */
+async function* awaitFirst(first: Promise<unknown>, waitMs: number, clock: Clock): AsyncGenerator<TurnEvent, boolean> {
+  const quietMs = Math.min(waitMs, SPEAK_AFTER_MS);
+  if (await settlesWithin(first, quietMs, clock)) return true;
+  if (waitMs > quietMs) {
+    yield { type: 'notice', message: 'waiting for stdin… (--no-stdin to skip)' };
+    yield WAITING;
+    if (await settlesWithin(first, waitMs - quietMs, clock)) return true;
+  }
+  // What came while the process was not running must not lose against a timer that is overdue.
+  if (await settlesWithin(first, 0, clock)) return true;
+  const waited = waitMs === 0 ? 'stdin had nothing to read' : `no stdin within ${formatDuration(waitMs)}`;
+  yield { type: 'notice', message: `${waited}: going on without it (--stdin waits for its end)` };
+  return false;
+}
+
+async function settlesWithin(promise: Promise<unknown>, ms: number, clock: Clock): Promise<boolean> {
+  const timer = new AbortController();
+  const late = clock.sleep(ms, timer.signal).then(
+    () => false,
+    () => true,
+  );
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    timer.abort();
+  }
+}
+
+interface Reading {
+  /** The first step; may reject while nobody looks. */
+  readonly first: Promise<unknown>;
+  all(): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+function startReading(stdin: Stdin, parent: AbortSignal): Reading {
+  const controller = new AbortController();
+  const follow = (): void => controller.abort(parent.reason);
+  if (parent.aborted) follow();
+  parent.addEventListener('abort', follow, { once: true });
+  const bytes = stdin.read(controller.signal);
+  const first = bytes.next();
+  first.catch(() => {});
+  return {
+    first,
+    all: async () => {
+      const chunks: Uint8Array[] = [];
+      let length = 0;
+      for (let step = await first; step.done !== true; step = await bytes.next()) {
+        length += step.value.length;
+        if (length > INLINE_LIMIT) throw tooLong();
+        chunks.push(step.value);
+      }
+      return Buffer.concat(chunks, length);
+    },
+    close: async () => {
+      parent.removeEventListener('abort', follow);
+      controller.abort();
+      await first.catch(() => {});
+      await bytes.return?.();
+    },
+  };
+}
+
+function tooLong(): AppError {
+  return new AppError('usage', `stdin is longer than ${INLINE_LIMIT_NAME}, the most that can be sent`, {
+    hint: 'Send a part of it, for example: head -c 1M … | gmn "…"',
+  });
+}

@@ -1,0 +1,39 @@
+import { AppError } from '../../src/core/error.ts';
+import { promptContent } from '../../src/input/prompt.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { systemStdin } from '../../src/platform/stdin.ts';
+
+/** Turns PROMPT, FILE, MODE and stdin into one JSON line: the notices and the Content, or the error. */
+const { PROMPT, FILE, MODE } = process.env;
+const stdin = systemStdin();
+const notices: string[] = [];
+const controller = new AbortController();
+process.once('SIGINT', () => controller.abort(new AppError('interrupted', 'Interrupted.')));
+const events = promptContent({
+  prompt: PROMPT,
+  files: FILE === undefined ? [] : [FILE],
+  stdinMode: MODE === 'always' || MODE === 'never' ? MODE : 'auto',
+  mentions: true,
+  cwd: process.cwd(),
+  env: process.env,
+  stdin,
+  clock: systemClock,
+  signal: controller.signal,
+});
+const kind = stdin.kind();
+try {
+  for (;;) {
+    const step = await events.next();
+    if (step.done === true) {
+      console.log(JSON.stringify({ kind, notices, parts: step.value.parts }));
+      break;
+    }
+    if (step.value.type === 'notice') notices.push(step.value.message);
+    // Tells a test that the wait has begun.
+    if (step.value.type === 'wait') process.stderr.write('waiting\n');
+  }
+} catch (thrown) {
+  const { message, hint, exitCode, fault } = AppError.from(thrown);
+  console.log(JSON.stringify({ kind, notices, error: { message, hint, fault } }));
+  process.exitCode = exitCode;
+}

@@ -1,0 +1,141 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { contentOf, folder } from './support.ts';
+
+const said = async (cwd: string, prompt: string, over: object = {}) => {
+  const { content, notices } = await contentOf({ cwd, prompt, ...over });
+  return { parts: content.parts, notices };
+};
+
+test('a mentioned file is attached and told; the prompt stays as typed', async (t) => {
+  const cwd = folder(t, { 'src/a.ts': 'x'.repeat(3100), 'my notes.txt': 'n' });
+  expect(await said(cwd, 'compare @src/a.ts, (@"my notes.txt") and @my\\ notes.txt')).toEqual({
+    parts: [
+      {
+        text: `=== src/a.ts ===\n${'x'.repeat(3100)}\n\n=== my notes.txt ===\nn\n\ncompare @src/a.ts, (@"my notes.txt") and @my\\ notes.txt`,
+      },
+    ],
+    notices: ['+ src/a.ts (3.1 kB)', '+ my notes.txt (1 B)'],
+  });
+});
+
+test('mentioned media is attached', async (t) => {
+  const png = Buffer.from('\x89PNG\r\n\x1a\n\0', 'latin1');
+  expect(await said(folder(t, { 'a.png': png }), 'what is @a.png?')).toEqual({
+    parts: [{ inlineData: { mimeType: 'image/png', data: png.toString('base64') } }, { text: 'what is @a.png?' }],
+    notices: ['+ a.png (image/png, 9 B)'],
+  });
+});
+
+test('a mentioned directory is its files', async (t) => {
+  const cwd = folder(t, { '.gitignore': '*.log', 'd/a': '1', 'd/b': '22', 'd/c.log': '' });
+  expect(await said(cwd, '@d')).toEqual({
+    parts: [{ text: '=== d/a ===\n1\n\n=== d/b ===\n22\n\n@d' }],
+    notices: ['+ d (2 files, 3 B)'],
+  });
+});
+
+test('a file given with -f is not attached again', async (t) => {
+  const cwd = folder(t, { a: 'x' });
+  expect(await said(cwd, 'see @a', { files: ['a'] })).toEqual({
+    parts: [{ text: '=== a ===\nx\n\nsee @a' }],
+    notices: [],
+  });
+});
+
+test('what stands for nothing is text, without a word', async (t) => {
+  const cwd = folder(t, { a: 'x', file: '' });
+  symlinkSync('loop', join(cwd, 'loop'));
+  const prompt = `me@a.com @handle @types/node @docs:a://b @ @file/x @loop @${'n'.repeat(300)} "@a"`;
+  expect(await said(cwd, prompt)).toEqual({ parts: [{ text: prompt }], notices: [] });
+});
+
+test('an escaped mention loses its backslash and nothing else', async (t) => {
+  const cwd = folder(t, { a: 'x' });
+  expect(await said(cwd, '\\@a b\\@a \\n')).toEqual({ parts: [{ text: '@a b\\@a \\n' }], notices: [] });
+});
+
+test('with mentions off the prompt is sent as it is', async (t) => {
+  const cwd = folder(t, { a: 'x' });
+  expect(await said(cwd, '\\@a @a', { mentions: false })).toEqual({ parts: [{ text: '\\@a @a' }], notices: [] });
+});
+
+test('nothing outside the working directory is attached, by whatever way', async (t) => {
+  const root = folder(t, { 'outside.txt': 'secret', 'w/a': '', 'outdir/b': 'secret', 'workspace2/c': 'secret' });
+  const cwd = join(root, 'w');
+  symlinkSync('../outside.txt', join(cwd, 'link'));
+  symlinkSync('../outdir', join(cwd, 'dir'));
+  const prompt = `@../outside.txt @${root}/outside.txt @link @dir @dir/b @../workspace2/c`;
+  const { parts, notices } = await said(cwd, prompt);
+  expect(parts).toEqual([{ text: prompt }]);
+  expect(notices).toEqual(
+    prompt.split(' ').map((mention) => `not attached: ${mention} is outside the working directory (-f attaches it)`),
+  );
+});
+
+test('a working directory that is reached through a link is still one', async (t) => {
+  const root = folder(t, { 'real/a': 'x' });
+  symlinkSync('real', join(root, 'link'));
+  expect((await said(join(root, 'link'), '@a')).notices).toEqual(['+ a (1 B)']);
+});
+
+test('what is ignored, secret or no file stays text, and that is told', async (t) => {
+  const cwd = folder(t, {
+    '.git/config': '',
+    '.gitignore': 'dist\n*.log',
+    'dist/a.js': '',
+    'b.log': '',
+    '.env': 'KEY=1',
+    '.npmrc': '',
+    'certs/Site.PEM': '',
+    id_ed25519: '',
+    'a.out': '\0',
+  });
+  symlinkSync('.env', join(cwd, 'notes.txt'));
+  execFileSync('mkfifo', [join(cwd, 'fifo')]);
+  const refusals = {
+    'dist/a.js': 'is left out by an ignore file (-f attaches it)',
+    dist: 'is left out by an ignore file (-f attaches it)',
+    'b.log': 'is left out by an ignore file (-f attaches it)',
+    '.git/config': 'is left out by an ignore file (-f attaches it)',
+    '.env': 'may hold secrets (-f attaches it)',
+    '.npmrc': 'may hold secrets (-f attaches it)',
+    'certs/Site.PEM': 'may hold secrets (-f attaches it)',
+    id_ed25519: 'may hold secrets (-f attaches it)',
+    'notes.txt': 'may hold secrets (-f attaches it)',
+    fifo: 'is not a regular file',
+    'a.out': 'is neither text nor media that can be sent',
+  };
+  const prompt = Object.keys(refusals)
+    .map((name) => `@${name}`)
+    .join(' ');
+  expect(await said(cwd, prompt)).toEqual({
+    parts: [{ text: prompt }],
+    notices: Object.entries(refusals).map(([name, why]) => `not attached: @${name} ${why}`),
+  });
+});
+
+test('a mentioned directory without files is told, and one that is already there is not told again', async (t) => {
+  const cwd = folder(t, { 'd/a': '1' });
+  mkdirSync(join(cwd, 'empty'));
+  expect(await said(cwd, '@empty @d @d @d/a')).toEqual({
+    parts: [{ text: '=== d/a ===\n1\n\n@empty @d @d @d/a' }],
+    notices: ['not attached: @empty has no files to send', '+ d (1 file, 1 B)'],
+  });
+});
+
+test('inside an ignored directory, what is above it does not count', async (t) => {
+  const root = folder(t, {
+    '.git/config': '',
+    '.gitignore': 'scratch\n*.md',
+    'scratch/.gitignore': '*.log',
+    'scratch/a.md': '',
+    'scratch/b.log': '',
+  });
+  expect((await said(join(root, 'scratch'), '@a.md @b.log')).notices).toEqual([
+    '+ a.md (0 B)',
+    'not attached: @b.log is left out by an ignore file (-f attaches it)',
+  ]);
+});
