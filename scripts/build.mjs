@@ -70,7 +70,7 @@ async function writeHelp() {
     },
     format: 'esm',
     outfile: file,
-    external: ['*/commands/*'],
+    external: ['../commands/*'],
   });
   const { ROOT, helpText } = await import(pathToFileURL(file).href);
   rmSync(file);

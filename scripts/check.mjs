@@ -1,6 +1,9 @@
-// `npm run check`: types, lint and format.
-import { ensureInstalled, tool } from './project.mjs';
+// `npm run check`: types, lint, format, and docs that follow from the code.
+import { existsSync } from 'node:fs';
+import { ensureInstalled, root, run, tool } from './project.mjs';
 
 ensureInstalled();
 tool('typescript/bin/tsc', ['--noEmit']);
 tool('@biomejs/biome/bin/biome', ['check', '--error-on-warnings', '.']);
+if (!existsSync(`${root}/dist/help`)) run(process.execPath, [`${root}/scripts/build.mjs`]);
+run(process.execPath, [`${root}/scripts/docs.mjs`, '--check']);

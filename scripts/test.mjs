@@ -4,4 +4,4 @@ import { ensureInstalled, root, run, tool } from './project.mjs';
 ensureInstalled();
 run(process.execPath, [`${root}/scripts/build.mjs`]);
 run(process.execPath, [`${root}/scripts/check.mjs`]);
-tool('vitest/vitest.mjs', ['run', '--config', 'test/vitest.config.ts', ...process.argv.slice(2)]);
+tool('vitest/vitest.mjs', ['run', '--config', 'test/vitest.config.mts', ...process.argv.slice(2)]);

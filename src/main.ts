@@ -23,11 +23,7 @@ export async function main(argv: readonly string[], env: Env, version: string): 
       const flags = parseAppOptions(options);
       io = openIo(flags, env);
       guardNearMiss(ROOT, command === ROOT ? options.args : [], isAttended());
-      const exitCode = await runCommand(command, options, {
-        version,
-        flags,
-        io,
-      });
+      const exitCode = await runCommand(command, options, { version, env, flags, io });
       await io.flush();
       return exitCode;
     }
@@ -46,11 +42,7 @@ interface Setting {
 }
 
 async function runCommand(command: Command, options: Options, setting: Setting): Promise<number> {
-  const app = await processApp({
-    ...setting,
-    findHomes: homes,
-    loadSettings,
-  });
+  const app = await processApp({ ...setting, findHomes: homes, loadSettings });
   if (command.run === undefined) throw new AppError('internal', `${command.name} has nothing to run`);
   return command.run(options, app);
 }

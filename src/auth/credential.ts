@@ -1,23 +1,84 @@
+import type { Settings } from '../core/app.ts';
+import type { AuthType } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
+import { type Choice, type ChoiceInput, keyChoice, type WantedType } from './choice.ts';
 
-/** What proves who is asking, and to which backend it may go. */
-export interface Credential {
-  readonly type: 'gemini-api-key';
-  readonly key: string;
+/** The names of `security.auth.selectedType`, and what they mean to gmn. */
+const TYPES: Readonly<Record<string, AuthType>> = {
+  'oauth-personal': 'oauth-personal',
+  'gemini-api-key': 'gemini-api-key',
+  gateway: 'gemini-api-key',
+  'vertex-ai': 'vertex-ai',
+  'compute-default-credentials': 'compute-default-credentials',
+  'cloud-shell': 'compute-default-credentials',
+};
+
+/**
+ * The credential this run uses, by the order of docs/auth.md. Everything but a key in the environment is loaded only when
+ * it comes to that. Throws AppError `auth`, with the ways forward, if there is none or the one asked for does not work.
+ */
+export async function chooseCredential(input: ChoiceInput): Promise<Choice> {
+  const wanted = wantedType(input.flag, input.settings, input.env);
+  if (wanted !== undefined) checkEnforced(wanted, input.settings.enforcedAuthType);
+  const { GEMINI_API_KEY: key } = input.settings.env;
+  if (wanted?.type === 'gemini-api-key' && (key?.trim() || wanted.isGateway)) {
+    if (wanted.isGateway) checkGateway(input.env);
+    return keyChoice({ type: 'gemini-api-key', key: key ?? '', source: 'GEMINI_API_KEY', env: input.settings.env });
+  }
+  const { chooseSource } = await import('./source.ts');
+  return chooseSource(input, wanted);
 }
 
-/** The credential this run uses. Throws AppError `auth` with the ways forward if there is none. */
-export function chooseCredential(env: Env): Credential {
-  const key = env.GEMINI_API_KEY?.trim();
-  if (key) return { type: 'gemini-api-key', key };
-  throw new AppError('auth', 'authentication failed: no Gemini credentials found', {
-    hint: 'Set GEMINI_API_KEY, sign in with: gemini, or add --demo',
-    guide: [
-      'Do one of these:',
-      '  export GEMINI_API_KEY=<key>   get one at https://aistudio.google.com/apikey',
-      '  gemini                        sign in with the official CLI (Workspace or Code Assist licence)',
-      '  gmn --demo "hello"            try gmn offline, no account needed',
-    ].join('\n'),
+/**
+ * What the flag, the settings or the environment ask for, in this order; undefined if they say nothing.
+ * Throws AppError `auth` for a type nobody knows.
+ */
+export function wantedType(flag: string | undefined, settings: Settings, env: Env): WantedType | undefined {
+  const { env: merged, authType, enforcedAuthType } = settings;
+  if (flag) return parseType(flag, '--auth');
+  if (env.GMN_AUTH) return parseType(env.GMN_AUTH, 'GMN_AUTH');
+  if (authType) return parseType(authType, 'security.auth.selectedType');
+  const inferred = fromEnvironment(merged);
+  if (inferred !== undefined) return inferred;
+  if (merged.GEMINI_DEFAULT_AUTH_TYPE) return parseType(merged.GEMINI_DEFAULT_AUTH_TYPE, 'GEMINI_DEFAULT_AUTH_TYPE');
+  return enforcedAuthType ? parseType(enforcedAuthType, 'security.auth.enforcedType') : undefined;
+}
+
+function fromEnvironment(env: Env): WantedType | undefined {
+  const wants = (type: AuthType, by: string): WantedType => ({ type, by, isGateway: false });
+  if (env.GOOGLE_GENAI_USE_GCA === 'true') return wants('oauth-personal', 'GOOGLE_GENAI_USE_GCA');
+  if (env.GOOGLE_GENAI_USE_VERTEXAI === 'true') return wants('vertex-ai', 'GOOGLE_GENAI_USE_VERTEXAI');
+  if (env.GEMINI_API_KEY?.trim()) return wants('gemini-api-key', 'GEMINI_API_KEY');
+  if (env.GOOGLE_API_KEY?.trim()) return wants('vertex-ai', 'GOOGLE_API_KEY');
+  for (const name of ['CLOUD_SHELL', 'GEMINI_CLI_USE_COMPUTE_ADC']) {
+    if (env[name] === 'true') return wants('compute-default-credentials', name);
+  }
+  return undefined;
+}
+
+function parseType(name: string, by: string): WantedType {
+  const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
+  if (type !== undefined) return { type, by, isGateway: name === 'gateway' };
+  throw new AppError('auth', `authentication failed: ${by} names an unknown type: ${name}`, {
+    hint: `Use one of: ${Object.keys(TYPES).join(', ')}`,
+  });
+}
+
+function checkEnforced(wanted: WantedType, enforced: string | undefined): void {
+  if (!enforced) return;
+  if (parseType(enforced, 'security.auth.enforcedType').type === wanted.type) return;
+  throw new AppError(
+    'auth',
+    `authentication failed: the settings allow only ${enforced} (security.auth.enforcedType), but ${wanted.by} asks for ${wanted.type}`,
+    { hint: `Use it: gmn --auth ${enforced} …` },
+  );
+}
+
+/** The endpoint of a gateway is never guessed, and never taken from a file. */
+function checkGateway(env: Env): void {
+  if (env.GOOGLE_GEMINI_BASE_URL) return;
+  throw new AppError('config', 'the auth type gateway needs GOOGLE_GEMINI_BASE_URL', {
+    hint: 'Set it in the environment to the address of the gateway.',
   });
 }

@@ -1,4 +1,4 @@
-import { COMMON_FLAGS } from './common.ts';
+import { APP_FLAGS, MODEL_FLAGS, QUIET_FLAG } from './common.ts';
 import { type Command, command } from './flag.ts';
 
 const PROMPT_FLAGS = [
@@ -105,7 +105,8 @@ const DEMO_SERVE = command({
   name: 'serve',
   summary: 'Serve the offline model on 127.0.0.1, for your own tests',
   flags: [
-    ...COMMON_FLAGS,
+    ...APP_FLAGS,
+    QUIET_FLAG,
     {
       long: 'port',
       value: 'n',
@@ -134,7 +135,7 @@ export const ROOT: Command = command({
   name: 'gmn',
   summary: 'Gemini in your shell: one prompt, one answer.',
   args: '[prompt...]',
-  flags: [...COMMON_FLAGS, ...PROMPT_FLAGS],
+  flags: [...MODEL_FLAGS, ...PROMPT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
   examples: [
     ['gmn "why is the sky blue?"', 'one prompt, one answer'],
     ['git diff | gmn "review this change"', 'stdin goes before the prompt'],
@@ -147,7 +148,7 @@ export const ROOT: Command = command({
     command({
       name: 'demo',
       summary: 'A short guided tour with the offline model',
-      flags: COMMON_FLAGS,
+      flags: APP_FLAGS,
       subcommands: [DEMO_SERVE],
       load: () => import('../commands/demo.ts'),
     }),

@@ -1,5 +1,22 @@
-/** Flags every command takes. `--help` and `--version` are answered before any command runs. */
-export const COMMON_FLAGS = [
+/** Flags every command takes: they shape the program itself. `--help` and `--version` are answered before any command. */
+export const APP_FLAGS = [
+  {
+    long: 'color',
+    value: 'when',
+    choices: ['auto', 'always', 'never'],
+    fallback: 'auto',
+    help: 'When to use colour (also NO_COLOR, FORCE_COLOR)',
+  },
+  { long: 'no-color', help: 'Same as --color never' },
+  { long: 'cwd', short: 'C', value: 'dir', help: 'Work as if started in this directory' },
+  { long: 'debug', short: 'd', env: 'GMN_DEBUG', help: 'Trace requests to stderr, secrets removed' },
+  { long: 'debug-file', value: 'path', env: 'GMN_LOG_FILE', help: 'Append that trace to a file instead' },
+] as const;
+
+export const QUIET_FLAG = { long: 'quiet', short: 'q', help: 'No spinner, no notices; errors stay' } as const;
+
+/** Flags of the commands that ask a model. */
+export const MODEL_FLAGS = [
   {
     long: 'model',
     short: 'm',
@@ -17,36 +34,5 @@ export const COMMON_FLAGS = [
     fallback: '5m',
     help: 'Give up after this long, e.g. 90s, 10m; 0 = never',
   },
-  { long: 'quiet', short: 'q', help: 'No spinner, no notices; errors stay' },
-  {
-    long: 'color',
-    value: 'when',
-    choices: ['auto', 'always', 'never'],
-    fallback: 'auto',
-    help: 'When to use colour (also NO_COLOR, FORCE_COLOR)',
-  },
-  { long: 'no-color', help: 'Same as --color never' },
-  {
-    long: 'cwd',
-    short: 'C',
-    value: 'dir',
-    help: 'Work as if started in this directory',
-  },
-  {
-    long: 'demo',
-    env: 'GMN_DEMO',
-    help: 'Use the built-in offline model: no account, no network',
-  },
-  {
-    long: 'debug',
-    short: 'd',
-    env: 'GMN_DEBUG',
-    help: 'Trace requests to stderr, secrets removed',
-  },
-  {
-    long: 'debug-file',
-    value: 'path',
-    env: 'GMN_LOG_FILE',
-    help: 'Append that trace to a file instead',
-  },
+  { long: 'demo', env: 'GMN_DEMO', help: 'Use the built-in offline model: no account, no network' },
 ] as const;

@@ -45,16 +45,22 @@ export function wantedFormat(argv: readonly string[]): string {
   return /(?:^|\n)(?:-o=?|--output-format=?)\n?(json|stream-json)(?:\n|$)/.exec(line)?.[1] ?? 'text';
 }
 
+interface Level {
+  readonly parser: Parser;
+  readonly command: Command;
+}
+
 interface ParserInput {
   readonly command: Command;
   readonly path: readonly string[];
   readonly argv: readonly string[];
   readonly env: Env;
-  readonly parent?: { readonly parser: Parser; readonly command: Command };
+  /** The parsers above this one, outermost first. */
+  readonly above?: readonly Level[];
   readonly onRun: (invocation: Invocation) => void;
 }
 
-function parserFor({ command, path, argv, env, parent, onRun }: ParserInput): Parser {
+function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput): Parser {
   const parser = new Parser(command.name);
   const here = [...path, command.name];
   parser.exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} });
@@ -67,25 +73,18 @@ function parserFor({ command, path, argv, env, parent, onRun }: ParserInput): Pa
   // Only sub-commands that are named somewhere on the line are built: the usual one-shot builds none.
   for (const child of command.subcommands ?? []) {
     if (!argv.includes(child.name)) continue;
-    parser.addCommand(
-      parserFor({
-        command: child,
-        path: here,
-        argv,
-        env,
-        parent: { parser, command },
-        onRun,
-      }),
-    );
+    const below = [...above, { parser, command }];
+    parser.addCommand(parserFor({ command: child, path: here, argv, env, above: below, onRun }));
   }
   parser.action(() => {
     const given = parser.opts<Record<string, unknown>>();
     if (given.version === true) return onRun({ kind: 'version' });
     if (command.name === 'help') return onRun({ kind: 'help', path: parser.args });
-    if (given.help === true || parent?.parser.opts().help === true) return onRun({ kind: 'help', path: here.slice(1) });
+    if (given.help === true || above.some((level) => level.parser.opts().help === true))
+      return onRun({ kind: 'help', path: here.slice(1) });
     if (command.run === undefined || (command.args === undefined && parser.args.length > 0))
       throw unknownWord(command, here, parser.args);
-    const inherited = parent ? inheritedOptions(parent, command, here) : {};
+    const inherited = Object.assign({}, ...above.map((level) => inheritedOptions(level, command, here)));
     const options = {
       ...environmentOptions(command.flags, env),
       ...inherited,
@@ -115,9 +114,9 @@ function declare(parser: Parser, flag: Flag): void {
 }
 
 /** Flags given before the sub-command's name count for it, if it has them; otherwise they would be silently ignored. */
-function inheritedOptions(parent: { parser: Parser; command: Command }, command: Command, here: readonly string[]) {
-  const options = parent.parser.opts<Record<string, unknown>>();
-  for (const flag of parent.command.flags) {
+function inheritedOptions(level: Level, command: Command, here: readonly string[]): Record<string, unknown> {
+  const options = level.parser.opts<Record<string, unknown>>();
+  for (const flag of level.command.flags) {
     const isGiven = options[optionKey(flag)] !== undefined;
     if (isGiven && !command.flags.some(({ long }) => long === flag.long)) {
       throw new AppError('usage', `--${flag.long} does not apply to "${here.join(' ')}"`, {

@@ -1,4 +1,6 @@
+import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
+import { type ModelFacts, modelFacts, type ThinkingLevel, thinks } from '../core/models.ts';
 
 /** What the sampling flags may set; everything absent gets the documented default. */
 export interface Sampling {
@@ -7,30 +9,111 @@ export interface Sampling {
   readonly topK?: number;
   readonly maxOutputTokens?: number;
   readonly seed?: number;
+  readonly thinkingLevel?: ThinkingLevel;
+  readonly thinkingBudget?: number;
   readonly showThoughts?: boolean;
 }
 
-/** The `generationConfig` of a request. An explicit 0 is kept. */
+const CLASSIC_OUTPUT_LIMIT = 8192;
+
+/** Thinking is paid for in output tokens, so the classic limit could leave such a model without an answer. */
+const THINKING_OUTPUT_LIMIT = 65_536;
+
+const MAX_INT32 = 2 ** 31 - 1;
+
+/**
+ * The `generationConfig` of a request. An explicit 0 is kept. Throws AppError `usage`, before anything is sent, for a
+ * value out of its range, for a thinking level or budget the model does not have, and for both of them together.
+ */
 export function generationConfig(model: string, sampling: Sampling): JsonObject {
-  const {
-    temperature = 1,
-    topP = 0.95,
-    topK = 40,
-    maxOutputTokens = outputLimit(model),
-    seed,
-    showThoughts,
-  } = sampling;
+  const { temperature = 1, topP = 0.95, topK = 40, maxOutputTokens = outputLimit(model), seed } = sampling;
+  checkRange('--temperature', temperature, { min: 0, max: 2 });
+  checkRange('--top-p', topP, { min: 0, max: 1 });
+  checkRange('--top-k', topK, { min: 0, max: MAX_INT32, isWhole: true });
+  checkRange('--max-output-tokens', maxOutputTokens, { min: 1, max: MAX_INT32, isWhole: true });
+  if (seed !== undefined) checkRange('--seed', seed, { min: -MAX_INT32 - 1, max: MAX_INT32, isWhole: true });
+  const thinkingConfig = thinkingOf(model, sampling);
   return {
     temperature,
     topP,
     topK,
     maxOutputTokens,
     ...(seed === undefined ? {} : { seed }),
-    ...(showThoughts ? { thinkingConfig: { includeThoughts: true } } : {}),
+    ...(Object.keys(thinkingConfig).length === 0 ? {} : { thinkingConfig }),
   };
 }
 
-/** Models that think spend output tokens on it, so the classic 8,192 would leave them without an answer. */
 function outputLimit(model: string): number {
-  return /^gemini-(2\.5|[3-9]|(pro|flash|flash-lite)-latest)/.test(model) ? 65_536 : 8192;
+  if (!thinks(model)) return CLASSIC_OUTPUT_LIMIT;
+  return Math.min(THINKING_OUTPUT_LIMIT, modelFacts(model)?.outputLimit ?? THINKING_OUTPUT_LIMIT);
+}
+
+function thinkingOf(model: string, { thinkingLevel, thinkingBudget, showThoughts }: Sampling): JsonObject {
+  if (thinkingLevel !== undefined && thinkingBudget !== undefined) {
+    throw new AppError('usage', '--thinking-level and --thinking-budget cannot be used together', {
+      hint: 'Use one of them. To see which the model takes: gmn models',
+    });
+  }
+  const facts = modelFacts(model);
+  if (thinkingLevel !== undefined) checkLevel(model, facts, thinkingLevel);
+  if (thinkingBudget !== undefined) checkBudget(model, facts, thinkingBudget);
+  return {
+    ...(thinkingLevel === undefined ? {} : { thinkingLevel: thinkingLevel.toUpperCase() }),
+    ...(thinkingBudget === undefined ? {} : { thinkingBudget }),
+    // A model that does not think rejects the question for its thoughts.
+    ...(showThoughts && thinks(model) ? { includeThoughts: true } : {}),
+  };
+}
+
+function checkLevel(model: string, facts: ModelFacts | undefined, level: ThinkingLevel): void {
+  const isUnknown = facts?.levels === undefined && facts?.budget === undefined && !isThoughtless(model);
+  if (isUnknown || facts?.levels?.includes(level)) return;
+  const instead = facts?.budget && `Give it a budget instead: --thinking-budget ${range(facts.budget)}`;
+  const has = facts?.levels ? `has no thinking level "${level}"` : 'has no thinking levels';
+  throw new AppError('usage', `${model} ${has}`, {
+    hint: facts?.levels ? `Its levels: ${facts.levels.join(', ')}` : (instead ?? 'Leave --thinking-level out.'),
+  });
+}
+
+/** A model of Google's that is older than thinking. Of others, tuned ones say, nothing is known. */
+function isThoughtless(model: string): boolean {
+  return /^gem(?:ini|ma)-/.test(model) && !thinks(model);
+}
+
+function checkBudget(model: string, facts: ModelFacts | undefined, budget: number): void {
+  if (isThoughtless(model)) {
+    throw new AppError('usage', `${model} does not think`, { hint: 'Leave --thinking-budget out.' });
+  }
+  const allowed = facts?.budget ?? { min: 0, max: facts?.outputLimit ?? THINKING_OUTPUT_LIMIT };
+  const isAllowed = budget >= allowed.min && budget <= allowed.max;
+  if (Number.isInteger(budget) && (isAllowed || budget === -1 || (budget === 0 && facts?.budget?.canBeOff))) return;
+  throw new AppError('usage', `--thinking-budget: ${budget} is not possible with ${model}`, {
+    hint: `Possible: ${range(allowed)}, or -1 to leave it to the model`,
+  });
+}
+
+function range({
+  min,
+  max,
+  canBeOff,
+}: {
+  readonly min: number;
+  readonly max: number;
+  readonly canBeOff?: true;
+}): string {
+  return `${canBeOff ? '0, or ' : ''}${min} to ${max}`;
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+  readonly isWhole?: true;
+}
+
+function checkRange(flag: string, value: number, { min, max, isWhole }: Range): void {
+  if (value >= min && value <= max && (!isWhole || Number.isInteger(value))) return;
+  const end = max === MAX_INT32 && min >= 0 ? `${min} or more` : `${min} to ${max}`;
+  throw new AppError('usage', `${flag}: ${value} is out of range`, {
+    hint: `It must be ${isWhole ? 'a whole number, ' : ''}${end}.`,
+  });
 }

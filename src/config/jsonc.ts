@@ -1,17 +1,55 @@
-import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
+import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { AppError } from '../core/error.ts';
+import { MAX_DEPTH, nestedTooDeeply } from './nesting.ts';
 
 /** JSON with comments and trailing commas. Throws AppError `config` with `file:line:column` of the first fault. */
 export function parseJsonc(text: string, file: string): unknown {
+  refuseDeepNesting(text, file);
   const errors: ParseError[] = [];
-  const value: unknown = parse(text, errors, { allowTrailingComma: true });
+  const root = parseTree(text, errors, { allowTrailingComma: true });
   const [first] = errors;
-  if (first === undefined) return value;
-  const before = text.slice(0, first.offset).split('\n');
-  const position = `${file}:${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
-  throw new AppError('config', `${position}: ${words(printParseErrorCode(first.error))}`, {
-    hint: 'Mend the file: it must be JSON, comments are allowed.',
-  });
+  if (first === undefined) return root === undefined ? {} : parseNode(root);
+  throw new AppError(
+    'config',
+    `${file}:${lineAndColumn(text, first.offset)}: ${words(printParseErrorCode(first.error))}`,
+    { hint: 'Mend the file: it must be JSON, comments are allowed.' },
+  );
+}
+
+/** `line:column` of the first of these paths that the text has; `1:1` if it has none of them. */
+export function positionOf(text: string, paths: readonly (readonly string[])[]): string {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  for (const path of paths) {
+    const node = root && findNodeAtLocation(root, [...path]);
+    if (node) return lineAndColumn(text, node.offset);
+  }
+  return '1:1';
+}
+
+function lineAndColumn(text: string, offset: number): string {
+  const before = text.slice(0, offset).split(/\r\n|\n|\r/);
+  return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
+}
+
+/** Unlike the library's own, this never assigns to `__proto__`. */
+function parseNode(node: Node): unknown {
+  if (node.type === 'array') return (node.children ?? []).map(parseNode);
+  if (node.type !== 'object') return node.value;
+  return Object.fromEntries(
+    (node.children ?? []).flatMap(({ children: [key, value] = [] }) =>
+      key && value ? [[key.value, parseNode(value)]] : [],
+    ),
+  );
+}
+
+/** The parser calls itself for every level. Brackets in strings and comments may count here: nobody has that many. */
+function refuseDeepNesting(text: string, file: string): void {
+  let depth = 0;
+  for (const [bracket] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
+    if (bracket === '[' || bracket === '{') depth += 1;
+    else if (bracket === ']' || bracket === '}') depth -= 1;
+    if (depth > MAX_DEPTH) throw nestedTooDeeply(file);
+  }
 }
 
 /** `CommaExpected` → `comma expected`. */

@@ -1,65 +1,69 @@
-import type { App, Settings } from '../core/app.ts';
+import type { App, ServerSetting, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { isObject } from '../core/json.ts';
-import { readStateFile } from '../platform/state-file.ts';
+import { isObject, type JsonObject } from '../core/json.ts';
+import { readSetting } from './keys.ts';
+import type { Layer } from './layer.ts';
+import { type Layers, readLayers } from './layers.ts';
+import { mergeDocuments } from './merge.ts';
 
 /**
- * The user's settings: the official CLI's file, then gmn's own over it. Keys gmn does not know are left alone.
- * Throws AppError `config`, naming file and position or key, if one of them is broken.
+ * The settings that count here, from the user, the machine, a trusted working directory and the environment; frozen.
+ * Keys gmn does not know are kept in `document`. Throws AppError `config`, naming file and position, if one is broken.
  */
-export async function loadSettings({ env, homes }: Pick<App, 'env' | 'homes'>): Promise<Settings> {
-  let settings: Settings = { env, notices: [] };
-  const { gemini, gmn } = homes();
-  for (const file of [`${gemini}/settings.json`, `${gmn}/config.json`]) {
-    const text = readStateFile(file);
-    if (text !== undefined)
-      settings = {
-        ...settings,
-        ...parseSettings(await parseDocument(text, file), file),
-      };
-  }
-  return settings;
+export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Settings> {
+  return settingsFrom(await readLayers(app));
 }
 
-/** Plain JSON is read by the engine; only a file with comments, or a broken one, needs the tolerant parser. */
-async function parseDocument(text: string, file: string): Promise<unknown> {
-  const json = text.startsWith('\uFEFF') ? text.slice(1) : text;
-  if (json.trim() === '') return {};
-  try {
-    return JSON.parse(json);
-  } catch {
-    const { parseJsonc } = await import('./jsonc.ts');
-    return parseJsonc(json, file);
-  }
-}
-
-function parseSettings(document: unknown, file: string): Partial<Settings> {
-  if (!isObject(document)) throw wrongType(file, 'the whole file', 'an object');
-  const model = stringAt(document, ['model', 'name'], file);
-  const authType = stringAt(document, ['security', 'auth', 'selectedType'], file);
-  return {
-    ...(model === undefined ? {} : { model }),
-    ...(authType === undefined ? {} : { authType }),
-  };
-}
-
-function stringAt(
-  document: Readonly<Record<string, unknown>>,
-  path: readonly string[],
-  file: string,
-): string | undefined {
-  let value: unknown = document;
-  for (const [depth, key] of path.entries()) {
-    if (value === undefined) return undefined;
-    if (!isObject(value)) throw wrongType(file, path.slice(0, depth).join('.'), 'an object');
-    value = Object.hasOwn(value, key) ? value[key] : undefined;
-  }
-  if (value === undefined || typeof value === 'string') return value;
-  throw wrongType(file, path.join('.'), 'a string');
-}
-
-function wrongType(file: string, key: string, wanted: string): AppError {
-  return new AppError('config', `${file}: ${key} must be ${wanted}`, {
-    hint: 'Mend that key, or remove it.',
+/** The same from layers that are already read. */
+export function settingsFrom({ layers, env, notices }: Layers): Settings {
+  const document = mergeDocuments(layers.map((layer) => layer.document));
+  const model = readSetting(document, 'model.name');
+  const authType = readSetting(document, 'security.auth.selectedType');
+  const enforcedAuthType = readSetting(document, 'security.auth.enforcedType');
+  const oauthClient = oauthClientOf(document);
+  return Object.freeze({
+    // Not frozen: it may be the process's own, which cannot be.
+    env,
+    notices: Object.freeze([...notices]),
+    document: deepFreeze(document),
+    servers: deepFreeze(serverSettings(document, layers)),
+    ...(model ? { model } : {}),
+    ...(authType ? { authType } : {}),
+    ...(enforcedAuthType ? { enforcedAuthType } : {}),
+    ...(oauthClient ? { oauthClient } : {}),
   });
+}
+
+function oauthClientOf(document: JsonObject): { readonly id: string; readonly secret: string } | undefined {
+  const id = readSetting(document, 'oauth.clientId');
+  const secret = readSetting(document, 'oauth.clientSecret');
+  if (id && secret) return { id, secret };
+  if (!id && !secret) return undefined;
+  const [there, missing] = id ? ['oauth.clientId', 'oauth.clientSecret'] : ['oauth.clientSecret', 'oauth.clientId'];
+  throw new AppError('config', `${there} is set, but ${missing} is not`, {
+    hint: `Set both or neither. To see where it is set: gmn config explain ${there}`,
+  });
+}
+
+function serverSettings(document: JsonObject, layers: readonly Layer[]): readonly ServerSetting[] {
+  const servers = Object.entries(readSetting(document, 'mcpServers') ?? {});
+  return servers.flatMap(([name, definition]) => {
+    const owner = layers.findLast(
+      (layer) => isObject(layer.document.mcpServers) && Object.hasOwn(layer.document.mcpServers, name),
+    );
+    if (owner === undefined || definition === undefined) return [];
+    return [{ name, definition, scope: scopeOf(owner), file: owner.source }];
+  });
+}
+
+function scopeOf({ name }: Layer): ServerSetting['scope'] {
+  if (name === 'workspace') return 'workspace';
+  return name === 'system' || name === 'system-defaults' ? 'system' : 'user';
+}
+
+function deepFreeze<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const item of Object.values(value)) deepFreeze(item);
+  return value;
 }

@@ -1,5 +1,6 @@
 import type { SendHttp } from './http.ts';
 import type { Clock, Env, Io, Trace } from './io.ts';
+import type { JsonObject, JsonValue } from './json.ts';
 
 /** Where the official CLI and gmn keep their files. */
 export interface Homes {
@@ -9,11 +10,21 @@ export interface Homes {
   readonly gmn: string;
 }
 
+/** An MCP server as the settings define it. */
+export interface ServerSetting {
+  readonly name: string;
+  /** As written, variables put in; whoever uses it checks it. */
+  readonly definition: JsonValue;
+  /** Whose settings define it. A server of the workspace never carries `trust`. */
+  readonly scope: 'system' | 'user' | 'workspace';
+  readonly file: string;
+}
+
 /** What gmn reads from the settings files; every other key in them is left alone. */
 export interface Settings {
   /** The environment, with the user's own `.env` files under it. Endpoints are never taken from here, only from App.env. */
   readonly env: Env;
-  /** `model.name` */
+  /** `GEMINI_MODEL`, else `model.name` */
   readonly model?: string;
   /** `security.auth.selectedType` */
   readonly authType?: string;
@@ -21,6 +32,10 @@ export interface Settings {
   readonly enforcedAuthType?: string;
   /** `oauth.clientId` and `oauth.clientSecret` of gmn's own config. */
   readonly oauthClient?: { readonly id: string; readonly secret: string };
+  /** All settings as one document, unknown keys too; `readSetting` in config reads it by key. Absent: nothing is set. */
+  readonly document?: JsonObject;
+  /** The MCP servers that may be used here, in the order of the files. Absent: none. */
+  readonly servers?: readonly ServerSetting[];
   /** Things the person should know about the settings, e.g. that an untrusted workspace file was not read. */
   readonly notices: readonly string[];
 }
@@ -32,6 +47,8 @@ export interface App {
   readonly env: Env;
   readonly cwd: string;
   readonly clock: Clock;
+  /** A number from 0 up to 1, for jitter. */
+  readonly random: () => number;
   /** Aborted, with an AppError as its reason, by a signal from the system. */
   readonly signal: AbortSignal;
   readonly trace: Trace;

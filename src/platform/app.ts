@@ -40,6 +40,7 @@ export async function processApp(options: {
     env,
     cwd,
     clock: systemClock,
+    random: Math.random,
     signal: interruptSignal(),
     trace,
     send: lazySend(httpTimers(env), env, trace),

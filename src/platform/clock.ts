@@ -21,9 +21,9 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Calls `action` every `ms` until the returned function is called. */
+/** Calls `action` every `ms` until the returned function is called. Progress alone does not keep the process alive. */
 export function every(ms: number, action: () => void): () => void {
-  const timer = setInterval(action, ms);
+  const timer = setInterval(action, ms).unref();
   return () => clearInterval(timer);
 }
 

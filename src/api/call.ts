@@ -1,0 +1,163 @@
+import { formatDuration } from '../core/duration.ts';
+import { AppError } from '../core/error.ts';
+import type { HttpResponse, SendHttp } from '../core/http.ts';
+import type { Clock, Trace } from '../core/io.ts';
+import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import type { Backend } from './backend.ts';
+import { parseChunk } from './chunk.ts';
+import { failureOf } from './failure.ts';
+import { parseGoogleError } from './google-error.ts';
+import { payloads, readStart } from './payload.ts';
+import { replyReader } from './reply.ts';
+import { finalFailure, nextRetry, type Retry } from './retry.ts';
+
+const MAX_ERROR_BYTES = 64 * 1024;
+
+export interface ModelOptions {
+  readonly backend: Backend;
+  readonly send: SendHttp;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly trace: Trace;
+  /** The pause before the first retry. */
+  readonly retryBaseMs: number;
+  /** Whether thoughts are shown: a call that has shown something is not sent again. */
+  readonly showsThoughts: boolean;
+  /** When the run must be over, in milliseconds since the epoch. */
+  readonly deadline?: number;
+}
+
+/** One call, over all its attempts. */
+interface Call {
+  readonly request: ModelRequest;
+  readonly signal: AbortSignal;
+  isSent: boolean;
+  hasBegun: boolean;
+  hasShown: boolean;
+  isRenewed: boolean;
+}
+
+/**
+ * A model behind a backend. One reply is one call, sent again as `nextRetry` says while nothing of it was shown.
+ * `begin` comes once: with the first 2xx answer, or before the failure if a request went out. Throws AppError.
+ */
+export function geminiModel(options: ModelOptions): Model {
+  const { clock, random, retryBaseMs: baseMs, deadline, trace } = options;
+  const retries = { baseMs, random, now: clock.now, ...(deadline === undefined ? {} : { deadline }) };
+
+  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
+    const call: Call = { request, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false };
+    let retry: Retry | undefined;
+    for (let done = 0; ; done += 1) {
+      let response: HttpResponse | undefined;
+      try {
+        if (retry) await clock.sleep(retry.delayMs, signal);
+        yield { type: 'wait', what: retry ? `${request.model} (attempt ${done + 1})` : request.model };
+        response = await answerTo(call, options);
+        if (!call.hasBegun) yield { type: 'begin', model: request.model };
+        call.hasBegun = true;
+        return yield* receive(call, response, options);
+      } catch (thrown) {
+        const failure = AppError.from(signal.aborted ? signal.reason : thrown);
+        retry = signal.aborted || call.hasShown ? undefined : nextRetry(failure, done, retries);
+        if (retry === undefined) {
+          if (call.isSent && !call.hasBegun) yield { type: 'begin', model: request.model };
+          throw finalFailure(failure, retries);
+        }
+        const words = retryWords(retry);
+        trace(`${request.model}: ${failure.message}; ${words}`);
+        yield { type: 'notice', message: `${failure.message}; ${words}` };
+        yield { type: 'wait', what: `${request.model}: ${words}` };
+      } finally {
+        // Our reader may leave before the body was touched, and an open connection would keep the process alive.
+        await response?.body[Symbol.asyncIterator]().return?.();
+      }
+    }
+  }
+  return { stream };
+}
+
+function retryWords({ number, of, delayMs }: Retry): string {
+  return `retry ${number} of ${of} in ${formatDuration(delayMs)}`;
+}
+
+/** The 2xx answer to one attempt; any other is thrown as what it means. */
+async function answerTo(call: Call, options: ModelOptions): Promise<HttpResponse> {
+  const response = await ask(call, options);
+  if (response.status >= 200 && response.status <= 299) return response;
+  throw refused(call, options.backend, { ...response, body: await readStart(response.body, MAX_ERROR_BYTES) });
+}
+
+async function* receive(
+  call: Call,
+  response: HttpResponse,
+  { backend, clock, trace, showsThoughts }: ModelOptions,
+): AsyncGenerator<ReplyEvent, Reply> {
+  const { model } = call.request;
+  const reader = replyReader(model);
+  const body = untilFinished(response.body, reader.isFinished, trace);
+  for await (const batch of payloads({ ...response, body }, { now: clock.now })) {
+    for (const value of batch) {
+      const chunk = parseChunk(backend.unwrap(value));
+      if (chunk.error !== undefined) throw refusedInStream(call, backend, chunk.error);
+      if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
+      for (const event of reader.take(chunk)) {
+        if (event.type === 'text' || showsThoughts) call.hasShown = true;
+        yield event;
+      }
+    }
+  }
+  const { events, reply } = reader.finish();
+  yield* events;
+  return reply;
+}
+
+/** A connection lost after the finish reason takes nothing away: the event that carried it was whole. */
+async function* untilFinished(
+  body: AsyncIterable<Uint8Array>,
+  isFinished: () => boolean,
+  trace: Trace,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* body;
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || thrown.fault !== 'api' || !isFinished()) throw thrown;
+    trace(`after the finish reason: ${thrown.message}`);
+  }
+}
+
+/** Sends the request; a 401 that a fresh credential may cure is answered with one, once per call. */
+async function ask(call: Call, { backend, send }: ModelOptions): Promise<HttpResponse> {
+  const { request, signal } = call;
+  const onSent = (): void => {
+    call.isSent = true;
+  };
+  const response = await send({ ...(await backend.prepare(request, { signal, renew: false })), onSent }, signal);
+  if (response.status !== 401 || !backend.canRenew || call.isRenewed) return response;
+  call.isRenewed = true;
+  await readStart(response.body, 0);
+  return send({ ...(await backend.prepare(request, { signal, renew: true })), onSent }, signal);
+}
+
+function refused(
+  call: Call,
+  backend: Backend,
+  answer: { readonly status: number; readonly headers: HttpResponse['headers']; readonly body: string },
+): AppError {
+  const { credential, authHint } = backend;
+  return failureOf({
+    status: answer.status,
+    headers: answer.headers,
+    body: backend.conceal(answer.body),
+    model: call.request.model,
+    credential,
+    authHint,
+  });
+}
+
+/** An error object after a 200 has its status inside. */
+function refusedInStream(call: Call, backend: Backend, body: unknown): AppError {
+  const code = parseGoogleError(body)?.code ?? 0;
+  const status = code >= 400 && code <= 599 ? code : 500;
+  return refused(call, backend, { status, headers: {}, body: JSON.stringify(body) });
+}

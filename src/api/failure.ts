@@ -1,0 +1,208 @@
+import { formatDuration } from '../core/duration.ts';
+import { AppError, type ErrorOptions, type RetryAdvice } from '../core/error.ts';
+import { type GoogleError, parseDelay, parseGoogleError } from './google-error.ts';
+import { oneLine, visibleText } from './server-text.ts';
+
+/** An answer that is not one, with what the classifier must know to explain it. */
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** The start of the body is enough. Must not hold the caller's secrets. */
+  readonly body: string;
+  readonly model: string;
+  readonly credential: CredentialKind;
+  /** What to do when the credential is refused. */
+  readonly authHint: string;
+}
+
+/** A key proves itself on every call, so being denied means the key; an account may be known and still not be allowed. */
+export type CredentialKind = 'key' | 'account';
+
+/** Above this the server's wish is told, not obeyed. */
+const MAX_SERVER_DELAY_MS = 60_000;
+
+interface Case extends Refusal {
+  readonly error: GoogleError;
+  /** The server's own words, one line. */
+  readonly words: string;
+  readonly isHtml: boolean;
+}
+
+/**
+ * The AppError for an HTTP answer outside 2xx, or for an error object inside a stream: `auth` if the credential is at
+ * fault, else `api`; with `retry` where the same call may pass later. Decides on status and reason fields; the only words
+ * it reads are the documented `Please retry in …` and `limit: 0`.
+ */
+export function failureOf(refusal: Refusal): AppError {
+  const parsed = parseGoogleError(refusal.body);
+  const error = parsed ?? { message: '', reasons: [], metadata: {}, quotaIds: [], links: [] };
+  const words = parsed === undefined ? visibleText(refusal.body) : oneLine(parsed.message);
+  const one: Case = { ...refusal, error, words, isHtml: parsed === undefined };
+  if (one.status >= 300 && one.status < 400) return redirect(one);
+  return (
+    credentialFailure(one) ??
+    requestFailure(one) ??
+    passingFailure(one) ??
+    api(one, 'request refused', { hint: 'Run again with --debug to see which server answered.' })
+  );
+}
+
+function redirect(one: Case): AppError {
+  const location = one.headers.location ?? '';
+  const target = URL.canParse(location) ? ` to ${new URL(location).host}` : '';
+  return new AppError('api', `API error: the server redirects${target} (${one.status}), which gmn does not follow`, {
+    hint: 'A credential goes only where you send it: set the base URL to the final address.',
+    status: one.status,
+  });
+}
+
+const KEY_REASON = /^API_KEY_/;
+const VALIDATION = 'Open the link, verify the account, then try again:';
+
+function credentialFailure(one: Case): AppError | undefined {
+  const { status, error, authHint } = one;
+  const has = (reason: string): boolean => error.reasons.includes(reason);
+  if (status === 401 || (status === 400 && error.reasons.some((reason) => KEY_REASON.test(reason)))) {
+    return auth(one, authHint);
+  }
+  if (status !== 403) return undefined;
+  if (has('VALIDATION_REQUIRED')) return auth(one, validationHint(error));
+  if (has('TOS_VIOLATION') || has('UNSUPPORTED_CLIENT')) {
+    return auth(one, 'Google does not serve this account through gmn. Use an API key instead: set GEMINI_API_KEY.');
+  }
+  if (has('SERVICE_DISABLED'))
+    return api(one, `the API is not enabled${projectOf(error)}`, { hint: enableHint(error) });
+  if (has('SECURITY_POLICY_VIOLATED')) {
+    return api(one, 'your organisation’s policy forbids this request', {
+      hint: 'Ask your administrator (VPC Service Controls).',
+    });
+  }
+  if (has('ACCESS_TOKEN_SCOPE_INSUFFICIENT')) return auth(one, authHint);
+  if (one.credential === 'key') return auth(one, authHint);
+  return api(one, `permission denied${projectOf(error)}`, {
+    hint: 'Check that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
+  });
+}
+
+function validationHint(error: GoogleError): string {
+  const link = error.links[0] ?? error.metadata.validation_link ?? '';
+  const host = URL.canParse(link) ? new URL(link).hostname : '';
+  // A link is offered for opening only if it leads to Google; anything else stays in the quoted words.
+  return /(^|\.)google\.com$/.test(host) && link.startsWith('https:')
+    ? `${VALIDATION} ${oneLine(link)}`
+    : 'Verify the account with Google, then try again.';
+}
+
+function projectOf(error: GoogleError): string {
+  const project = error.metadata.consumer ?? error.metadata.project;
+  return project === undefined ? '' : ` for ${oneLine(project, 100)}`;
+}
+
+function enableHint(error: GoogleError): string {
+  const url = error.metadata.activationUrl ?? '';
+  return url.startsWith('https://console.')
+    ? `Enable it: ${oneLine(url)}`
+    : 'Enable the API in the Google Cloud console.';
+}
+
+function requestFailure(one: Case): AppError | undefined {
+  const { status, model } = one;
+  switch (status) {
+    case 400:
+      return api(one, 'invalid request', { hint: 'Check the prompt, the attachments and the flags.' });
+    case 404:
+      return api(one, `model ${oneLine(model, 100)} not found`, {
+        hint: 'Choose another with: gmn -m gemini-2.5-flash … (gmn models lists them)',
+      });
+    case 413:
+    case 431:
+      return api(one, 'the request is too large', { hint: 'Send fewer or smaller files.' });
+    default:
+      return undefined;
+  }
+}
+
+const CAPACITY = ['MODEL_CAPACITY_EXHAUSTED', 'MODEL_CAPACITY_EXCEEDED'];
+
+function passingFailure(one: Case): AppError | undefined {
+  const { status, error, model } = one;
+  if (status !== 408 && status !== 429 && status !== 499 && status < 500) return undefined;
+  if (status === 429 || status === 499 || status === 503) {
+    const final = finalQuota(one);
+    if (final) return final;
+  }
+  const retry: RetryAdvice = adviceOf(one);
+  const isCapacity = error.reasons.some((reason) => CAPACITY.includes(reason));
+  const what = isCapacity
+    ? `no capacity for ${oneLine(model, 100)} right now`
+    : status === 429
+      ? `quota exceeded for ${oneLine(model, 100)}`
+      : 'the server failed';
+  if ((retry.afterMs ?? 0) > MAX_SERVER_DELAY_MS) {
+    return api(one, what, { hint: `The server asks to wait ${formatDuration(retry.afterMs ?? 0)}; try again then.` });
+  }
+  const hint = status === 429 ? 'Wait a little, or choose another model with -m.' : 'Try again later.';
+  return api(one, what, { hint, retry });
+}
+
+/** Quotas that no waiting within a run will refill. */
+function finalQuota(one: Case): AppError | undefined {
+  const { error } = one;
+  const model = oneLine(one.model, 100);
+  if (/\blimit: ?0(?![.\d\w])/.test(error.message)) {
+    return api(one, `no quota for ${model}`, {
+      hint: 'Your plan does not include this model: choose another with -m, or enable billing.',
+    });
+  }
+  if (error.reasons.includes('INSUFFICIENT_G1_CREDITS_BALANCE')) {
+    return api(one, `not enough credits for ${model}`, { hint: 'Add credits, or choose another model with -m.' });
+  }
+  const isDaily = error.quotaIds.some((id) => /PerDay|Daily/.test(id));
+  if (!isDaily && !error.reasons.includes('QUOTA_EXHAUSTED')) return undefined;
+  return api(one, `daily quota exceeded for ${model}`, {
+    hint: `${resetWords(error)} Until then choose another model with -m.`,
+  });
+}
+
+function resetWords(error: GoogleError): string {
+  const resetMs = parseDelay(error.metadata.quotaResetDelay);
+  if (resetMs !== undefined) return `It resets in ${formatDuration(resetMs)}.`;
+  const time = error.metadata.quotaResetTimeStamp;
+  return time === undefined ? 'It resets at midnight Pacific time.' : `It resets at ${oneLine(time, 40)}.`;
+}
+
+function adviceOf({ error, headers }: Case): RetryAdvice {
+  const afterMs = error.retryMs ?? retryWords(error.message) ?? retryHeader(headers) ?? perMinute(error);
+  return afterMs === undefined ? {} : { afterMs };
+}
+
+function retryWords(message: string): number | undefined {
+  return parseDelay(/\bretry in (\d[\d.]*(?:ms|s)|(?:\d+h)?(?:\d+m)?\d[\d.]*s)\b/i.exec(message)?.[1]);
+}
+
+function retryHeader(headers: Refusal['headers']): number | undefined {
+  const value = headers['retry-after']?.trim() ?? '';
+  if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
+  // Against the server's own clock, so that ours may be wrong.
+  const delay = Date.parse(value) - Date.parse(headers.date ?? '');
+  return Number.isNaN(delay) ? undefined : Math.max(0, delay);
+}
+
+function perMinute(error: GoogleError): number | undefined {
+  const names = [...error.quotaIds, error.metadata.quota_limit ?? ''];
+  return names.some((name) => name.includes('PerMinute')) ? MAX_SERVER_DELAY_MS : undefined;
+}
+
+function label({ status, error }: Case): string {
+  return error.status === undefined ? `${status}` : `${status} ${oneLine(error.status, 60)}`;
+}
+
+function auth(one: Case, hint: string): AppError {
+  const words = one.words === '' ? 'the server refused the credential' : one.words;
+  return new AppError('auth', `authentication failed: ${words} (${label(one)})`, { hint, status: one.status });
+}
+
+function api(one: Case, what: string, options: ErrorOptions): AppError {
+  const words = one.words === '' ? '' : `: ${one.words}`;
+  return new AppError('api', `API error: ${what} (${label(one)})${words}`, { ...options, status: one.status });
+}

@@ -1,0 +1,91 @@
+import { AppError } from '../core/error.ts';
+import type { HttpResponse } from '../core/http.ts';
+import { oneLine, visibleText } from './server-text.ts';
+import { type SseOptions, sseEvents } from './sse.ts';
+
+const MAX_JSON_BYTES = 64 * 1024 * 1024;
+
+/**
+ * The JSON values of a streamed answer, in batches as they arrive: server-sent events, or one JSON document whose list is
+ * taken apart. All values before a fault are given first; then throws AppError `api` if the line is cut, a value does not
+ * parse, or the content is of another type.
+ */
+export async function* payloads(response: HttpResponse, options: SseOptions): AsyncGenerator<readonly unknown[], void> {
+  const type = response.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (type === 'text/event-stream' || type === '') yield* eventValues(response.body, options);
+  else if (type === 'application/json') yield await documentValues(response.body);
+  else throw await unexpectedType(response, type);
+}
+
+async function* eventValues(
+  body: AsyncIterable<Uint8Array>,
+  options: SseOptions,
+): AsyncGenerator<readonly unknown[], void> {
+  for await (const batch of sseEvents(body, options)) {
+    const values: unknown[] = [];
+    for (const data of batch) {
+      try {
+        values.push(JSON.parse(data));
+      } catch (cause) {
+        yield values;
+        throw malformed(cause);
+      }
+    }
+    yield values;
+  }
+}
+
+async function documentValues(body: AsyncIterable<Uint8Array>): Promise<readonly unknown[]> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_JSON_BYTES) throw new AppError('api', 'the server sent a JSON answer of more than 64 MB');
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks, size)
+    .toString('utf8')
+    .replace(/^\ufeff/, '');
+  if (text.trim() === '') return [];
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? value : [value];
+  } catch (cause) {
+    throw malformed(cause);
+  }
+}
+
+/** The first `maxBytes` of a body, as text; a body that breaks off gives what it had. Closes the connection. */
+export async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= maxBytes) break;
+    }
+  } catch (thrown) {
+    // The status says more than how its explanation broke off; anything else is not ours to hide.
+    if (!(thrown instanceof AppError) || thrown.fault !== 'api') throw thrown;
+  }
+  return Buffer.concat(chunks, size).subarray(0, maxBytes).toString('utf8');
+}
+
+async function unexpectedType(response: HttpResponse, type: string): Promise<AppError> {
+  const words = visibleText(await readStart(response.body, 16 * 1024));
+  return new AppError('api', `unexpected content type ${oneLine(type, 60)} from the server${words && `: ${words}`}`, {
+    hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
+    status: response.status,
+  });
+}
+
+function malformed(cause: unknown): AppError {
+  // The cause's message quotes the answer, so only its kind is kept.
+  const kind = cause instanceof Error ? cause.name : undefined;
+  return new AppError('api', 'the answer was cut short: malformed event from the server', {
+    cause: kind,
+    hint: 'Send the prompt again.',
+    retry: {},
+  });
+}

@@ -1,0 +1,127 @@
+import { isAbsolute, join } from 'node:path';
+import type { AuthType, Credential } from '../core/credential.ts';
+import { AppError } from '../core/error.ts';
+import type { SendHttp } from '../core/http.ts';
+import type { Env } from '../core/io.ts';
+import { isObject } from '../core/json.ts';
+import { readFileState } from '../platform/atomic-file.ts';
+import { sha256 } from '../platform/hash.ts';
+import { loadGoogleAuth } from './lazy.ts';
+import { libraryFetch } from './library-fetch.ts';
+import { parseJson } from './token.ts';
+
+const CLOUD_SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
+/** What the official CLI asks for when a service account stands in for a person. */
+export const SIGN_IN_SCOPES = [
+  ...CLOUD_SCOPES,
+  'https://www.googleapis.com/auth/userinfo.email',
+  'https://www.googleapis.com/auth/userinfo.profile',
+];
+
+export interface AdcOptions {
+  readonly type: AuthType;
+  readonly env: Env;
+  readonly send: SendHttp;
+  readonly scopes?: readonly string[];
+  /** A key file's content, where it was not found by the usual rules but in the place of a sign-in. */
+  readonly document?: { readonly source: string; readonly value: Readonly<Record<string, unknown>> };
+}
+
+/** Google's application default credentials: a key file, gcloud's, or those of the machine in the cloud. */
+export async function adcCredential(options: AdcOptions): Promise<Credential> {
+  const { type, env, document } = options;
+  const file = document ?? (await keyFile(env));
+  let client: Promise<HeaderSource> | undefined;
+  return {
+    type,
+    source: file?.source ?? 'application default credentials (metadata server)',
+    account: sha256(file === undefined ? 'metadata' : identityOf(file.value)).slice(0, 16),
+    async headers(signal) {
+      try {
+        client ??= openClient(options, file, signal);
+        const headers: Record<string, string> = {};
+        for (const [name, value] of await (await client).getRequestHeaders()) headers[name] = value;
+        return headers;
+      } catch (thrown) {
+        client = undefined;
+        signal.throwIfAborted();
+        throw thrown instanceof AppError ? thrown : noToken(file?.source);
+      }
+    },
+  };
+}
+
+interface HeaderSource {
+  getRequestHeaders(): Promise<Iterable<readonly [string, string]>>;
+}
+
+interface KeyFile {
+  readonly source: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+async function openClient(options: AdcOptions, file: KeyFile | undefined, signal: AbortSignal): Promise<HeaderSource> {
+  const { GoogleAuth } = await loadGoogleAuth();
+  const scopes = [...(options.scopes ?? CLOUD_SCOPES)];
+  const clientOptions = { transporterOptions: { fetchImplementation: libraryFetch({ send: options.send, signal }) } };
+  const auth = new GoogleAuth({
+    scopes,
+    clientOptions,
+    ...(file === undefined ? {} : { credentials: { ...file.value } }),
+  });
+  const client = await auth.getClient();
+  return { getRequestHeaders: async () => client.getRequestHeaders() };
+}
+
+/** Where the library would look too, read here so that `auth status` can name it and a `.env` file can set it. */
+async function keyFile(env: Env): Promise<KeyFile | undefined> {
+  const named = env.GOOGLE_APPLICATION_CREDENTIALS;
+  if (named) {
+    const file = await readFileState(named);
+    const value = file.kind === 'text' ? parseJson(file.text) : undefined;
+    if (isObject(value)) return { source: `GOOGLE_APPLICATION_CREDENTIALS (${named})`, value };
+    throw new AppError(
+      'auth',
+      `authentication failed: GOOGLE_APPLICATION_CREDENTIALS names ${named}, ${whyNot(file.kind)}`,
+      {
+        hint: 'Name a key file in JSON, or run: gcloud auth application-default login',
+      },
+    );
+  }
+  const path = gcloudFile(env);
+  const file = path === undefined ? undefined : await readFileState(path);
+  const value = file?.kind === 'text' ? parseJson(file.text) : undefined;
+  return isObject(value) ? { source: 'gcloud application default credentials', value } : undefined;
+}
+
+/** https://cloud.google.com/docs/authentication/application-default-credentials#personal */
+function gcloudFile(env: Env): string | undefined {
+  const directory =
+    env.CLOUDSDK_CONFIG ||
+    (env.APPDATA ? join(env.APPDATA, 'gcloud') : env.HOME ? join(env.HOME, '.config', 'gcloud') : undefined);
+  return directory !== undefined && isAbsolute(directory)
+    ? join(directory, 'application_default_credentials.json')
+    : undefined;
+}
+
+function identityOf(value: Readonly<Record<string, unknown>>): string {
+  const { client_email: email, refresh_token: refreshToken, audience, client_id: id } = value;
+  const named = [email, refreshToken, audience, id].find((field) => typeof field === 'string');
+  return typeof named === 'string' ? named : JSON.stringify(value);
+}
+
+function whyNot(kind: string): string {
+  return kind === 'absent'
+    ? 'which does not exist'
+    : kind === 'unreadable'
+      ? 'which cannot be read'
+      : 'which is not JSON';
+}
+
+/** The library's own error may hold keys and tokens, so it is not passed on. */
+function noToken(source: string | undefined): AppError {
+  const what = source === undefined ? 'no application default credentials found' : `${source} gave no token`;
+  return new AppError('auth', `authentication failed: ${what}`, {
+    hint: 'Run: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS',
+  });
+}

@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import { AppError } from '../core/error.ts';
+import type { Clock } from '../core/io.ts';
+import { isObject } from '../core/json.ts';
+import { makePrivateDirectory, readFileState, removeFiles, replaceFile, setAside } from '../platform/atomic-file.ts';
+import { type KeyringEntry, openKeyring } from '../platform/keyring.ts';
+import type { Machine } from '../platform/machine.ts';
+import { parseJson } from './token.ts';
+
+const ENTRY: KeyringEntry = { service: 'gmn', account: 'gemini-api-key' };
+const LIMIT_MS = 2000;
+
+export type KeyPlace = 'keyring' | 'file';
+
+export interface StoredKey {
+  readonly key: string;
+  readonly place: KeyPlace;
+}
+
+/** The API key that `gmn auth set-key` keeps: in the system's keyring, else in a private file. */
+export interface KeyStore {
+  /** Undefined if none was stored. Throws AppError `auth` if one was, and cannot be had now. */
+  read(): Promise<StoredKey | undefined>;
+  /** Where the key is, without asking for it; undefined if none was stored. Never throws. */
+  place(): Promise<KeyPlace | undefined>;
+  /** Throws AppError `config` if it can be kept nowhere. */
+  write(key: string): Promise<KeyPlace>;
+  /** False if there was none. Throws AppError `config` if it could not be removed. */
+  forget(): Promise<boolean>;
+}
+
+/** `home` is gmn's. A small file says where the key is, so that the keyring is asked only when it has something. */
+export function keyStore(home: string, machine: Pick<Machine, 'keyringModule'>, clock: Clock): KeyStore {
+  const path = join(home, 'key.json');
+  const keyring = () => {
+    const module = machine.keyringModule();
+    return module === undefined ? undefined : openKeyring(module);
+  };
+  const save = (record: object): Promise<unknown> =>
+    replaceFile(path, `${JSON.stringify({ version: 1, ...record })}\n`, { mode: 0o600 });
+  return {
+    async read() {
+      const file = await readFileState(path);
+      if (file.kind === 'absent') return undefined;
+      if (file.kind === 'unreadable') throw lost(`cannot read ${path}: ${file.why}`);
+      if (!file.isOurs) throw lost(`${path} belongs to another user`);
+      const record = parseRecord(parseJson(file.text));
+      if (record === undefined) {
+        await setAside(path, clock.now());
+        throw lost(`${path} was damaged, and has been set aside`);
+      }
+      if (record.place === 'file') return record;
+      const answer = await keyring()?.get(ENTRY, LIMIT_MS);
+      if (answer?.kind !== 'secret') throw lost("the system's keyring does not give the stored API key");
+      return { key: answer.secret, place: 'keyring' };
+    },
+    async place() {
+      const file = await readFileState(path);
+      return file.kind === 'text' ? parseRecord(parseJson(file.text))?.place : undefined;
+    },
+    async write(key) {
+      await makePrivateDirectory(home);
+      const answer = await keyring()?.set(ENTRY, key, LIMIT_MS);
+      const isInKeyring = answer !== undefined && answer.kind !== 'unavailable';
+      await save(isInKeyring ? { place: 'keyring' } : { place: 'file', key });
+      return isInKeyring ? 'keyring' : 'file';
+    },
+    async forget() {
+      const file = await readFileState(path);
+      const record = file.kind === 'text' ? parseRecord(parseJson(file.text)) : undefined;
+      if (record?.place === 'keyring') {
+        const answer = await keyring()?.delete(ENTRY, LIMIT_MS);
+        if (answer === undefined || answer.kind === 'unavailable') throw stays();
+      }
+      // What was set aside as damaged may still hold the key.
+      return (await removeFiles(home, (name) => /^key\.json(\.corrupt-.*)?$/.test(name))) > 0;
+    },
+  };
+}
+
+/** A key as people paste it, made fit for a header. Throws AppError `usage`, without repeating it, if it cannot be one. */
+export function checkKey(pasted: string): string {
+  const key = pasted.trim();
+  if (key === '')
+    throw new AppError('usage', 'no key was given', { hint: 'Get one at https://aistudio.google.com/apikey' });
+  if (/^[\x21-\x7e]{10,500}$/.test(key)) return key;
+  const why = /\s/.test(key) ? 'it has spaces or line breaks in it' : 'it has the wrong length or characters';
+  throw new AppError('usage', `that is not an API key: ${why}`, {
+    hint: 'Copy the key alone from https://aistudio.google.com/apikey',
+  });
+}
+
+function parseRecord(
+  value: unknown,
+): (StoredKey & { readonly place: 'file' }) | { readonly place: 'keyring' } | undefined {
+  if (!isObject(value) || value.version !== 1) return undefined;
+  if (value.place === 'keyring') return { place: 'keyring' };
+  return value.place === 'file' && typeof value.key === 'string' ? { place: 'file', key: value.key } : undefined;
+}
+
+function lost(why: string): AppError {
+  return new AppError('auth', `authentication failed: ${why}`, { hint: 'Store the key again: gmn auth set-key' });
+}
+
+function stays(): AppError {
+  return new AppError('config', "the system's keyring does not let go of the stored API key", {
+    hint: `Unlock the keyring and try again, or remove the entry "${ENTRY.service}" in it by hand.`,
+  });
+}

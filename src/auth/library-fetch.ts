@@ -1,0 +1,59 @@
+import type { HttpRequest, SendHttp } from '../core/http.ts';
+
+const MAX_BYTES = 1_000_000;
+
+/** What a server answered, kept apart from the library's own errors, which may hold the request and its secrets. */
+export interface SeenAnswer {
+  readonly status: number;
+  readonly text: string;
+}
+
+export interface LibraryFetchOptions {
+  readonly send: SendHttp;
+  readonly signal: AbortSignal;
+  readonly onAnswer?: (answer: SeenAnswer) => void;
+  /** What `send` threw. */
+  readonly onFailure?: (thrown: unknown) => void;
+}
+
+/**
+ * gmn's own way to send, in the shape of `fetch`, for Google's library: no redirect is followed, proxies and timers are
+ * those of every other request. Why: docs/decisions/0007-token-refresh.md
+ */
+export function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions): typeof fetch {
+  const exchange = async (request: HttpRequest): Promise<SeenAnswer & { readonly type: string }> => {
+    const response = await send(request, signal);
+    const type = response.headers['content-type'] ?? 'text/plain';
+    return { status: response.status, text: await readText(response.body), type };
+  };
+  return async (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const headers: Record<string, string> = {};
+    for (const [name, value] of new Headers(init?.headers)) headers[name] = value;
+    const form = init?.body instanceof URLSearchParams;
+    if (form) headers['content-type'] ??= 'application/x-www-form-urlencoded';
+    const method = init?.method === 'POST' ? 'POST' : 'GET';
+    const body = form || typeof init?.body === 'string' ? { body: String(init.body) } : {};
+    const { status, text, type } = await exchange({ method, url, headers, ...body }).catch((thrown: unknown) => {
+      onFailure?.(thrown);
+      throw thrown;
+    });
+    onAnswer?.({ status, text });
+    return new Response(hasNoBody(status) ? null : text, { status, headers: { 'content-type': type } });
+  };
+}
+
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_BYTES) break;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function hasNoBody(status: number): boolean {
+  return status === 204 || status === 205 || status === 304;
+}

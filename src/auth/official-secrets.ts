@@ -1,0 +1,140 @@
+import { join } from 'node:path';
+import { AppError } from '../core/error.ts';
+import type { Clock, Env } from '../core/io.ts';
+import { isObject } from '../core/json.ts';
+import { readFileState, replaceFile } from '../platform/atomic-file.ts';
+import { readKeychain } from '../platform/keychain.ts';
+import { type KeyringEntry, openKeyring } from '../platform/keyring.ts';
+import type { Machine } from '../platform/machine.ts';
+import { sealedBox } from '../platform/sealed-box.ts';
+import { parseJson } from './token.ts';
+import { waitForWhole } from './token-store.ts';
+
+/** The official CLI's sign-in. */
+export const SIGN_IN: KeyringEntry = { service: 'gemini-cli-oauth', account: 'main-account' };
+/** The API key that was given to the official CLI. */
+export const API_KEY: KeyringEntry = { service: 'gemini-cli-api-key', account: 'default-api-key' };
+
+const UNATTENDED_LIMIT_MS = 2000;
+const ATTENDED_LIMIT_MS = 60_000;
+const ASKING_AFTER_MS = 1000;
+
+/** A place where the official CLI keeps passwords of its own. */
+export interface SecretPlace {
+  /** For people. */
+  readonly name: string;
+  /** Undefined if it has no such entry. Throws AppError `auth` if the place is there and cannot be read. */
+  read(entry: KeyringEntry, signal: AbortSignal): Promise<string | undefined>;
+  /** Replaces `before` by `after`; false if that is not possible here, or something else took its place. */
+  replace(entry: KeyringEntry, before: string, after: string): Promise<boolean>;
+}
+
+export interface PlaceOptions {
+  readonly machine: Machine;
+  readonly clock: Clock;
+  /** Words that cannot wait: the system may be asking the person something. */
+  readonly say: (message: string) => void;
+}
+
+/**
+ * The macOS Keychain. A Keychain that does not answer counts as one without the entry, so that the file is tried.
+ * It is written through the keyring library only: the system's own program would need the secret as an argument.
+ */
+export function keychain({ machine, clock, say }: PlaceOptions): SecretPlace {
+  const limitMs = machine.isAttended ? ATTENDED_LIMIT_MS : UNATTENDED_LIMIT_MS;
+  const module = machine.keyringModule();
+  return {
+    name: 'macOS Keychain',
+    async read(entry, signal) {
+      const done = new AbortController();
+      const asking = machine.isAttended ? announce(clock, AbortSignal.any([signal, done.signal]), say) : undefined;
+      const viaLibrary = module === undefined ? undefined : await openKeyring(module).get(entry, limitMs);
+      const answer =
+        viaLibrary === undefined || (viaLibrary.kind === 'unavailable' && viaLibrary.why === 'failed')
+          ? await readKeychain(machine.securityProgram, entry, limitMs)
+          : viaLibrary;
+      done.abort();
+      await asking;
+      signal.throwIfAborted();
+      return answer.kind === 'secret' ? answer.secret : undefined;
+    },
+    async replace(entry, before, after) {
+      if (module === undefined) return false;
+      const keyring = openKeyring(module);
+      const now = await keyring.get(entry, limitMs);
+      if (now.kind !== 'secret' || now.secret !== before) return false;
+      return (await keyring.set(entry, after, limitMs)).kind !== 'unavailable';
+    },
+  };
+}
+
+async function announce(clock: Clock, signal: AbortSignal, say: (message: string) => void): Promise<void> {
+  try {
+    await clock.sleep(ASKING_AFTER_MS, signal);
+    say('macOS is asking whether gmn may read the Gemini sign-in from the Keychain (waiting up to 60 s).');
+  } catch {
+    // Answered before it was worth a word.
+  }
+}
+
+/** The official CLI's encrypted file in `home`; it can be read only on the machine and by the user that wrote it. */
+export function encryptedFile(home: string, { machine, clock }: PlaceOptions): SecretPlace {
+  const path = join(home, 'gemini-credentials.json');
+  const name = '~/.gemini/gemini-credentials.json';
+  const box = sealedBox('gemini-cli-oauth', `${machine.hostname}-${machine.username}-gemini-cli`);
+  const load = async () => {
+    const file = await readFileState(path);
+    if (file.kind === 'absent') return undefined;
+    if (file.kind === 'unreadable') throw unreadable(name, file.why);
+    const opened = box.open(file.text);
+    if (opened.kind === 'foreign') throw foreign(name);
+    const value = opened.kind === 'opened' ? parseJson(opened.text) : undefined;
+    return isObject(value) ? { value, version: file.version } : 'broken';
+  };
+  return {
+    name,
+    async read(entry, signal) {
+      const loaded = await waitForWhole(load, { path: name, clock, signal });
+      return loaded === undefined ? undefined : passwordIn(loaded.value, entry);
+    },
+    async replace(entry, before, after) {
+      const loaded = await load();
+      if (loaded === undefined || loaded === 'broken' || passwordIn(loaded.value, entry) !== before) return false;
+      const { [entry.service]: accounts, ...others } = loaded.value;
+      const changed = {
+        ...others,
+        [entry.service]: { ...(isObject(accounts) ? accounts : {}), [entry.account]: after },
+      };
+      const text = box.seal(JSON.stringify(changed, null, 2));
+      return (await replaceFile(path, text, { expected: loaded.version })) === 'written';
+    },
+  };
+}
+
+/** Whether the official CLI was told to keep its sign-in in the encrypted file, or in the Keychain. */
+export function wantsEncrypted(env: Env): boolean {
+  return env.GEMINI_FORCE_ENCRYPTED_FILE_STORAGE === 'true';
+}
+
+/** Whether the official CLI was told to leave the system's keyring alone. */
+export function avoidsKeyring(env: Env): boolean {
+  return env.GEMINI_FORCE_FILE_STORAGE === 'true';
+}
+
+function passwordIn(value: Readonly<Record<string, unknown>>, { service, account }: KeyringEntry): string | undefined {
+  const accounts = Object.hasOwn(value, service) ? value[service] : undefined;
+  const password = isObject(accounts) && Object.hasOwn(accounts, account) ? accounts[account] : undefined;
+  return typeof password === 'string' ? password : undefined;
+}
+
+function unreadable(name: string, why: string): AppError {
+  return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
+    hint: 'Mend its permissions, or sign in again using: gemini',
+  });
+}
+
+function foreign(name: string): AppError {
+  return new AppError('auth', `authentication failed: ${name} was stored for another machine or user`, {
+    hint: 'Sign in again on this machine using: gemini',
+  });
+}

@@ -1,0 +1,146 @@
+import { join } from 'node:path';
+import { formatDuration } from '../core/duration.ts';
+import { AppError } from '../core/error.ts';
+import { isObject } from '../core/json.ts';
+import { readFileState } from '../platform/atomic-file.ts';
+import { thisMachine } from '../platform/machine.ts';
+import type { Choice, ChoiceInput } from './choice.ts';
+import { chooseCredential, wantedType } from './credential.ts';
+import { keyStore } from './key-store.ts';
+import { parseJson, parseOauthFile } from './token.ts';
+
+/** One place a credential may come from. `used`: this run would take it; `unusable`: it would, but cannot. */
+export interface SourceRow {
+  readonly name: string;
+  readonly state: 'used' | 'unusable' | 'found' | 'absent';
+  /** Facts side by side: where, who, until when. */
+  readonly details: readonly string[];
+  /** Sentences below it: what is wrong, and what to do. */
+  readonly lines: readonly string[];
+}
+
+export interface Survey {
+  /** What a run would use now; absent if it would fail, for the reason in `error`. */
+  readonly choice?: Choice;
+  readonly error?: AppError;
+  /** The account the official CLI says is signed in, when a sign-in is used. */
+  readonly email?: string;
+  /** The one in use first. */
+  readonly rows: readonly SourceRow[];
+}
+
+/** Which credential a run would use, and what else is there. Changes nothing, sends nothing, throws no AppError `auth`. */
+export async function surveyCredentials(input: ChoiceInput): Promise<Survey> {
+  const email = await activeAccount(input);
+  const others = [environmentRow(input), await storedRow(input), await signInRow(input, email), vertexRow(input)];
+  try {
+    const choice = await chooseCredential({ ...input, isRehearsal: true });
+    const used = usedRow(input, choice, email);
+    const isSignIn = choice.credential.type === 'oauth-personal' && email !== undefined;
+    const rest = others.filter((row) => row.name !== NAMES[choice.credential.type] && !sameSource(row, choice));
+    return { choice, ...(isSignIn ? { email } : {}), rows: [used, ...rest] };
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || thrown.fault !== 'auth') throw thrown;
+    return { error: thrown, rows: [failedRow(input, thrown), ...others] };
+  }
+}
+
+/** How the rows of other sources are called when their type is the one in use. */
+const NAMES = {
+  'gemini-api-key': '',
+  'oauth-personal': 'oauth-personal',
+  'vertex-ai': 'Vertex AI',
+  'compute-default-credentials': '',
+} as const;
+
+function sameSource(row: SourceRow, { credential }: Choice): boolean {
+  return row.name === credential.source || (row.name === 'stored key' && row.details.includes(credential.source));
+}
+
+function usedRow(input: ChoiceInput, { credential, token }: Choice, email: string | undefined): SourceRow {
+  const who = credential.type === 'oauth-personal' && email !== undefined ? [email] : [];
+  const details = [credential.source, ...who];
+  if (token === undefined) return { name: credential.type, state: 'used', details, lines: [] };
+  const leftMs = token.expiresAt === undefined ? undefined : token.expiresAt - input.clock.now();
+  const isEnded = leftMs !== undefined && leftMs <= 0;
+  const until = leftMs === undefined ? [] : [isEnded ? 'token expired' : `token valid ${formatDuration(leftMs)}`];
+  if (isEnded && !token.isRenewable) {
+    return {
+      name: credential.type,
+      state: 'unusable',
+      details: [...details, ...until],
+      lines: ['→ sign in again: gemini'],
+    };
+  }
+  const renewal = isEnded ? ['renewed at the next use'] : [];
+  return { name: credential.type, state: 'used', details: [...details, ...until, ...renewal], lines: [] };
+}
+
+/** The type that was asked for, if that much can be told. */
+function failedRow(input: ChoiceInput, error: AppError): SourceRow {
+  const lines = error.hint === undefined ? [] : [`→ ${error.hint}`];
+  return { name: nameOfWanted(input), state: 'unusable', details: [error.message], lines };
+}
+
+function nameOfWanted({ flag, settings, env }: ChoiceInput): string {
+  try {
+    return wantedType(flag, settings, env)?.type ?? 'none';
+  } catch {
+    return flag ?? env.GMN_AUTH ?? settings.authType ?? 'none';
+  }
+}
+
+function environmentRow({ settings }: ChoiceInput): SourceRow {
+  const isSet = Boolean(settings.env.GEMINI_API_KEY?.trim());
+  return row('GEMINI_API_KEY', isSet, [isSet ? 'set' : 'not set']);
+}
+
+async function storedRow(input: ChoiceInput): Promise<SourceRow> {
+  const place = await keyStore(input.homes().gmn, input.machine ?? thisMachine(), input.clock).place();
+  if (place === undefined) return row('stored key', false, ['none (gmn auth set-key)']);
+  return row('stored key', true, [place === 'file' ? '~/.gmn/key.json' : "the system's keyring"]);
+}
+
+async function signInRow(input: ChoiceInput, email: string | undefined): Promise<SourceRow> {
+  const name = '~/.gemini/oauth_creds.json';
+  const file = await readFileState(join(input.homes().gemini, 'oauth_creds.json'));
+  if (file.kind === 'absent') return row('oauth-personal', false, ['not signed in']);
+  if (file.kind === 'unreadable') return row('oauth-personal', true, [name, file.why]);
+  const token = parseOauthFile(parseJson(file.text), input.clock.now());
+  const who = email === undefined ? [] : [email];
+  return row('oauth-personal', true, [name, ...who, ...(token === undefined ? ['empty or damaged'] : [])]);
+}
+
+function vertexRow({ settings: { env } }: ChoiceInput): SourceRow {
+  const project = env.GOOGLE_CLOUD_PROJECT || env.GOOGLE_CLOUD_PROJECT_ID;
+  if (env.GOOGLE_API_KEY?.trim()) return row('Vertex AI', true, ['GOOGLE_API_KEY set']);
+  return row('Vertex AI', Boolean(project), [project ? `project ${project}` : 'GOOGLE_CLOUD_PROJECT not set']);
+}
+
+function row(name: string, isFound: boolean, details: readonly string[]): SourceRow {
+  return { name, state: isFound ? 'found' : 'absent', details, lines: [] };
+}
+
+/** What the official CLI noted down for people; nothing is decided on it. */
+async function activeAccount(input: ChoiceInput): Promise<string | undefined> {
+  const file = await readFileState(join(input.homes().gemini, 'google_accounts.json'));
+  const value = file.kind === 'text' ? parseJson(file.text) : undefined;
+  return isObject(value) && typeof value.active === 'string' && value.active !== '' ? value.active : undefined;
+}
+
+/** Warnings about files that others could read. */
+export async function exposedFiles(input: ChoiceInput): Promise<readonly string[]> {
+  const { gemini, gmn } = input.homes();
+  const warnings: string[] = [];
+  for (const path of [
+    join(gemini, 'oauth_creds.json'),
+    join(gemini, 'gemini-credentials.json'),
+    join(gmn, 'key.json'),
+  ]) {
+    const file = await readFileState(path);
+    if (file.kind === 'text' && (file.mode & 0o077) !== 0) {
+      warnings.push(`Other users of this machine may read ${path}. Mend it: chmod 600 ${path}`);
+    }
+  }
+  return warnings;
+}

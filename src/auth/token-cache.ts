@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import type { Clock } from '../core/io.ts';
+import { isObject } from '../core/json.ts';
+import { makePrivateDirectory, readFileState, replaceFile, setAside } from '../platform/atomic-file.ts';
+import { sha256 } from '../platform/hash.ts';
+import { expiryOf, type GrantedToken, parseJson, type StoredToken } from './token.ts';
+
+/** gmn's own store of what it was granted: one private file for each refresh token it started from. */
+export interface TokenCache {
+  /** Undefined if there is nothing, or nothing that can be believed. Never throws. */
+  read(refreshToken: string): Promise<StoredToken | undefined>;
+  /** Throws AppError `config` if it cannot be written. A broken file that was there is set aside. */
+  write(refreshToken: string, granted: GrantedToken): Promise<void>;
+}
+
+/** The directory below gmn's home that holds the cache. */
+export function tokenCacheDirectory(home: string): string {
+  return join(home, 'tokens');
+}
+
+export function tokenCache(home: string, clock: Clock): TokenCache {
+  const directory = tokenCacheDirectory(home);
+  const pathFor = (refreshToken: string): string => join(directory, `${sha256(refreshToken).slice(0, 16)}.json`);
+  return {
+    async read(refreshToken) {
+      const file = await readFileState(pathFor(refreshToken));
+      // Somebody else's file could make us speak in somebody else's name.
+      if (file.kind !== 'text' || !file.isOurs) return undefined;
+      return parseCached(parseJson(file.text), clock.now());
+    },
+    async write(refreshToken, granted) {
+      const path = pathFor(refreshToken);
+      await makePrivateDirectory(directory);
+      const before = await readFileState(path);
+      const isBroken =
+        before.kind === 'unreadable' ||
+        (before.kind === 'text' && (!before.isOurs || parseCached(parseJson(before.text), 0) === undefined));
+      if (isBroken) await setAside(path, clock.now());
+      const record = {
+        version: 1,
+        access_token: granted.accessToken,
+        expiry_date: granted.expiresAt,
+        refresh_token: granted.refreshToken ?? refreshToken,
+      };
+      await replaceFile(path, `${JSON.stringify(record)}\n`, { mode: 0o600 });
+    },
+  };
+}
+
+function parseCached(value: unknown, now: number): StoredToken | undefined {
+  if (!isObject(value) || value.version !== 1) return undefined;
+  const { access_token: accessToken, refresh_token: refreshToken } = value;
+  const expiresAt = expiryOf(value.expiry_date, now);
+  if (typeof accessToken !== 'string' || typeof refreshToken !== 'string') return undefined;
+  return { accessToken, refreshToken, ...(expiresAt === undefined ? {} : { expiresAt }) };
+}

@@ -1,0 +1,128 @@
+import { checkEndpoint } from '../core/endpoint.ts';
+import { AppError } from '../core/error.ts';
+import type { SendHttp } from '../core/http.ts';
+import type { Clock, Env, Trace } from '../core/io.ts';
+import { isObject } from '../core/json.ts';
+import { deadline } from '../platform/clock.ts';
+import type { ClientPair } from './client-pair.ts';
+import { loadGoogleAuth } from './lazy.ts';
+import { libraryFetch, type SeenAnswer } from './library-fetch.ts';
+import { type GrantedToken, parseJson } from './token.ts';
+
+const TOKEN_URL = 'https://oauth2.googleapis.com/token';
+const ATTEMPT_LIMIT_MS = 10_000;
+const NO_ANSWER = 'the token server did not answer within 10 s';
+const PAUSES_MS = [250, 1000];
+const USUAL_LIFE_S = 3600;
+const LONGEST_LIFE_S = 86_400;
+
+export type Grant =
+  | { readonly kind: 'granted'; readonly token: GrantedToken }
+  /** The server said no; `code` is OAuth's word for it. */
+  | { readonly kind: 'refused'; readonly code: string }
+  /** No usable answer. It says nothing about the sign-in. */
+  | { readonly kind: 'unclear'; readonly why: string; readonly isWorthRetrying: boolean };
+
+export interface GrantRequest {
+  readonly refreshToken: string;
+  readonly pair: ClientPair;
+  /** The real environment: a file must not be able to send a refresh token elsewhere. */
+  readonly env: Env;
+  readonly send: SendHttp;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Trades a refresh token for an access token: at most three tries of ten seconds, no redirect followed.
+ * Throws AppError `config` for a forbidden address, and the signal's reason; every other failure is an answer.
+ */
+export async function requestGrant(request: GrantRequest): Promise<Grant> {
+  const { env, clock, trace, signal } = request;
+  const url = checkEndpoint(env.GMN_OAUTH_TOKEN_URL || TOKEN_URL, 'GMN_OAUTH_TOKEN_URL');
+  for (let attempt = 0; ; attempt += 1) {
+    const grant = await tryOnce(request, url);
+    const pauseMs = PAUSES_MS[attempt];
+    trace(`auth: ${url.host} ${grant.kind}${grant.kind === 'unclear' ? `: ${grant.why}` : ''}`);
+    if (grant.kind !== 'unclear' || !grant.isWorthRetrying || pauseMs === undefined) return grant;
+    await clock.sleep(pauseMs, signal);
+  }
+}
+
+async function tryOnce(request: GrantRequest, url: URL): Promise<Grant> {
+  const limit = deadline(request.signal, ATTEMPT_LIMIT_MS, () => new AppError('api', NO_ANSWER));
+  let seen: SeenAnswer | undefined;
+  let failure: unknown;
+  const fetchImplementation = libraryFetch({
+    send: request.send,
+    signal: limit.signal,
+    onAnswer: (answer) => {
+      seen = answer;
+    },
+    onFailure: (thrown) => {
+      failure = thrown;
+    },
+  });
+  try {
+    await refreshWithLibrary(request, url, fetchImplementation);
+  } catch {
+    // What the library throws holds the request; all that matters was seen on the way.
+  } finally {
+    limit.clear();
+  }
+  request.signal.throwIfAborted();
+  if (seen !== undefined) return readAnswer(seen, request.clock.now());
+  if (failure === undefined) throw new AppError('internal', "Google's library failed before it sent anything");
+  const why = failure instanceof AppError ? failure.message : NO_ANSWER;
+  return { kind: 'unclear', why, isWorthRetrying: true };
+}
+
+async function refreshWithLibrary(request: GrantRequest, url: URL, fetchImplementation: typeof fetch): Promise<void> {
+  const { OAuth2Client } = await loadGoogleAuth();
+  const client = new OAuth2Client({
+    clientId: request.pair.id,
+    clientSecret: request.pair.secret,
+    endpoints: { oauth2TokenUrl: url.href },
+    // We retry ourselves, with limits of our own.
+    transporterOptions: { fetchImplementation, retryConfig: { retry: 0, noResponseRetries: 0 } },
+  });
+  client.setCredentials({ refresh_token: request.refreshToken });
+  await client.refreshAccessToken();
+}
+
+/** The library drops a rotated refresh token, so the answer is read here. */
+function readAnswer({ status, text }: SeenAnswer, now: number): Grant {
+  const body = parseJson(text);
+  if (status === 200 && isObject(body) && typeof body.access_token === 'string' && body.access_token !== '') {
+    return { kind: 'granted', token: parseGranted(body, body.access_token, now) };
+  }
+  if (status >= 300 && status < 400) {
+    return { kind: 'unclear', why: `the token server answered with a redirect (${status})`, isWorthRetrying: false };
+  }
+  if ((status === 400 || status === 401) && isObject(body) && typeof body.error === 'string') {
+    return { kind: 'refused', code: /^[a-z_]{1,40}$/.test(body.error) ? body.error : 'refused' };
+  }
+  if (status === 200) {
+    return { kind: 'unclear', why: 'the token server answered without a token', isWorthRetrying: true };
+  }
+  const isWorthRetrying = status >= 500 || status === 429 || status === 408;
+  return { kind: 'unclear', why: `the token server answered ${status}`, isWorthRetrying };
+}
+
+function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: string, now: number): GrantedToken {
+  const seconds = Number(body.expires_in);
+  const lifeS = seconds > 0 ? Math.min(seconds, LONGEST_LIFE_S) : USUAL_LIFE_S;
+  const rest: Record<string, string> = {};
+  for (const key of ['scope', 'token_type', 'id_token']) {
+    const value = body[key];
+    if (typeof value === 'string') rest[key] = value;
+  }
+  const { refresh_token: refreshToken } = body;
+  return {
+    accessToken,
+    expiresAt: now + lifeS * 1000,
+    ...(typeof refreshToken === 'string' && refreshToken !== '' ? { refreshToken } : {}),
+    rest,
+  };
+}

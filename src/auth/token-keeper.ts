@@ -1,0 +1,189 @@
+import { join } from 'node:path';
+import { AppError } from '../core/error.ts';
+import type { Clock, Trace } from '../core/io.ts';
+import { acquireLock } from '../platform/lock.ts';
+import { type GrantedToken, isFresh, type StoredToken } from './token.ts';
+import type { TokenCache } from './token-cache.ts';
+import type { Grant } from './token-endpoint.ts';
+import type { TokenStore } from './token-store.ts';
+
+/** Longer than one holder can take: three tries of ten seconds and the pauses between them. */
+const PATIENCE_MS = 35_000;
+/** A token this close to its end is still better than none when the token server is away. */
+const LAST_RESORT_MS = 15_000;
+
+export interface KeeperOptions {
+  readonly store: TokenStore;
+  /** What the store held when it was chosen, so that the first use need not ask it again. */
+  readonly first: StoredToken;
+  readonly cache: TokenCache;
+  /** gmn's home; the lock is in it. */
+  readonly home: string;
+  /** Trades a refresh token; see `requestGrant`. */
+  readonly grant: (refreshToken: string, signal: AbortSignal) => Promise<Grant>;
+  readonly clock: Clock;
+  readonly trace: Trace;
+  /** Words for the person, e.g. that a new token could not be saved. */
+  readonly say: (message: string) => void;
+}
+
+export interface TokenKeeper {
+  /** An access token good for five minutes or more. Throws AppError `auth`. */
+  bearer(signal: AbortSignal): Promise<string>;
+  /** After the token was turned down: the next `bearer` gives another. Throws AppError `auth` if there is none. */
+  renew(signal: AbortSignal): Promise<void>;
+}
+
+/**
+ * Keeps one sign-in fresh: any number of processes that find it stale make one request between them.
+ * The official store is written only when the refresh token itself was replaced.
+ */
+export function tokenKeeper(options: KeeperOptions): TokenKeeper {
+  let current: UsableToken | undefined;
+  let first: StoredToken | undefined = options.first;
+  let pending: Promise<UsableToken> | undefined;
+  const start = async (rejected: string | undefined, signal: AbortSignal): Promise<UsableToken> => {
+    const stored = first ?? (await options.store.read(signal)) ?? gone(options.store);
+    first = undefined;
+    return obtain({ ...options, rejected, signal }, stored);
+  };
+  /** One at a time, also within the process. */
+  const fetchToken = async (rejected: string | undefined, signal: AbortSignal): Promise<string> => {
+    pending ??= start(rejected, signal).finally(() => {
+      pending = undefined;
+    });
+    current = await pending;
+    return current.accessToken;
+  };
+  return {
+    bearer: async (signal) =>
+      current !== undefined && isFresh(current, options.clock.now())
+        ? current.accessToken
+        : fetchToken(undefined, signal),
+    renew: async (signal) => void (await fetchToken(current?.accessToken, signal)),
+  };
+}
+
+type UsableToken = StoredToken & { readonly accessToken: string };
+
+interface Search extends KeeperOptions {
+  /** The token that was turned down, which must not be given again. */
+  readonly rejected: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+async function obtain(search: Search, stored: StoredToken): Promise<UsableToken> {
+  const { store, clock, home, signal } = search;
+  let found = await freshest(search, stored);
+  if (found !== undefined) return found;
+  if (stored.refreshToken === undefined) return withoutRefresh(search, stored);
+  const lock = await acquireLock(join(home, 'locks', 'refresh'), {
+    clock,
+    signal,
+    patienceMs: PATIENCE_MS,
+    async isDone() {
+      found = await freshest(search, (await store.glance()) ?? stored);
+      return found !== undefined;
+    },
+  });
+  if (lock === undefined) return found ?? gone(store);
+  try {
+    return await refresh(search, { mayStartOver: true });
+  } finally {
+    await lock.release();
+  }
+}
+
+/** The caller holds the lock, or waited for it as long as it could. */
+async function refresh(search: Search, { mayStartOver }: { readonly mayStartOver: boolean }): Promise<UsableToken> {
+  const { store, cache, trace, signal } = search;
+  const stored = (await store.read(signal)) ?? gone(store);
+  const found = await freshest(search, stored);
+  if (found !== undefined) return found;
+  if (stored.refreshToken === undefined) return withoutRefresh(search, stored);
+  const used = (await cache.read(stored.refreshToken))?.refreshToken ?? stored.refreshToken;
+  trace(`auth: refreshing the token of ${store.source}`);
+  const grant = await search.grant(used, signal);
+  if (grant.kind === 'granted') {
+    await keep(search, { stored: stored.refreshToken, next: grant.token.refreshToken ?? used }, grant.token);
+    return grant.token;
+  }
+  if (grant.kind === 'unclear') return stillAlive(search, stored) ?? fail(unclear(grant.why));
+  const again = await store.read(signal);
+  const hasChanged = again?.refreshToken !== stored.refreshToken || again?.accessToken !== stored.accessToken;
+  if (mayStartOver && hasChanged) return refresh(search, { mayStartOver: false });
+  throw refusal(grant.code);
+}
+
+/** The best token there is, from the official store or our cache; undefined if none is fresh. */
+async function freshest({ cache, clock, rejected }: Search, stored: StoredToken): Promise<UsableToken | undefined> {
+  const cached = stored.refreshToken === undefined ? undefined : await cache.read(stored.refreshToken);
+  let best: UsableToken | undefined;
+  for (const token of [stored, cached]) {
+    if (token === undefined || !isFresh(token, clock.now()) || token.accessToken === rejected) continue;
+    if ((token.expiresAt ?? 0) > (best?.expiresAt ?? 0)) best = token;
+  }
+  return best;
+}
+
+/** Our cache first: should anything fail after it, the new refresh token is not lost. */
+async function keep(
+  { store, cache, say, trace }: Search,
+  { stored, next }: { readonly stored: string; readonly next: string },
+  token: GrantedToken,
+): Promise<void> {
+  const granted = { ...token, refreshToken: next };
+  try {
+    await cache.write(stored, granted);
+    if (next === stored) return;
+    await cache.write(next, granted);
+    const isReplaced = await store.rotate(stored, granted);
+    if (!isReplaced) trace(`auth: ${store.source} was left as it is; the new refresh token is in gmn's own store`);
+  } catch (thrown) {
+    if (!(thrown instanceof AppError)) throw thrown;
+    say(`The refreshed token could not be saved (${thrown.message}); this run goes on with it.`);
+  }
+}
+
+/** Without an end and without a way to renew it, a token can only be tried. */
+function withoutRefresh({ rejected }: Search, stored: StoredToken): UsableToken {
+  const { accessToken, expiresAt } = stored;
+  if (accessToken === undefined || expiresAt !== undefined || accessToken === rejected) throw expired();
+  return { ...stored, accessToken };
+}
+
+/** The stored token, if it has a few moments left: enough for a request while the token server is away. */
+function stillAlive({ clock, rejected }: Search, stored: StoredToken): UsableToken | undefined {
+  const { accessToken, expiresAt } = stored;
+  if (accessToken === undefined || expiresAt === undefined || accessToken === rejected) return undefined;
+  return expiresAt > clock.now() + LAST_RESORT_MS ? { ...stored, accessToken } : undefined;
+}
+
+function fail(error: AppError): never {
+  throw error;
+}
+
+function gone(store: TokenStore): never {
+  throw new AppError('auth', `authentication failed: there is no sign-in in ${store.source} any more`, {
+    hint: 'Please re-authenticate using: gemini',
+  });
+}
+
+function expired(): AppError {
+  return new AppError('auth', 'authentication failed: token expired', {
+    hint: 'Please re-authenticate using: gemini',
+  });
+}
+
+function refusal(code: string): AppError {
+  if (code === 'invalid_grant') return expired();
+  return new AppError('auth', `authentication failed: the token server refused the OAuth client (${code})`, {
+    hint: 'Update the official CLI (gemini), or set GMN_OAUTH_CLIENT_ID and GMN_OAUTH_CLIENT_SECRET',
+  });
+}
+
+function unclear(why: string): AppError {
+  return new AppError('auth', `authentication failed: the token could not be refreshed: ${why}`, {
+    hint: 'Your sign-in was not touched. Check the network and try again in a moment.',
+  });
+}

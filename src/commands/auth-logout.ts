@@ -1,0 +1,28 @@
+import { basename } from 'node:path';
+import { clientPairFile } from '../auth/client-pair.ts';
+import { keyStore } from '../auth/key-store.ts';
+import { tokenCacheDirectory } from '../auth/token-cache.ts';
+import type { App } from '../core/app.ts';
+import { removeFiles } from '../platform/atomic-file.ts';
+import { thisMachine } from '../platform/machine.ts';
+import { type PrintOptions, printReport } from './report.ts';
+
+/** Forgets what gmn itself stored, and nothing of the official CLI's. Throws AppError `config` if something stays. */
+export async function run(options: PrintOptions, app: App): Promise<number> {
+  const { gmn, gemini } = app.homes();
+  const pairFile = basename(clientPairFile(gmn));
+  const forgotten = {
+    apiKey: await keyStore(gmn, thisMachine(), app.clock).forget(),
+    tokens: await removeFiles(tokenCacheDirectory(gmn), () => true),
+    oauthClient: (await removeFiles(gmn, (name) => name === pairFile || name.startsWith(`${pairFile}.corrupt-`))) > 0,
+  };
+  const words = [
+    ...(forgotten.apiKey ? ['the stored API key'] : []),
+    ...(forgotten.tokens > 0 ? ['the cached access tokens'] : []),
+    ...(forgotten.oauthClient ? ["the official CLI's OAuth client"] : []),
+  ];
+  const what = words.length === 0 ? 'gmn had stored nothing.' : `Forgot ${words.join(', ')}.`;
+  const text = `${what}\nThe official CLI's files in ${gemini} were not touched.\n`;
+  await printReport({ text, json: { forgotten }, notices: [] }, options, app);
+  return 0;
+}

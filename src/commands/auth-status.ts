@@ -1,0 +1,90 @@
+import type { ChoiceInput } from '../auth/choice.ts';
+import { exposedFiles, type SourceRow, type Survey, surveyCredentials } from '../auth/survey.ts';
+import type { App } from '../core/app.ts';
+import type { Credential } from '../core/credential.ts';
+import { AppError } from '../core/error.ts';
+import type { JsonObject } from '../core/json.ts';
+import { type PrintOptions, printReport } from './report.ts';
+
+export interface AuthStatusOptions extends PrintOptions {
+  readonly auth?: string;
+  readonly online?: boolean;
+}
+
+/** What the servers say of a credential. */
+export interface ProbeRow {
+  readonly ok: boolean;
+  readonly text: string;
+  /** The ways out, one a line. */
+  readonly hints?: readonly string[];
+}
+
+/** Asks the servers about a credential; what `--online` adds. Throws nothing but the signal's reason. */
+export type Probe = (credential: Credential, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
+
+const EXIT_UNUSABLE = 2;
+
+/**
+ * Which credential would be used, from where and until when, and what else was found. Sends nothing without `--online`.
+ * Returns 0 if that credential can be used, else 2.
+ */
+export async function run(options: AuthStatusOptions, app: App, probe?: Probe): Promise<number> {
+  const settings = await app.settings();
+  const said: string[] = [];
+  const input: ChoiceInput = {
+    ...app,
+    settings,
+    say: (message) => said.push(message),
+    ...(options.auth === undefined ? {} : { flag: options.auth }),
+  };
+  const survey = await surveyCredentials(input);
+  const probed = options.online ? await ask(survey, app, probe) : [];
+  const isUsable = survey.rows[0]?.state === 'used' && probed.every(({ ok }) => ok);
+  const notices = [...settings.notices, ...said, ...(await exposedFiles(input))];
+  await printReport({ text: textOf(survey, probed), json: jsonOf(survey, probed, isUsable), notices }, options, app);
+  return isUsable ? 0 : EXIT_UNUSABLE;
+}
+
+async function ask({ choice }: Survey, app: App, probe: Probe | undefined): Promise<readonly ProbeRow[]> {
+  if (probe === undefined) {
+    throw new AppError('usage', '--online is not available here', { hint: 'Run: gmn auth status' });
+  }
+  return choice === undefined ? [] : probe(choice.credential, app.signal);
+}
+
+const MARKS: Readonly<Record<SourceRow['state'], string>> = { used: '✓', unusable: '✗', found: '–', absent: '–' };
+
+function textOf({ rows }: Survey, probed: readonly ProbeRow[]): string {
+  const width = Math.max(...rows.map(({ name }) => name.length));
+  const isTurnedDown = probed.some(({ ok }) => !ok);
+  return rows
+    .map((row, index) => {
+      const mark = index === 0 && isTurnedDown ? MARKS.unusable : MARKS[row.state];
+      const lines = index === 0 ? [...row.lines, ...probed.flatMap(probeLines)] : row.lines;
+      const head = `${mark} ${row.name.padEnd(width)}  ${row.details.join('  ')}\n`;
+      return [head, ...lines.map((line) => `    ${line}\n`)].join('');
+    })
+    .join('');
+}
+
+function probeLines({ text, hints = [] }: ProbeRow): readonly string[] {
+  return [text, ...hints.map((hint) => `→ ${hint}`)];
+}
+
+function jsonOf({ choice, error, email, rows }: Survey, probed: readonly ProbeRow[], isUsable: boolean): JsonObject {
+  const sources = rows.map(({ name, state, details }) => ({ name, state, details }));
+  return {
+    usable: isUsable,
+    credential: choice === undefined ? null : credentialJson(choice, email),
+    ...(error === undefined ? {} : { error: { message: error.message, suggestion: error.hint ?? '' } }),
+    sources,
+    ...(probed.length === 0 ? {} : { online: probed.map(({ ok, text, hints = [] }) => ({ ok, text, hints })) }),
+  };
+}
+
+function credentialJson({ credential, token }: NonNullable<Survey['choice']>, email: string | undefined): JsonObject {
+  const { type, source, account } = credential;
+  const expiresAt = token?.expiresAt === undefined ? {} : { expiresAt: new Date(token.expiresAt).toISOString() };
+  const renewable = token === undefined ? {} : { renewable: token.isRenewable };
+  return { type, source, account, ...(email === undefined ? {} : { email }), ...expiresAt, ...renewable };
+}

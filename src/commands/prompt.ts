@@ -1,0 +1,145 @@
+import { runTurn } from '../agent/turn.ts';
+import type { App } from '../core/app.ts';
+import type { Content } from '../core/content.ts';
+import { formatDuration } from '../core/duration.ts';
+import { AppError } from '../core/error.ts';
+import { settle, type TurnEvent } from '../core/event.ts';
+import type { ModelRequest } from '../core/model.ts';
+import { NO_USAGE } from '../core/usage.ts';
+import { promptContent } from '../input/prompt.ts';
+import { deadline, every } from '../platform/clock.ts';
+import { systemStdin } from '../platform/stdin.ts';
+import type { Renderer } from '../render/renderer.ts';
+import { openRenderer } from '../render/renderers.ts';
+import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
+
+/** The flags of a one-shot. */
+export interface PromptOptions extends ModelOptions {
+  readonly args: readonly string[];
+  readonly prompt?: string;
+  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputDialect?: 'gmn' | 'gemini';
+  readonly file?: readonly string[];
+  readonly stdin?: boolean;
+  readonly noStdin?: boolean;
+  readonly noAt?: boolean;
+  readonly system?: string;
+  readonly appendSystemPrompt?: string;
+  readonly timeout?: number;
+  readonly quiet?: boolean;
+  readonly render?: 'auto' | 'always' | 'never';
+  readonly rawOutput?: boolean;
+  readonly usage?: boolean;
+  readonly dryRun?: boolean;
+}
+
+const DEFAULT_TIMEOUT_MS = 300_000;
+
+/** One prompt, one answer. Every failure is shown in the chosen format; the exit code says which it was. */
+export async function run(options: PromptOptions, app: App): Promise<number> {
+  const render = await rendererFor(options, app);
+  let exitCode = 0;
+  for await (const event of settle(ask(options, app))) {
+    await render(event);
+    if (event.type === 'failure') exitCode = event.error.exitCode;
+  }
+  return exitCode;
+}
+
+function rendererFor(options: PromptOptions, app: App): Promise<Renderer> {
+  return openRenderer(options.dryRun ? 'text' : (options.outputFormat ?? 'text'), app.io, {
+    quiet: options.quiet ?? false,
+    showThoughts: options.showThoughts ?? false,
+    showUsage: options.usage ?? false,
+    render: options.dryRun ? 'never' : (options.render ?? 'auto'),
+    rawOutput: options.rawOutput ?? false,
+    isDumb: app.env.TERM === 'dumb',
+    dialect: options.outputDialect ?? 'gmn',
+    prompt: promptText(options) ?? '',
+    clock: app.clock,
+    ticker: { every },
+  });
+}
+
+async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent, void> {
+  checkUsage(options);
+  const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
+  const limit = deadline(app.signal, timeoutMs, () => timedOut(timeoutMs));
+  let opened: OpenedModel | undefined;
+  try {
+    opened = await openModel(options, app, timeoutMs);
+    for (const message of opened.notices) yield { type: 'notice', message };
+    const request = await requestFor(options, app, opened, yield* readPrompt(options, app, limit.signal));
+    if (options.dryRun) yield* preview(opened, request);
+    else yield* runTurn(opened.model, request, limit.signal);
+  } finally {
+    limit.clear();
+    await opened?.close();
+  }
+}
+
+function readPrompt(options: PromptOptions, app: App, signal: AbortSignal): AsyncGenerator<TurnEvent, Content> {
+  return promptContent({
+    prompt: promptText(options),
+    files: options.file ?? [],
+    stdinMode: options.stdin ? 'always' : options.noStdin ? 'never' : 'auto',
+    mentions: !options.noAt,
+    cwd: app.cwd,
+    env: app.env,
+    stdin: systemStdin(),
+    clock: app.clock,
+    signal,
+  });
+}
+
+async function requestFor(
+  options: PromptOptions,
+  app: App,
+  opened: OpenedModel,
+  prompt: Content,
+): Promise<ModelRequest> {
+  const system = await systemInstruction(options, app.cwd);
+  return {
+    model: opened.modelId,
+    contents: [prompt],
+    ...(system === undefined ? {} : { systemInstruction: { role: 'user', parts: [{ text: system }] } }),
+    generationConfig: opened.generationConfig,
+  };
+}
+
+async function systemInstruction(options: PromptOptions, cwd: string): Promise<string | undefined> {
+  if (options.system === undefined && options.appendSystemPrompt === undefined) return undefined;
+  const { textOrFile } = await import('../input/instruction.ts');
+  const texts = [
+    options.system && (await textOrFile(options.system, '--system', cwd)),
+    options.appendSystemPrompt && (await textOrFile(options.appendSystemPrompt, '--append-system-prompt', cwd)),
+  ].filter(Boolean);
+  return texts.length === 0 ? undefined : texts.join('\n\n');
+}
+
+/** What would be sent, as the text of the answer. */
+async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
+  yield { type: 'text', delta: `${JSON.stringify(await opened.preview(request), null, 2)}\n` };
+  yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };
+}
+
+function promptText({ prompt, args }: PromptOptions): string | undefined {
+  return prompt ?? (args.length > 0 ? args.join(' ') : undefined);
+}
+
+function checkUsage(options: PromptOptions): void {
+  if (options.prompt !== undefined && options.args.length > 0) {
+    throw new AppError('usage', '-p cannot be combined with a positional prompt', {
+      hint: 'Use one of them: gmn "…" or gmn -p "…"',
+    });
+  }
+  if (options.stdin && options.noStdin) {
+    throw new AppError('usage', '--stdin cannot be combined with --no-stdin', { hint: 'Use one of them.' });
+  }
+}
+
+function timedOut(timeoutMs: number): AppError {
+  return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
+    hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
+  });
+}

@@ -1,0 +1,42 @@
+import type { App } from '../core/app.ts';
+import type { JsonObject } from '../core/json.ts';
+import { stderr } from '../render/stderr.ts';
+import { filterTerminal } from '../render/terminal-filter.ts';
+
+/** What a command that prints data has found out, for people and for programs. */
+export interface Report {
+  /** Whole lines. */
+  readonly text: string;
+  readonly json: JsonObject;
+  readonly notices: readonly string[];
+}
+
+/** Writes a report to stdout; its notices go to stderr, or into `warnings` of the JSON. Nothing a terminal would obey. */
+export async function printReport({ text, json, notices }: Report, options: PrintOptions, app: App): Promise<void> {
+  const { out, err } = app.io;
+  if (options.json) {
+    const warnings = notices.length > 0 ? { warnings: notices } : {};
+    return out.write(`${JSON.stringify({ ...json, ...warnings }, null, 2)}\n`);
+  }
+  if (!options.quiet) for (const notice of notices) await stderr(err, false).notice(notice);
+  await out.write(out.isTerminal ? filterTerminal(text) : text);
+}
+
+/** The flags that shape a report. */
+export interface PrintOptions {
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** Cells in columns, two spaces apart; the last column is not padded. Ends in a newline unless there are no rows. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    });
+  }
+  const line = (row: readonly string[]): string =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
+  return rows.map((row) => `${line(row).trimEnd()}\n`).join('');
+}

@@ -1,0 +1,102 @@
+import { join, resolve } from 'node:path';
+import { parseSettingsText } from '../config/document.ts';
+import { describeServer } from '../config/server-description.ts';
+import { changeTrustFile, readTrustFile, trustFilePath } from '../config/trust-file.ts';
+import { type WorkspaceServer, workspaceServers } from '../config/workspace-servers.ts';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { isDirectory, realPath } from '../platform/real-path.ts';
+import { readStateFile } from '../platform/state-file.ts';
+import { type PrintOptions, printReport, table } from './report.ts';
+
+/** The flags of `gmn trust`. */
+export interface TrustOptions extends PrintOptions {
+  readonly args: readonly string[];
+  readonly list?: boolean;
+  readonly remove?: boolean;
+}
+
+/**
+ * Trusts a folder, this one if none is named: shows the MCP servers it defines and allows them as they are now. Starts
+ * none of them. Throws AppError: `usage` if there is no such folder, `config` if its settings or the list are broken.
+ */
+export async function run(options: TrustOptions, app: App): Promise<number> {
+  if (options.args.length > 1 || (options.list && (options.remove || options.args.length > 0))) {
+    throw new AppError('usage', 'trust takes one folder, --list none', { hint: 'Example: gmn trust ./project' });
+  }
+  if (options.list) return listFolders(options, app);
+  const wanted = resolve(app.cwd, options.args[0] ?? '.');
+  return options.remove ? forgetFolder(wanted, options, app) : trustFolder(wanted, options, app);
+}
+
+async function trustFolder(wanted: string, options: TrustOptions, app: App): Promise<number> {
+  const folder = realPath(wanted);
+  if (folder === undefined || !isDirectory(folder)) {
+    throw new AppError('usage', `${wanted} is not a folder`, { hint: 'Name a folder that exists.' });
+  }
+  const servers = await serversOf(folder);
+  const file = trustFilePath(app.homes().gmn);
+  const before = readTrustFile(file).get(folder)?.servers ?? {};
+  const hashes = Object.fromEntries(servers.map(({ name, hash }) => [name, hash]));
+  const time = new Date(app.clock.now()).toISOString();
+  await changeTrustFile(file, app, (records) => new Map([...records, [folder, { time, servers: hashes }]]));
+  const shown = servers.map((server) => ({ ...describeServer(server), status: statusOf(server, before) }));
+  await printReport(
+    { text: trustedText(folder, shown), json: { folder, servers: shown, file }, notices: [] },
+    options,
+    app,
+  );
+  return 0;
+}
+
+async function serversOf(folder: string): Promise<readonly WorkspaceServer[]> {
+  const file = join(folder, '.gemini', 'settings.json');
+  const text = readStateFile(file);
+  return text === undefined ? [] : workspaceServers(await parseSettingsText({ file, text }));
+}
+
+function statusOf({ name, hash }: WorkspaceServer, before: Readonly<Record<string, string>>): string {
+  if (!Object.hasOwn(before, name)) return 'new';
+  return before[name] === hash ? 'unchanged' : 'changed';
+}
+
+type ShownServer = ReturnType<typeof describeServer> & { readonly status: string };
+
+function trustedText(folder: string, servers: readonly ShownServer[]): string {
+  const lines = servers.flatMap(({ name, status, commandLine, details }) => [
+    `  ${name} (${status}): ${commandLine}`,
+    ...details.map((detail) => `      ${detail}`),
+  ]);
+  const list =
+    lines.length === 0 ? 'It defines no MCP servers.' : `Its MCP servers may now start:\n${lines.join('\n')}`;
+  return `Trusted: ${folder}\n${list}\nTo take it back: gmn trust --remove\n`;
+}
+
+async function forgetFolder(wanted: string, options: TrustOptions, app: App): Promise<number> {
+  const file = trustFilePath(app.homes().gmn);
+  // A folder that is gone, or is a link by now, must be forgettable too.
+  const folder = [realPath(wanted), wanted].find((path) => path !== undefined && readTrustFile(file).has(path));
+  if (folder === undefined) {
+    throw new AppError('usage', `${wanted} was not trusted by gmn`, { hint: 'To see what is: gmn trust --list' });
+  }
+  await changeTrustFile(file, app, (records) => new Map([...records].filter(([path]) => path !== folder)));
+  await printReport(
+    { text: `No longer trusted: ${folder}\n`, json: { folder, removed: true, file }, notices: [] },
+    options,
+    app,
+  );
+  return 0;
+}
+
+async function listFolders(options: TrustOptions, app: App): Promise<number> {
+  const file = trustFilePath(app.homes().gmn);
+  const folders = [...readTrustFile(file)].map(([folder, { time, servers }]) => ({
+    folder,
+    time,
+    servers: Object.keys(servers),
+  }));
+  const rows = folders.map(({ folder, time, servers }) => [folder, time.slice(0, 10), servers.join(', ')]);
+  const text = rows.length === 0 ? 'No folder was trusted by gmn.\n' : table(rows);
+  await printReport({ text, json: { folders, file }, notices: [] }, options, app);
+  return 0;
+}

@@ -1,0 +1,83 @@
+import { AppError } from '../core/error.ts';
+import type { Env } from '../core/io.ts';
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { findMisfit } from './keys.ts';
+import { loadExpansion, loadJsonc } from './lazy.ts';
+import { modernised, oldKeyFor } from './legacy-keys.ts';
+import { MAX_DEPTH, nestedTooDeeply } from './nesting.ts';
+
+/** A settings file as it was found. */
+export interface SettingsText {
+  readonly file: string;
+  readonly text: string;
+}
+
+/**
+ * What a settings file says: today's keys, values as written, the keys gmn reads of the right type, no `__proto__`.
+ * Throws AppError `config` with `file:line:column` of the fault, and the key where it is about one.
+ */
+export async function parseSettingsText({ file, text: written }: SettingsText): Promise<JsonObject> {
+  const text = written.startsWith('\uFEFF') ? written.slice(1) : written;
+  const value = await parseJson(text, file);
+  if (!isObject(value)) throw await misfitError({ file, text }, { path: [], wanted: 'an object' });
+  const document = modernised(parseObject(value, file));
+  const misfit = findMisfit(document);
+  if (misfit !== undefined) throw await misfitError({ file, text }, misfit);
+  return document;
+}
+
+/** The document with variables put in. A copy is made only if `text`, from which it was parsed, can hold one. */
+export async function expandDocument(document: JsonObject, text: string, env: Env): Promise<JsonObject> {
+  // `\u0024` is a dollar sign too.
+  if (!text.includes('$') && !text.includes('\\u0024')) return document;
+  const { expand } = await loadExpansion();
+  const walk = (value: JsonValue): JsonValue => {
+    if (typeof value === 'string') return expand(value, env);
+    if (Array.isArray(value)) return value.map(walk);
+    return isObject(value) ? mapValues(value, walk) : value;
+  };
+  return mapValues(document, walk);
+}
+
+/** Plain JSON is read by the engine; only a file with comments, or a broken one, needs the tolerant parser. */
+async function parseJson(text: string, file: string): Promise<unknown> {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    const { parseJsonc } = await loadJsonc();
+    return parseJsonc(text, file);
+  }
+}
+
+/** A clean copy: an own `__proto__`, harmless here, would not stay so in the next careless assignment. */
+function parseObject(value: Readonly<Record<string, unknown>>, file: string, depth = 0): JsonObject {
+  const copy: Record<string, JsonValue> = {};
+  for (const [key, item] of Object.entries(value)) {
+    if (key !== '__proto__') copy[key] = parseValue(item, file, depth + 1);
+  }
+  return copy;
+}
+
+function parseValue(value: unknown, file: string, depth: number): JsonValue {
+  if (depth > MAX_DEPTH) throw nestedTooDeeply(file);
+  if (Array.isArray(value)) return value.map((item) => parseValue(item, file, depth + 1));
+  return isObject(value) ? parseObject(value, file, depth) : (value as JsonValue);
+}
+
+function mapValues(document: JsonObject, change: (value: JsonValue) => JsonValue): JsonObject {
+  return Object.fromEntries(Object.entries(document).map(([key, value]) => [key, change(value ?? null)]));
+}
+
+async function misfitError(
+  { file, text }: SettingsText,
+  { path, wanted }: { readonly path: readonly string[]; readonly wanted: string },
+): Promise<AppError> {
+  const { positionOf } = await loadJsonc();
+  const old = oldKeyFor(path);
+  const position = positionOf(text, [path, ...(old === undefined ? [] : [[old]])]);
+  const what = path.length === 0 ? 'the file' : path.join('.');
+  return new AppError('config', `${file}:${position}: ${what} must be ${wanted}`, {
+    hint: path.length === 0 ? 'Mend the file: settings are a JSON object.' : 'Mend that key, or remove it.',
+  });
+}

@@ -1,0 +1,95 @@
+/** What a `.env` file sets, and which of its lines are no assignment. */
+export interface EnvFile {
+  readonly variables: ReadonlyMap<string, string>;
+  /** The numbers of the lines that were passed over. */
+  readonly faultyLines: readonly number[];
+}
+
+/** Where requests go, through whom, and whom they believe is decided by the real environment alone. */
+const NEVER_FROM_FILE = new Set([
+  'CODE_ASSIST_ENDPOINT',
+  'GOOGLE_GEMINI_BASE_URL',
+  'GOOGLE_VERTEX_BASE_URL',
+  'GMN_OAUTH_TOKEN_URL',
+  'HTTP_PROXY',
+  'HTTPS_PROXY',
+  'ALL_PROXY',
+  'NO_PROXY',
+  'NODE_EXTRA_CA_CERTS',
+  'NODE_TLS_REJECT_UNAUTHORIZED',
+  'NODE_OPTIONS',
+  'SSL_CERT_FILE',
+  'SSL_CERT_DIR',
+  'GMN_HOME',
+  'GEMINI_CLI_HOME',
+  'GEMINI_RESTRICTED_MODE',
+  'GEMINI_CLI_TRUST_WORKSPACE',
+  'GEMINI_CLI_TRUSTED_FOLDERS_PATH',
+  'GEMINI_CLI_SYSTEM_SETTINGS_PATH',
+  'GEMINI_CLI_SYSTEM_DEFAULTS_PATH',
+]);
+
+/** Whether a variable may be set by a file at all. */
+export function mayComeFromFile(name: string): boolean {
+  return !NEVER_FROM_FILE.has(name.toUpperCase());
+}
+
+const ASSIGNMENT = /^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*/;
+
+const QUOTED: Readonly<Record<string, RegExp>> = {
+  "'": /^'([^']*)'[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n|$)/,
+  '"': /^"([^"\\]*(?:\\[\s\S][^"\\]*)*)"[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n|$)/,
+};
+
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\' };
+
+/**
+ * Reads `NAME=value` lines: `export` before and `#` comments behind are allowed, quoted values may span lines, double
+ * quotes know `\n`, `\r`, `\t`, `\"` and `\\`. Nothing is interpolated. The last of several assignments counts. Never throws.
+ */
+export function parseEnvFile(text: string): EnvFile {
+  const variables = new Map<string, string>();
+  const faultyLines: number[] = [];
+  let rest = text.startsWith('\uFEFF') ? text.slice(1) : text;
+  let line = 1;
+  while (rest !== '') {
+    const { length, name, value, isFaulty } = readEntry(rest);
+    if (name !== undefined && value !== undefined) variables.set(name, value);
+    if (isFaulty) faultyLines.push(line);
+    line += rest.slice(0, length).split(/\r\n|\r|\n/).length - 1;
+    rest = rest.slice(length);
+  }
+  return { variables, faultyLines };
+}
+
+interface Entry {
+  /** How many characters it takes, its line end included; never 0. */
+  readonly length: number;
+  readonly name?: string;
+  readonly value?: string;
+  readonly isFaulty?: boolean;
+}
+
+function readEntry(text: string): Entry {
+  const whole = /^[^\r\n]*(?:\r\n|\r|\n|$)/.exec(text)?.[0] ?? text;
+  const start = ASSIGNMENT.exec(whole);
+  const name = start?.[1];
+  if (start === null || name === undefined) return { length: whole.length, isFaulty: !/^\s*(?:#|$)/.test(whole) };
+  const body = text.slice(start[0].length);
+  const quote = body[0] ?? '';
+  const quoted = Object.hasOwn(QUOTED, quote) ? QUOTED[quote]?.exec(body) : undefined;
+  const value = quoted ? unquote(quoted[1] ?? '', quote) : bare(whole.slice(start[0].length));
+  const length = quoted ? start[0].length + quoted[0].length : whole.length;
+  // No environment can hold a NUL.
+  return value.includes('\0') ? { length, isFaulty: true } : { length, name, value };
+}
+
+function unquote(text: string, quote: string): string {
+  if (quote === "'") return text;
+  return text.replace(/\\([\s\S])/g, (written, letter: string) => ESCAPES[letter] ?? written);
+}
+
+/** Up to a comment, which needs a space before it: a key may well hold a `#`. */
+function bare(text: string): string {
+  return text.replace(/(^|[ \t])#[\s\S]*$/, '').trim();
+}

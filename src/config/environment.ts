@@ -1,0 +1,44 @@
+import type { Homes } from '../core/app.ts';
+import type { Env } from '../core/io.ts';
+import { readStateFile } from '../platform/state-file.ts';
+import { loadEnvFile } from './lazy.ts';
+
+/** The environment with the user's `.env` files under it. */
+export interface Environment {
+  readonly env: Env;
+  readonly notices: readonly string[];
+}
+
+/** The files that may add to the environment, later ones over earlier ones. */
+export function envFilePaths({ gemini, gmn }: Homes): readonly string[] {
+  return [`${gemini}/.env`, `${gmn}/.env`];
+}
+
+/**
+ * Adds what the user's own `.env` files set and the real environment does not; endpoints, proxies and the like are left
+ * out, with a notice. Without such files it is the real environment itself. Throws AppError `config` if one cannot be read.
+ */
+export async function readEnvironment(real: Env, homes: Homes): Promise<Environment> {
+  let added: Readonly<Record<string, string>> = {};
+  const notices: string[] = [];
+  for (const file of envFilePaths(homes)) {
+    const text = readStateFile(file);
+    if (text === undefined) continue;
+    const { mayComeFromFile, parseEnvFile } = await loadEnvFile();
+    const { variables, faultyLines } = parseEnvFile(text);
+    const isNew = (name: string): boolean => real[name] === undefined;
+    const refused = [...variables.keys()].filter((name) => isNew(name) && !mayComeFromFile(name));
+    if (refused.length > 0) {
+      notices.push(`${file}: ${refused.join(', ')} not taken from a file; set it in the environment itself`);
+    }
+    if (faultyLines.length > 0) notices.push(`${file}: not understood, passed over: ${lines(faultyLines)}`);
+    added = { ...added, ...Object.fromEntries([...variables].filter(([name]) => mayComeFromFile(name))) };
+  }
+  return { env: Object.keys(added).length === 0 ? real : { ...added, ...real }, notices };
+}
+
+function lines(numbers: readonly number[]): string {
+  const shown = numbers.slice(0, 3).join(', ');
+  const more = numbers.length > 3 ? ` and ${numbers.length - 3} more` : '';
+  return `line${numbers.length > 1 ? 's' : ''} ${shown}${more}`;
+}

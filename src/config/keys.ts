@@ -1,0 +1,110 @@
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+
+/** What a key may hold. `texts` is a list of strings or a single one. */
+interface Kinds {
+  readonly string: string;
+  readonly boolean: boolean;
+  readonly strings: readonly string[];
+  readonly texts: string | readonly string[];
+  readonly object: JsonObject;
+}
+
+/** The keys gmn reads; it checks the type of these and of no others. To read another one, add it here. */
+const KEYS = {
+  'model.name': 'string',
+  'security.auth.selectedType': 'string',
+  'security.auth.enforcedType': 'string',
+  'security.folderTrust.enabled': 'boolean',
+  'security.disableYoloMode': 'boolean',
+  'oauth.clientId': 'string',
+  'oauth.clientSecret': 'string',
+  'general.defaultApprovalMode': 'string',
+  'sessions.oneShot': 'boolean',
+  'context.fileName': 'texts',
+  'context.includeDirectories': 'strings',
+  'context.fileFiltering.respectGitIgnore': 'boolean',
+  'context.fileFiltering.respectGeminiIgnore': 'boolean',
+  'tools.core': 'strings',
+  'tools.allowed': 'strings',
+  'tools.exclude': 'strings',
+  'mcp.serverCommand': 'string',
+  'mcp.allowed': 'strings',
+  'mcp.excluded': 'strings',
+  mcpServers: 'object',
+} as const satisfies Readonly<Record<string, keyof Kinds>>;
+
+export type SettingKey = keyof typeof KEYS;
+
+export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
+
+/** A key that holds something else than it may. */
+export interface Misfit {
+  readonly path: readonly string[];
+  /** What it must be, in words. */
+  readonly wanted: string;
+}
+
+const WANTED: Readonly<Record<keyof Kinds, string>> = {
+  string: 'a string',
+  boolean: 'true or false',
+  strings: 'a list of strings',
+  texts: 'a string or a list of strings',
+  object: 'an object',
+};
+
+const PATHS: readonly (readonly [path: readonly string[], kind: keyof Kinds])[] = Object.entries(KEYS).map(
+  ([key, kind]) => [key.split('.'), kind],
+);
+
+/** The names of the keys gmn reads. */
+export function settingKeys(): readonly string[] {
+  return Object.keys(KEYS);
+}
+
+/** The value of a key in a document that was checked; undefined if it is not set. */
+export function readSetting<Key extends SettingKey>(document: JsonObject, key: Key): SettingValue<Key> | undefined {
+  return parseChecked<Key>(valueAt(document, key.split('.')));
+}
+
+/** Whatever stands at a path, own properties only; undefined if nothing does. */
+export function valueAt(document: JsonObject, path: readonly string[]): JsonValue | undefined {
+  let value: JsonValue | undefined = document;
+  for (const key of path) {
+    if (!isObjectValue(value) || !Object.hasOwn(value, key)) return undefined;
+    value = value[key];
+  }
+  return value;
+}
+
+/** The first key of `KEYS`, or the first object on the way to one, that is of the wrong type. */
+export function findMisfit(document: JsonObject): Misfit | undefined {
+  for (const [path, kind] of PATHS) {
+    let value: JsonValue | undefined = document;
+    for (const [depth, key] of path.entries()) {
+      if (!isObjectValue(value)) return { path: path.slice(0, depth), wanted: WANTED.object };
+      value = Object.hasOwn(value, key) ? value[key] : undefined;
+      if (value === undefined) break;
+    }
+    if (value !== undefined && !fits(value, kind)) return { path, wanted: WANTED[kind] };
+  }
+  return undefined;
+}
+
+function fits(value: JsonValue, kind: keyof Kinds): boolean {
+  if (kind === 'object') return isObject(value);
+  if (kind === 'strings') return isStrings(value);
+  if (kind === 'texts') return typeof value === 'string' || isStrings(value);
+  return typeof value === kind;
+}
+
+function isStrings(value: JsonValue): boolean {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string');
+}
+
+function isObjectValue(value: JsonValue | undefined): value is JsonObject {
+  return isObject(value);
+}
+
+function parseChecked<Key extends SettingKey>(value: JsonValue | undefined): SettingValue<Key> | undefined {
+  return value as SettingValue<Key> | undefined;
+}

@@ -1,0 +1,122 @@
+import { dirname, join } from 'node:path';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import type { Env } from '../core/io.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
+import { readStateFile } from '../platform/state-file.ts';
+import { distrustOf, systemSettingsDirectory } from '../platform/system-files.ts';
+import { expandDocument, parseSettingsText } from './document.ts';
+import { readEnvironment } from './environment.ts';
+import { readSetting } from './keys.ts';
+import { absentLayer, ignoredLayer, type Layer, type LayerName } from './layer.ts';
+import { mergeDocuments } from './merge.ts';
+
+/** Everything that sets something, lowest first, down from the environment; flags are the command's business. */
+export interface Layers {
+  readonly layers: readonly Layer[];
+  /** The environment, with the user's `.env` files under it. */
+  readonly env: Env;
+  readonly notices: readonly string[];
+}
+
+/** Variables that set a key of the settings; the first that is set counts. */
+export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
+  'model.name': ['GMN_MODEL', 'GEMINI_MODEL'],
+  'security.auth.selectedType': ['GMN_AUTH'],
+  'general.defaultApprovalMode': ['GMN_APPROVAL_MODE'],
+};
+
+/**
+ * Reads all settings files that count here. Throws AppError `config`, with `file:line:column`, if one of the user or of
+ * the machine is broken; a broken one of the workspace is left out with a notice.
+ */
+export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Layers> {
+  const homes = app.homes();
+  const { env, notices } = await readEnvironment(app.env, homes);
+  const defaults = await readSystem('system-defaults', systemDefaultsFile(app.env), env);
+  const user = await readFile('user', `${homes.gemini}/settings.json`, env);
+  const gmn = await readFile('gmn', `${homes.gmn}/config.json`, env);
+  const system = await readSystem('system', systemFile(app.env), env);
+  const isTrustEnabled = readFolderTrust([defaults, user, gmn, system].map(({ document }) => document));
+  const workspace = await readWorkspaceFile({ ...app, env, realEnv: app.env, isTrustEnabled });
+  return {
+    layers: [defaults, user, gmn, workspace.layer, system, environmentLayer(env)],
+    env,
+    notices: [...notices, ...[defaults, system].flatMap(ignoredNotice), ...workspace.notices],
+  };
+}
+
+function readFolderTrust(documents: readonly JsonObject[]): boolean {
+  return readSetting(mergeDocuments(documents), 'security.folderTrust.enabled') ?? true;
+}
+
+async function readFile(name: LayerName, file: string, env: Env): Promise<Layer> {
+  const text = readStateFile(file);
+  if (text === undefined) return absentLayer(name, file);
+  const document = await expandDocument(await parseSettingsText({ file, text }), text, env);
+  return { name, source: file, state: 'used', document };
+}
+
+interface SystemFile {
+  readonly file: string;
+  /** A file that the person names may be their own; the usual place must belong to root. */
+  readonly owners: 'root' | 'root or me';
+}
+
+function systemFile({ GEMINI_CLI_SYSTEM_SETTINGS_PATH: named }: Env): SystemFile {
+  if (named) return { file: named, owners: 'root or me' };
+  return { file: join(systemSettingsDirectory(), 'settings.json'), owners: 'root' };
+}
+
+function systemDefaultsFile(env: Env): SystemFile {
+  if (env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH) return { file: env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH, owners: 'root or me' };
+  const { file, owners } = systemFile(env);
+  return { file: join(dirname(file), 'system-defaults.json'), owners };
+}
+
+async function readSystem(name: LayerName, { file, owners }: SystemFile, env: Env): Promise<Layer> {
+  if (readStateFile(file) === undefined) return absentLayer(name, file);
+  const distrust = distrustOf(file, owners);
+  return distrust === undefined ? readFile(name, file, env) : ignoredLayer(name, file, distrust);
+}
+
+function ignoredNotice({ source, state, why }: Layer): readonly string[] {
+  return state === 'ignored' ? [`${source} is not used: ${why}`] : [];
+}
+
+async function readWorkspaceFile({
+  cwd,
+  homes,
+  ...rest
+}: Pick<App, 'cwd' | 'homes'> & { readonly env: Env; readonly realEnv: Env; readonly isTrustEnabled: boolean }) {
+  const file = join(cwd, '.gemini', 'settings.json');
+  if (join(cwd, '.gemini') === homes().gemini) return { layer: absentLayer('workspace', file), notices: [] };
+  try {
+    const text = readStateFile(file);
+    if (text === undefined) return { layer: absentLayer('workspace', file), notices: [] };
+    // Trust and all that hangs on it: most runs never need them.
+    const { readWorkspace } = await import('./workspace.ts');
+    return await readWorkspace({ file, text, cwd, homes: homes(), ...rest });
+  } catch (thrown) {
+    const { message } = AppError.from(thrown);
+    return { layer: ignoredLayer('workspace', file, message), notices: [`${file} is not used: ${message}`] };
+  }
+}
+
+function environmentLayer(env: Env): Layer {
+  const found = Object.entries(KEY_VARIABLES).flatMap(([key, variables]) => {
+    const variable = variables.find((name) => env[name]);
+    return variable === undefined ? [] : [{ key, variable, value: env[variable] ?? '' }];
+  });
+  return {
+    name: 'environment',
+    source: found.map(({ variable }) => variable).join(', '),
+    state: found.length === 0 ? 'absent' : 'used',
+    document: mergeDocuments(found.map(({ key, value }) => nested(key.split('.'), value))),
+  };
+}
+
+/** A document that sets one key. */
+export function nested([key = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
+  return { [key]: rest.length === 0 ? value : nested(rest, value) };
+}

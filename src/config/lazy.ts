@@ -1,0 +1,8 @@
+/** The tolerant parser: only for files with comments, and to find the place of a fault. */
+export const loadJsonc = () => import('./jsonc.ts');
+
+/** `$VAR` in settings: only for files that hold a dollar sign. */
+export const loadExpansion = () => import('./expansion.ts');
+
+/** Only if there is a `.env` file. */
+export const loadEnvFile = () => import('./env-file.ts');

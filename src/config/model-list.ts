@@ -1,0 +1,115 @@
+import type { JsonObject } from '../core/json.ts';
+import {
+  ALIASES,
+  type Backend,
+  type BudgetRange,
+  DEFAULT_MODEL,
+  MODELS,
+  type ModelFacts,
+  thinks,
+} from '../core/models.ts';
+
+/** A model as the API itself lists it. */
+export interface ListedModel {
+  /** Without `models/`. */
+  readonly id: string;
+  readonly inputLimit?: number;
+  readonly outputLimit?: number;
+  readonly thinks?: boolean;
+}
+
+/** One line of `gmn models`. */
+export interface ModelLine extends Omit<ModelFacts, 'status' | 'backends' | 'inputLimit' | 'outputLimit' | 'sees'> {
+  readonly status: ModelFacts['status'] | 'unknown';
+  readonly backends: readonly Backend[];
+  readonly inputLimit?: number;
+  readonly outputLimit?: number;
+  readonly sees?: boolean;
+  /** Whether the API lists it; absent if it was not asked. */
+  readonly isListed?: boolean;
+}
+
+/** What gmn knows by itself, in the order of its table. */
+export function knownModels(): readonly ModelLine[] {
+  return MODELS;
+}
+
+/** What gmn knows and what the API says, whose limits count; models only the API knows come last, by name. */
+export function mergeListed(listed: readonly ListedModel[], backend: Backend): readonly ModelLine[] {
+  const byId = new Map(listed.map((model) => [model.id, model]));
+  const known = MODELS.map((model): ModelLine => {
+    const found = byId.get(model.id);
+    return { ...model, ...limitsOf(found), isListed: found !== undefined };
+  });
+  const others = listed
+    .filter(({ id }) => MODELS.every((model) => model.id !== id))
+    .toSorted((left, right) => (left.id < right.id ? -1 : 1))
+    .map(
+      (model): ModelLine => ({
+        id: model.id,
+        status: 'unknown',
+        backends: [backend],
+        thinks: model.thinks ?? thinks(model.id),
+        ...limitsOf(model),
+        isListed: true,
+      }),
+    );
+  return [...known, ...others];
+}
+
+function limitsOf(model: ListedModel | undefined): Pick<ListedModel, 'inputLimit' | 'outputLimit'> {
+  return {
+    ...(model?.inputLimit === undefined ? {} : { inputLimit: model.inputLimit }),
+    ...(model?.outputLimit === undefined ? {} : { outputLimit: model.outputLimit }),
+  };
+}
+
+/** The lines as rows of a table, with a heading. */
+export function modelRows(lines: readonly ModelLine[]): readonly (readonly string[])[] {
+  const isAsked = lines.some(({ isListed }) => isListed !== undefined);
+  const heading = ['MODEL', 'STATUS', 'THINKING', 'INPUT', 'OUTPUT', 'BACKENDS', 'NOTE'];
+  const rows = lines.map((line) => [
+    line.id,
+    isAsked && !line.isListed ? 'not listed' : line.status,
+    thinkingOf(line),
+    line.inputLimit === undefined ? '' : thousands(line.inputLimit),
+    line.outputLimit === undefined ? '' : thousands(line.outputLimit),
+    line.backends.length === 3 ? 'all' : line.backends.join(', '),
+    line.note ?? '',
+  ]);
+  return [heading, ...rows];
+}
+
+/** The names that stand for others, as rows of a table, with a heading. */
+export function aliasRows(): readonly (readonly string[])[] {
+  const rows = Object.entries(ALIASES).map(([name, by]) => [name, by['gemini-api'], by.vertex, by['code-assist']]);
+  const auto = ['auto, auto-…', DEFAULT_MODEL, DEFAULT_MODEL, DEFAULT_MODEL];
+  return [['ALIAS', 'GEMINI API', 'VERTEX', 'CODE ASSIST'], ...rows, auto];
+}
+
+/** All of it for programs. */
+export function modelsDocument(lines: readonly ModelLine[]): JsonObject {
+  return {
+    default: DEFAULT_MODEL,
+    models: lines.map(({ levels, budget, ...line }) => ({
+      ...line,
+      ...(levels ? { levels } : {}),
+      ...(budget ? { budget: { ...budget } } : {}),
+    })),
+    aliases: Object.fromEntries(Object.entries(ALIASES).map(([name, by]) => [name, { ...by }])),
+  };
+}
+
+function thinkingOf({ levels, budget, ...line }: ModelLine): string {
+  if (levels) return levels.join(' ');
+  if (budget) return budgetText(budget);
+  return line.thinks ? 'yes' : '';
+}
+
+function budgetText({ min, max, canBeOff }: BudgetRange): string {
+  return `budget ${canBeOff ? '0, ' : ''}${thousands(min)}–${thousands(max)}`;
+}
+
+function thousands(value: number): string {
+  return String(value).replace(/\B(?=(?:\d{3})+$)/g, ',');
+}

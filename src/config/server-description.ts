@@ -1,0 +1,52 @@
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { withoutSecrets } from './secrets.ts';
+import type { WorkspaceServer } from './workspace-servers.ts';
+
+/** A server in a form that lets a person decide. */
+export interface ServerDescription {
+  readonly name: string;
+  /** The whole command line, or the address. */
+  readonly commandLine: string;
+  /** Everything else the definition holds, one line each. */
+  readonly details: readonly string[];
+}
+
+/** What starting a server would mean. Values of variables and headers that are secrets are hidden, nothing else is. */
+export function describeServer({ name, definition }: WorkspaceServer): ServerDescription {
+  if (!isObject(definition)) return { name, commandLine: visible(textOf(definition)), details: [] };
+  const { command, args, url, httpUrl, ...rest } = definition;
+  const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => word !== undefined);
+  const addresses = [httpUrl, url].filter((address) => address !== undefined);
+  const commandLine = [...words.map((word) => quoted(textOf(word))), ...addresses.map(textOf)].join(' ');
+  return { name: visible(name), commandLine: visible(commandLine) || '(nothing to start)', details: detailsOf(rest) };
+}
+
+function detailsOf(rest: JsonObject): readonly string[] {
+  return Object.entries(rest).flatMap(([key, value]) => {
+    if (value === undefined) return [];
+    const isPairs = isObject(value) && (key === 'env' || key === 'headers');
+    const pairs = isPairs
+      ? Object.entries(value).map(([name, item]) => `${name}=${textOf(hidden(name, item ?? null))}`)
+      : [];
+    return [visible(`${key}: ${isPairs ? pairs.join(' ') : JSON.stringify(value)}`)];
+  });
+}
+
+/** `$NAME` is no secret, and what a variable is set to may be the very danger. */
+function hidden(name: string, value: JsonValue): JsonValue {
+  return typeof value === 'string' && value.startsWith('$') ? value : withoutSecrets(value, [name]);
+}
+
+function textOf(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** As a shell would need it, so that no two different commands look the same. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./$-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** Control, reordering and invisible characters are written out: what is approved must be what is seen. */
+function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+}

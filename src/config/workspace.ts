@@ -1,0 +1,104 @@
+import { dirname } from 'node:path';
+import type { App, Homes } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import type { Env } from '../core/io.ts';
+import { isObject, type JsonObject } from '../core/json.ts';
+import { realPath } from '../platform/real-path.ts';
+import { expandDocument, parseSettingsText, type SettingsText } from './document.ts';
+import { absentLayer, ignoredLayer, type Layer } from './layer.ts';
+import { judgeFolder, trustRecords, type Verdict } from './trust.ts';
+import type { TrustRecords } from './trust-file.ts';
+import { type WorkspaceServer, withServers, workspaceServers } from './workspace-servers.ts';
+
+export interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
+  readonly realEnv: Env;
+  /** For variables in the file. */
+  readonly env: Env;
+  readonly homes: Homes;
+  readonly isTrustEnabled: boolean;
+}
+
+export interface WorkspaceLayer {
+  readonly layer: Layer;
+  readonly notices: readonly string[];
+}
+
+/** Whoever writes a folder's settings must not decide who pays, who is asked, or what is let through unasked. */
+const NOT_FOR_WORKSPACES = [
+  ['security'],
+  ['oauth'],
+  ['admin'],
+  ['policyPaths'],
+  ['adminPolicyPaths'],
+  ['general', 'defaultApprovalMode'],
+  ['tools', 'approvalMode'],
+  ['tools', 'allowed'],
+] as const;
+
+/**
+ * What the settings of the working directory add. They count only if the folder is trusted, its servers only as they
+ * were when `gmn trust` saw them. Whatever is left out, for whatever reason, is said in one notice; never throws.
+ */
+export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLayer> {
+  const { file, homes, cwd } = input;
+  // The official CLI, too, takes the home directory's file for the user's, from wherever it is reached.
+  if (realPath(dirname(file)) === realPath(homes.gemini)) return { layer: absentLayer('workspace', file), notices: [] };
+  try {
+    const records = trustRecords(homes);
+    const verdict = judgeFolder({ env: input.realEnv, cwd, homes, isEnabled: input.isTrustEnabled, records });
+    return verdict.isTrusted ? await trustedLayer(input, records) : untrustedLayer(file, verdict);
+  } catch (thrown) {
+    const { message } = AppError.from(thrown);
+    return { layer: ignoredLayer('workspace', file, message), notices: [`${file} is not used: ${message}`] };
+  }
+}
+
+function untrustedLayer(file: string, { why }: Verdict): WorkspaceLayer {
+  return {
+    layer: ignoredLayer('workspace', file, why),
+    notices: [`${file} is not used: ${why}. To trust the folder, run: gmn trust`],
+  };
+}
+
+async function trustedLayer(input: WorkspaceInput, records: TrustRecords): Promise<WorkspaceLayer> {
+  const { file, text, cwd, env } = input;
+  const written = await parseSettingsText({ file, text });
+  const { document: permitted, dropped } = withoutForbidden(written);
+  const known = records.get(realPath(cwd) ?? cwd)?.servers ?? {};
+  const servers = workspaceServers(permitted);
+  const isApproved = ({ name, hash }: WorkspaceServer): boolean => Object.hasOwn(known, name) && known[name] === hash;
+  const approved = servers.filter(isApproved).map(({ name }) => name);
+  const pending = servers.filter((server) => !isApproved(server)).map(({ name }) => name);
+  const document = await expandDocument(withServers(permitted, approved), text, env);
+  const notices = [
+    ...(dropped.length === 0 ? [] : [`${file}: not taken from a folder's settings: ${dropped.join(', ')}`]),
+    ...(pending.length === 0 ? [] : [pendingNotice(file, pending)]),
+  ];
+  return { layer: { name: 'workspace', source: file, state: 'used', document }, notices };
+}
+
+function pendingNotice(file: string, names: readonly string[]): string {
+  const list = names.map((name) => JSON.stringify(name)).join(', ');
+  return `${file}: MCP server${names.length > 1 ? 's' : ''} ${list} new or changed, not used. To look and approve, run: gmn trust`;
+}
+
+interface Permitted {
+  readonly document: JsonObject;
+  readonly dropped: readonly string[];
+}
+
+function withoutForbidden(document: JsonObject): Permitted {
+  let result = document;
+  const dropped: string[] = [];
+  for (const [first, second] of NOT_FOR_WORKSPACES) {
+    const { [first]: value, ...rest } = result;
+    if (value === undefined) continue;
+    if (second === undefined) result = rest;
+    else if (isObject(value) && Object.hasOwn(value, second)) {
+      const { [second]: _, ...others } = value;
+      result = { ...rest, [first]: others };
+    } else continue;
+    dropped.push(second === undefined ? first : `${first}.${second}`);
+  }
+  return { document: result, dropped };
+}

@@ -1,0 +1,131 @@
+/** Who carries a request to a model. */
+export type Backend = 'gemini-api' | 'vertex' | 'code-assist';
+
+export type ThinkingLevel = 'minimal' | 'low' | 'medium' | 'high';
+
+/** How many tokens a model may be given to think with; -1 always means "as many as it wants". */
+export interface BudgetRange {
+  readonly min: number;
+  readonly max: number;
+  /** 0, no thinking at all, is allowed although it is below `min`. */
+  readonly canBeOff?: true;
+}
+
+/** What is known about a model. */
+export interface ModelFacts {
+  readonly id: string;
+  readonly status: 'stable' | 'preview' | 'retiring' | 'moving';
+  /** Where it can be reached. */
+  readonly backends: readonly Backend[];
+  readonly thinks: boolean;
+  /** Absent: it has none, or they are not known; see `budget`. */
+  readonly levels?: readonly ThinkingLevel[];
+  /** Absent: it is steered by levels. */
+  readonly budget?: BudgetRange;
+  readonly inputLimit: number;
+  readonly outputLimit: number;
+  /** Whether it takes images. */
+  readonly sees: boolean;
+  readonly note?: string;
+}
+
+/** Used when nothing else is said. */
+export const DEFAULT_MODEL = 'gemini-2.5-flash';
+
+const EVERYWHERE: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
+const ALL_LEVELS: readonly ThinkingLevel[] = ['minimal', 'low', 'medium', 'high'];
+const NO_MINIMAL: readonly ThinkingLevel[] = ['low', 'medium', 'high'];
+
+const GEMINI = { backends: EVERYWHERE, thinks: true, inputLimit: 1_048_576, outputLimit: 65_536, sees: true } as const;
+const GEMMA = { ...GEMINI, backends: ['gemini-api'], inputLimit: 256_000, outputLimit: 32_768 } as const;
+
+/**
+ * The models gmn knows, as of November 2026. Others may be asked for all the same.
+ * https://ai.google.dev/gemini-api/docs/thinking and https://ai.google.dev/gemini-api/docs/deprecations
+ */
+export const MODELS: readonly ModelFacts[] = [
+  {
+    ...GEMINI,
+    id: 'gemini-2.5-flash',
+    status: 'retiring',
+    budget: { min: 0, max: 24_576 },
+    note: 'gmn’s default; new Gemini API users may not get it any more',
+  },
+  {
+    ...GEMINI,
+    id: 'gemini-2.5-pro',
+    status: 'retiring',
+    budget: { min: 128, max: 32_768 },
+    note: 'new Gemini API users may not get it any more',
+  },
+  {
+    ...GEMINI,
+    id: 'gemini-2.5-flash-lite',
+    status: 'retiring',
+    budget: { min: 512, max: 24_576, canBeOff: true },
+  },
+  {
+    ...GEMINI,
+    id: 'gemini-3-pro-preview',
+    status: 'retiring',
+    levels: ['low', 'high'],
+    note: 'shut down in March 2026; the Gemini API answers with gemini-3.1-pro-preview',
+  },
+  { ...GEMINI, id: 'gemini-3-flash-preview', status: 'preview', levels: ALL_LEVELS },
+  {
+    ...GEMINI,
+    id: 'gemini-3-flash',
+    status: 'stable',
+    backends: ['code-assist'],
+    levels: ALL_LEVELS,
+    note: 'Code Assist’s name for gemini-3.5-flash',
+  },
+  { ...GEMINI, id: 'gemini-3.1-pro-preview', status: 'preview', levels: NO_MINIMAL },
+  {
+    ...GEMINI,
+    id: 'gemini-3.1-pro-preview-customtools',
+    status: 'preview',
+    backends: ['gemini-api', 'vertex'],
+    levels: NO_MINIMAL,
+  },
+  { ...GEMINI, id: 'gemini-3.1-flash-lite', status: 'stable', levels: ALL_LEVELS },
+  { ...GEMINI, id: 'gemini-3.1-flash-lite-preview', status: 'preview', levels: ALL_LEVELS },
+  { ...GEMINI, id: 'gemini-3.5-flash', status: 'stable', backends: ['gemini-api', 'vertex'], levels: ALL_LEVELS },
+  { ...GEMINI, id: 'gemini-3.5-flash-lite', status: 'stable', levels: ALL_LEVELS },
+  { ...GEMINI, id: 'gemini-3.8-flash', status: 'stable', levels: NO_MINIMAL },
+  { ...GEMINI, id: 'gemini-flash-latest', status: 'moving', backends: ['gemini-api'], note: 'the newest flash' },
+  { ...GEMINI, id: 'gemini-flash-lite-latest', status: 'moving', backends: ['gemini-api'], note: 'the newest lite' },
+  { ...GEMINI, id: 'gemini-pro-latest', status: 'moving', backends: ['gemini-api'], note: 'the newest pro' },
+  { ...GEMMA, id: 'gemma-4-31b-it', status: 'stable' },
+  { ...GEMMA, id: 'gemma-4-26b-a4b-it', status: 'stable' },
+];
+
+/** What the default is replaced by where it is retired. */
+export const SUCCESSORS: Readonly<Record<Backend, string>> = {
+  'gemini-api': 'gemini-flash-latest',
+  vertex: 'gemini-3.5-flash',
+  'code-assist': 'gemini-3-flash',
+};
+
+/** Names that stand for another model, by backend. `auto…` is not among them: it stands for the default. */
+export const ALIASES: Readonly<Record<string, Readonly<Record<Backend, string>>>> = {
+  'gemini-3-pro': same('gemini-3-pro-preview'),
+  'gemini-3-flash': { ...same('gemini-3-flash-preview'), 'code-assist': 'gemini-3-flash' },
+  pro: { 'gemini-api': 'gemini-pro-latest', vertex: 'gemini-3.1-pro-preview', 'code-assist': 'gemini-2.5-pro' },
+  flash: SUCCESSORS,
+  'flash-lite': { ...same('gemini-3.1-flash-lite'), 'gemini-api': 'gemini-flash-lite-latest' },
+};
+
+/** The facts about a model; undefined if gmn does not know it. */
+export function modelFacts(id: string): ModelFacts | undefined {
+  return MODELS.find((model) => model.id === id);
+}
+
+/** Whether a model thinks; of one gmn does not know, its family tells. */
+export function thinks(id: string): boolean {
+  return modelFacts(id)?.thinks ?? /^(?:gemini-(?:2\.5|[3-9]|(?:pro|flash|flash-lite)-latest)|gemma-[4-9])/.test(id);
+}
+
+function same(id: string): Readonly<Record<Backend, string>> {
+  return { 'gemini-api': id, vertex: id, 'code-assist': id };
+}

@@ -1,0 +1,90 @@
+import type { JsonObject } from '../core/json.ts';
+
+const GENERATE = ['generateContent', 'countTokens', 'createCachedContent', 'batchGenerateContent'];
+const EMBED = ['embedContent', 'countTextTokens', 'countTokens', 'asyncBatchEmbedContent'];
+
+/** The models the demo lists. Any other id that looks like one of Google's answers too. */
+const LISTED = [
+  'gemini-2.5-flash',
+  'gemini-2.5-flash-lite',
+  'gemini-2.5-pro',
+  'gemini-3-flash-preview',
+  'gemini-3-pro-preview',
+  'gemini-3.1-flash-lite',
+  'gemini-3.1-pro-preview',
+  'gemini-3.5-flash',
+  'gemini-3.5-flash-lite',
+  'gemini-3.8-flash',
+  'gemini-flash-latest',
+  'gemini-flash-lite-latest',
+  'gemini-pro-latest',
+  'gemini-embedding-001',
+] as const;
+
+const LATEST: Readonly<Record<string, string>> = {
+  'gemini-flash-latest': 'gemini-3.8-flash',
+  'gemini-flash-lite-latest': 'gemini-3.5-flash-lite',
+  'gemini-pro-latest': 'gemini-3.1-pro-preview',
+};
+
+const FAMILY = /^(gemini|gemma|text-embedding|embedding)-[a-z0-9.-]+$/;
+const LONG_GONE = /^gemini-(1\.|pro$|pro-vision$)/;
+
+/** True if the demo serves this id at all. */
+export function isServed(model: string): boolean {
+  return FAMILY.test(model) && !LONG_GONE.test(model);
+}
+
+/** True for the models that embed instead of answering. */
+export function isEmbedding(model: string): boolean {
+  return model.includes('embedding');
+}
+
+/** The model behind a moving alias; any other id is itself. */
+export function modelVersion(model: string): string {
+  return LATEST[model] ?? model;
+}
+
+/** Ids for quota buckets: everything listed that answers and is no alias. */
+export const ANSWERING: readonly string[] = LISTED.filter((id) => !isEmbedding(id) && LATEST[id] === undefined);
+
+/** A model as the Gemini API describes it. */
+export function describeModel(id: string): JsonObject {
+  const displayName = id
+    .split('-')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join(' ');
+  const common = {
+    name: `models/${id}`,
+    version: '001',
+    displayName,
+    description: `${displayName}, played by gmn's demo`,
+  };
+  if (isEmbedding(id)) {
+    return { ...common, inputTokenLimit: 2048, outputTokenLimit: 1, supportedGenerationMethods: EMBED };
+  }
+  return {
+    ...common,
+    inputTokenLimit: 1_048_576,
+    outputTokenLimit: 65_536,
+    supportedGenerationMethods: GENERATE,
+    temperature: 1,
+    topP: 0.95,
+    topK: 64,
+    maxTemperature: 2,
+    thinking: true,
+  };
+}
+
+/** One page of the list, with `nextPageToken` if there is more. */
+export function listModels(query: URLSearchParams): JsonObject {
+  const size = Math.min(Math.max(Number(query.get('pageSize')) || 50, 1), 1000);
+  const start = Number(query.get('pageToken')) || 0;
+  const models = LISTED.slice(start, start + size).map(describeModel);
+  return start + size < LISTED.length ? { models, nextPageToken: String(start + size) } : { models };
+}
+
+/** The same list in the words of Vertex. */
+export function listPublisherModels(): JsonObject {
+  return { publisherModels: LISTED.map((id) => ({ name: `publishers/google/models/${id}`, versionId: 'default' })) };
+}

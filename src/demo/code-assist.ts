@@ -1,0 +1,115 @@
+import type { Clock } from '../core/io.ts';
+import type { JsonObject } from '../core/json.ts';
+import { ANSWERING } from './catalog.ts';
+import type { FaultBook } from './fault.ts';
+import { faultRefusal, notFound, type Outcome, refusal, VALIDATION_URL } from './google-error.ts';
+
+const PROJECT = 'demo-project';
+const DAY_MS = 86_400_000;
+const OPERATION = 'operations/demo-onboarding';
+
+const FREE_TIER = {
+  id: 'free-tier',
+  name: 'Demo for individuals',
+  description: 'The free tier of the demo',
+  isDefault: true,
+};
+const STANDARD_TIER = {
+  id: 'standard-tier',
+  name: 'Demo standard',
+  description: 'The standard tier of the demo',
+  userDefinedCloudaicompanionProject: true,
+};
+
+export interface CodeAssist {
+  /** Answers a method that is no model call; `method` is verb and name, such as `POST loadCodeAssist`. */
+  call(method: string, body: JsonObject): Outcome;
+  /** Answers a poll of a long-running operation; onboarding is done at the first. */
+  operation(name: string): Outcome;
+}
+
+/** The Code Assist methods around the model: account, quota, experiments, settings. */
+export function codeAssist(faults: FaultBook, clock: Clock): CodeAssist {
+  const isNew = faults.take(['new-user']) !== undefined;
+  let isOnboarded = !isNew;
+  let settings: JsonObject = { cloudaicompanionProject: PROJECT, freeTierDataCollectionOptin: false };
+  const methods: Readonly<Record<string, (body: JsonObject) => Outcome>> = {
+    'POST loadCodeAssist': (body) => load({ body, isOnboarded, faults }),
+    'POST onboardUser': (body) => onboard(body),
+    'POST retrieveUserQuota': () => ok({ buckets: buckets(clock) }),
+    'POST listExperiments': () => ok({ experimentIds: [], flags: [] }),
+    'POST fetchAdminControls': () => ok({ adminControlsApplicable: false }),
+    'POST recordCodeAssistMetrics': () => ok({}),
+    'GET getCodeAssistGlobalUserSetting': () => ok(settings),
+    'POST setCodeAssistGlobalUserSetting': (body) => {
+      settings = { ...settings, ...body };
+      return ok(settings);
+    },
+  };
+  return {
+    call: (method, body) =>
+      methods[method]?.(body) ?? { ok: false, refusal: notFound(`Method not found: ${method.replace(/^\w+ /, '')}.`) },
+    operation(name) {
+      if (name !== OPERATION) return { ok: false, refusal: notFound(`Operation not found: ${name}.`) };
+      isOnboarded = true;
+      return ok({ name, done: true, response: { cloudaicompanionProject: { id: PROJECT, name: PROJECT } } });
+    },
+  };
+}
+
+function ok(body: JsonObject): Outcome {
+  return { ok: true, body };
+}
+
+function load(given: {
+  readonly body: JsonObject;
+  readonly isOnboarded: boolean;
+  readonly faults: FaultBook;
+}): Outcome {
+  const fault = given.faults.take(['UNSUPPORTED_CLIENT', 'VALIDATION_REQUIRED', 'TOS_VIOLATION'])?.name;
+  if (fault === 'TOS_VIOLATION') {
+    const denied = faultRefusal({ fault, backend: 'code-assist', model: '' });
+    if (denied !== undefined) return { ok: false, refusal: denied };
+  }
+  const allowedTiers = [FREE_TIER, STANDARD_TIER];
+  const ineligible = { tierId: FREE_TIER.id, tierName: FREE_TIER.name };
+  if (fault === 'UNSUPPORTED_CLIENT') {
+    const reasonMessage = 'Personal accounts can no longer use this client.';
+    return ok({ ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage }] });
+  }
+  if (fault === 'VALIDATION_REQUIRED') {
+    const reasonMessage = 'Verify this account to continue.';
+    const link = { validationUrl: VALIDATION_URL, validationUrlLinkText: 'Verify the account' };
+    return ok({ allowedTiers, ineligibleTiers: [{ ...ineligible, reasonCode: fault, reasonMessage, ...link }] });
+  }
+  if (!given.isOnboarded) return ok({ allowedTiers });
+  const project = given.body.cloudaicompanionProject;
+  return ok({
+    currentTier: STANDARD_TIER,
+    allowedTiers,
+    cloudaicompanionProject: typeof project === 'string' && project !== '' ? project : PROJECT,
+  });
+}
+
+function onboard(body: JsonObject): Outcome {
+  if (typeof body.tierId !== 'string') {
+    const message = 'tierId is required.';
+    return { ok: false, refusal: refusal({ code: 400, status: 'INVALID_ARGUMENT', message }) };
+  }
+  if (body.tierId === FREE_TIER.id && body.cloudaicompanionProject !== undefined) {
+    const message = 'The free tier does not take a project.';
+    return { ok: false, refusal: refusal({ code: 400, status: 'FAILED_PRECONDITION', message }) };
+  }
+  return ok({ name: OPERATION, done: false });
+}
+
+function buckets(clock: Clock): readonly JsonObject[] {
+  const resetTime = new Date(clock.now() + DAY_MS).toISOString();
+  return ANSWERING.map((modelId) => ({
+    resetTime,
+    tokenType: 'REQUESTS',
+    modelId,
+    remainingFraction: 1,
+    remainingAmount: '1000',
+  }));
+}

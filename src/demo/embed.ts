@@ -1,0 +1,50 @@
+import { isObject, type JsonObject } from '../core/json.ts';
+import { hash32 } from './hash.ts';
+import { parseObject, textOf } from './request.ts';
+import { estimateTokens } from './tokens.ts';
+
+const DIMENSIONS = 3072;
+
+/** What the three ways to embed send back: the same text always gives the same vector of length 1. */
+export function embedAnswer(verb: 'embedContent' | 'batchEmbedContents' | 'predict', body: JsonObject): JsonObject {
+  if (verb === 'embedContent') return { embedding: embedding(body) };
+  if (verb === 'batchEmbedContents') return { embeddings: objects(body.requests).map(embedding) };
+  const { outputDimensionality } = parseObject(body.parameters);
+  return {
+    predictions: objects(body.instances).map(({ content }) => {
+      const text = String(content ?? '');
+      const statistics = { truncated: false, token_count: estimateTokens(text) };
+      return { embeddings: { values: vector(text, outputDimensionality), statistics } };
+    }),
+  };
+}
+
+/** A recorded response, which is in the shape of the SDK, in that of the wire. */
+export function embedFromScript(verb: string, recorded: JsonObject): JsonObject {
+  const { embeddings } = recorded;
+  if (verb !== 'embedContent' || !Array.isArray(embeddings)) return recorded;
+  return { embedding: embeddings[0] ?? {} };
+}
+
+/** True if the body names something to embed. */
+export function hasSomethingToEmbed(body: JsonObject): boolean {
+  return (
+    isObject(body.content) || [body.requests, body.instances].some((list) => Array.isArray(list) && list.length > 0)
+  );
+}
+
+function embedding(request: JsonObject): JsonObject {
+  const { parts } = parseObject(request.content);
+  return { values: vector(textOf(objects(parts)), request.outputDimensionality ?? request.output_dimensionality) };
+}
+
+function vector(text: string, wanted: unknown): readonly number[] {
+  const length = typeof wanted === 'number' && wanted > 0 ? Math.min(Math.floor(wanted), DIMENSIONS) : DIMENSIONS;
+  const raw = Array.from({ length }, (_value, index) => hash32(text, index + 1) / 0x8000_0000 - 1);
+  const norm = Math.hypot(...raw) || 1;
+  return raw.map((value) => Number((value / norm).toFixed(8)));
+}
+
+function objects(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value) ? value.map(parseObject) : [];
+}

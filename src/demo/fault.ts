@@ -1,0 +1,151 @@
+import { parseDuration } from '../core/duration.ts';
+import { AppError } from '../core/error.ts';
+
+type ValueKind = 'none' | 'count' | 'duration' | 'url' | 'prefix';
+
+const FAULTS = {
+  '401': { value: 'none', about: 'the credential is refused' },
+  '403': { value: 'none', about: 'permission is denied' },
+  '404-retired': { value: 'prefix', about: 'gemini-2.5-* (or =<prefix>) is gone, other models answer' },
+  '429': { value: 'none', about: 'per-minute quota; add ,retry-after=<seconds> to name the wait' },
+  '429-daily': { value: 'none', about: 'daily quota used up' },
+  '500': { value: 'none', about: 'internal error' },
+  '503': { value: 'none', about: 'overloaded; takes ,retry-after=<seconds> too' },
+  UNSUPPORTED_CLIENT: { value: 'none', about: 'the account may no longer use this sign-in' },
+  TOS_VIOLATION: { value: 'none', about: 'the account is suspended' },
+  VALIDATION_REQUIRED: { value: 'none', about: 'the account must be verified' },
+  redirect: { value: 'url', about: '=<url>: every request is sent elsewhere (307)' },
+  hang: { value: 'none', about: 'the request is taken, no answer ever comes' },
+  'hang-after': { value: 'count', about: '=<n>: silence after n chunks' },
+  slow: { value: 'duration', about: '=<duration>: a wait before every chunk' },
+  'cut-after': { value: 'count', about: '=<n>: the line drops inside the event after n chunks' },
+  garbage: { value: 'none', about: 'one event is not JSON' },
+  'no-finish': { value: 'none', about: 'the stream ends without a finish reason' },
+  empty: { value: 'none', about: 'an answer without text' },
+  safety: { value: 'none', about: 'the answer is stopped for safety' },
+  blocked: { value: 'none', about: 'the prompt is blocked' },
+  'max-tokens': { value: 'none', about: 'the answer stops after its first chunk' },
+  'malformed-call': { value: 'none', about: 'the model made a call that cannot be read' },
+  'new-user': { value: 'none', about: 'Code Assist wants the account onboarded first' },
+  'token-400': { value: 'none', about: 'the refresh token is refused (invalid_grant)' },
+  'token-500': { value: 'none', about: 'the token endpoint fails' },
+  'token-html': { value: 'none', about: 'the token endpoint answers with a web page' },
+  'token-empty': { value: 'none', about: 'the token endpoint answers with nothing' },
+  rotate: { value: 'none', about: 'a refresh also replaces the refresh token; the old one is refused from then on' },
+} as const satisfies Record<string, { readonly value: ValueKind; readonly about: string }>;
+
+export type FaultName = keyof typeof FAULTS;
+
+/** One way for the demo model to misbehave. */
+export interface DemoFault {
+  readonly name: FaultName;
+  /** How many requests it strikes; Infinity unless limited with `x<n>`. */
+  readonly times: number;
+  /** Chunks of `cut-after` and `hang-after`, milliseconds of `slow`. */
+  readonly amount?: number;
+  /** The address of `redirect`, the model prefix of `404-retired`. */
+  readonly text?: string;
+  readonly retryAfterSeconds?: number;
+}
+
+/** Every fault with a few words about it, one per line, for help and errors. */
+export function faultList(): string {
+  return Object.entries(FAULTS)
+    .map(([name, { about }]) => `  ${name.padEnd(20)} ${about}`)
+    .join('\n');
+}
+
+/**
+ * Reads `--fault` values: names separated by commas, each optionally limited to its first n requests (`503x1`, `slow=5sx2`).
+ * Throws AppError `usage` for anything else.
+ */
+export function parseFaults(specs: readonly string[]): readonly DemoFault[] {
+  const faults: DemoFault[] = [];
+  for (const item of specs.flatMap((spec) => spec.split(','))) {
+    const piece = item.trim();
+    if (piece.startsWith('retry-after=')) {
+      faults.push(withRetryAfter(faults.pop(), piece.slice('retry-after='.length)));
+    } else {
+      faults.push(parseFault(piece));
+    }
+  }
+  return faults;
+}
+
+function parseFault(piece: string): DemoFault {
+  const equals = piece.indexOf('=');
+  const head = equals < 0 ? piece : piece.slice(0, equals);
+  const onName = splitLimit(head);
+  const name = isFaultName(head) ? head : onName.rest;
+  if (!isFaultName(name)) {
+    throw new AppError('usage', `unknown fault "${piece}"`, { hint: `These are known:\n${faultList()}` });
+  }
+  const kind: ValueKind = FAULTS[name].value;
+  const raw = equals < 0 ? undefined : piece.slice(equals + 1);
+  // A limit may also follow a number, where it cannot be mistaken for a part of the value.
+  const onValue = kind === 'count' || kind === 'duration' ? splitLimit(raw ?? '') : { rest: raw, times: undefined };
+  const times = (name === head ? undefined : onName.times) ?? onValue.times ?? Number.POSITIVE_INFINITY;
+  return { name, times, ...parseValue({ kind, value: onValue.rest, piece }) };
+}
+
+function parseValue(given: {
+  readonly kind: ValueKind;
+  readonly value: string | undefined;
+  readonly piece: string;
+}): Pick<DemoFault, 'amount' | 'text'> {
+  const { kind, value } = given;
+  if (kind === 'none' && value === undefined) return {};
+  if (kind === 'prefix') return value === undefined ? {} : { text: value };
+  if (kind === 'url' && value !== undefined && URL.canParse(value)) return { text: value };
+  if (kind === 'count' && value !== undefined && /^\d{1,9}$/.test(value)) return { amount: Number(value) };
+  const amount = kind === 'duration' && value !== undefined ? parseDuration(value) : undefined;
+  if (amount !== undefined) return { amount };
+  const wanted = {
+    none: 'no value',
+    count: 'a number',
+    duration: 'a duration such as 5s',
+    url: 'an address',
+    prefix: '',
+  };
+  throw new AppError('usage', `fault "${given.piece}" takes ${wanted[kind]}`, { hint: `For example:\n${EXAMPLES}` });
+}
+
+const EXAMPLES = '  --fault 429,retry-after=1\n  --fault 503x1\n  --fault slow=5s\n  --fault cut-after=2';
+
+function withRetryAfter(fault: DemoFault | undefined, value: string): DemoFault {
+  const { rest, times } = splitLimit(value);
+  const takesIt = fault !== undefined && ['429', '429-daily', '503'].includes(fault.name);
+  if (!takesIt || !/^\d{1,9}(\.\d{1,3})?$/.test(rest)) {
+    throw new AppError('usage', `fault "retry-after=${value}" does not fit`, {
+      hint: 'It follows 429, 429-daily or 503 and names seconds: --fault 429,retry-after=1',
+    });
+  }
+  return { ...fault, times: times ?? fault.times, retryAfterSeconds: Number(rest) };
+}
+
+function splitLimit(text: string): { readonly rest: string; readonly times: number | undefined } {
+  const match = /^(.*?)x(\d{1,9})$/.exec(text);
+  return match === null ? { rest: text, times: undefined } : { rest: match[1] ?? '', times: Number(match[2]) };
+}
+
+function isFaultName(text: string): text is FaultName {
+  return Object.hasOwn(FAULTS, text);
+}
+
+export interface FaultBook {
+  /** The first live fault among `names` that `fits`, now used once more; undefined if there is none. */
+  take(names: readonly FaultName[], fits?: (fault: DemoFault) => boolean): DemoFault | undefined;
+}
+
+/** Keeps count of how often each fault has struck. */
+export function faultBook(faults: readonly DemoFault[]): FaultBook {
+  const left = faults.map((fault) => fault.times);
+  return {
+    take(names, fits = () => true) {
+      const index = faults.findIndex((fault, at) => (left[at] ?? 0) > 0 && names.includes(fault.name) && fits(fault));
+      const fault = faults[index];
+      if (fault !== undefined) left[index] = (left[index] ?? 0) - 1;
+      return fault;
+    },
+  };
+}

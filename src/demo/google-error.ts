@@ -1,0 +1,170 @@
+import type { JsonObject } from '../core/json.ts';
+import type { FaultName } from './fault.ts';
+import type { Backend } from './route.ts';
+
+/** A refusal in the shape of Google's APIs. */
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: JsonObject;
+}
+
+/** What a call that answers with one document comes to. */
+export type Outcome =
+  | { readonly ok: true; readonly body: JsonObject }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+export interface RefusalSpec {
+  readonly code: number;
+  /** The canonical name, such as INVALID_ARGUMENT. */
+  readonly status: string;
+  readonly message: string;
+  readonly details?: readonly JsonObject[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const TYPE = 'type.googleapis.com/google.rpc.';
+
+const DOMAINS: Readonly<Record<Backend, string>> = {
+  gemini: 'generativelanguage.googleapis.com',
+  vertex: 'aiplatform.googleapis.com',
+  'code-assist': 'cloudcode-pa.googleapis.com',
+};
+
+/** `{"error":{code,message,status,details}}`, details only if there are any. */
+export function refusal(spec: RefusalSpec): Refusal {
+  const { code, message, status, details } = spec;
+  const error = { code, message, status, ...(details === undefined ? {} : { details }) };
+  return { status: code, headers: spec.headers ?? {}, body: { error } };
+}
+
+/** 400 INVALID_ARGUMENT with these words. */
+export function invalidArgument(message: string): Refusal {
+  return refusal({ code: 400, status: 'INVALID_ARGUMENT', message });
+}
+
+/** 404 NOT_FOUND with these words. */
+export function notFound(message: string): Refusal {
+  return refusal({ code: 404, status: 'NOT_FOUND', message });
+}
+
+/** A google.rpc.ErrorInfo naming the backend's own domain. */
+export function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}): JsonObject {
+  return { '@type': `${TYPE}ErrorInfo`, reason, domain: DOMAINS[backend], metadata };
+}
+
+/** What a caller without any credential is told: Code Assist and Vertex want a token, the Gemini API a key. */
+export function missingCredential(backend: Backend): Refusal {
+  if (backend === 'gemini') {
+    return refusal({
+      code: 403,
+      status: 'PERMISSION_DENIED',
+      message: 'The caller has no identity. Send an API key in x-goog-api-key, or a bearer token.',
+    });
+  }
+  return refusal({
+    code: 401,
+    status: 'UNAUTHENTICATED',
+    message: 'The request carries no OAuth 2 access token.',
+    details: [errorInfo('CREDENTIALS_MISSING', backend)],
+  });
+}
+
+export interface Strike {
+  readonly fault: FaultName;
+  readonly backend: Backend;
+  readonly model: string;
+  readonly retryAfterSeconds?: number | undefined;
+}
+
+/** The refusal that a fault stands for; undefined for faults that are not refusals. */
+export function faultRefusal(strike: Strike): Refusal | undefined {
+  const { backend, model } = strike;
+  switch (strike.fault) {
+    case '401':
+      return refusal({
+        code: 401,
+        status: 'UNAUTHENTICATED',
+        message: 'The access token or API key was not accepted.',
+        details: [errorInfo('ACCESS_TOKEN_EXPIRED', backend)],
+      });
+    case '403':
+      return refusal({
+        code: 403,
+        status: 'PERMISSION_DENIED',
+        message: 'The caller does not have permission.',
+        details: [errorInfo('IAM_PERMISSION_DENIED', backend)],
+      });
+    case '404-retired':
+      return notFound(`models/${model} is no longer available. Use a newer model.`);
+    case '429':
+    case '429-daily':
+      return quota(strike);
+    case '500':
+      return refusal({ code: 500, status: 'INTERNAL', message: 'An internal error has occurred.' });
+    case '503':
+      return refusal({
+        code: 503,
+        status: 'UNAVAILABLE',
+        message: 'The model is overloaded. Try again later.',
+        ...retryAfter(strike.retryAfterSeconds, []),
+      });
+    default:
+      return accountRefusal(strike);
+  }
+}
+
+function quota({ fault, backend, model, retryAfterSeconds }: Strike): Refusal {
+  const isDaily = fault === '429-daily';
+  const violation = {
+    quotaMetric: `${DOMAINS[backend]}/generate_content_free_tier_requests`,
+    quotaId: `GenerateRequestsPer${isDaily ? 'Day' : 'Minute'}PerProjectPerModel-FreeTier`,
+    quotaDimensions: { location: 'global', model },
+    quotaValue: isDaily ? '250' : '10',
+  };
+  const details: JsonObject[] = [{ '@type': `${TYPE}QuotaFailure`, violations: [violation] }];
+  if (backend === 'code-assist')
+    details.unshift(errorInfo(isDaily ? 'QUOTA_EXHAUSTED' : 'RATE_LIMIT_EXCEEDED', backend));
+  return refusal({
+    code: 429,
+    status: 'RESOURCE_EXHAUSTED',
+    message: `The quota for ${model} is used up for this ${isDaily ? 'day' : 'minute'}.`,
+    ...retryAfter(retryAfterSeconds, details),
+  });
+}
+
+function retryAfter(
+  seconds: number | undefined,
+  details: readonly JsonObject[],
+): Pick<RefusalSpec, 'details' | 'headers'> {
+  if (seconds === undefined) return details.length === 0 ? {} : { details };
+  return {
+    details: [...details, { '@type': `${TYPE}RetryInfo`, retryDelay: `${seconds}s` }],
+    headers: { 'retry-after': String(Math.ceil(seconds)) },
+  };
+}
+
+function accountRefusal({ fault, backend }: Strike): Refusal | undefined {
+  const denied = (message: string, details: readonly JsonObject[]): Refusal =>
+    refusal({ code: 403, status: 'PERMISSION_DENIED', message, details });
+  switch (fault) {
+    case 'UNSUPPORTED_CLIENT':
+      return denied('Personal accounts can no longer use this client.', [errorInfo(fault, backend)]);
+    case 'TOS_VIOLATION':
+      return denied('This account is suspended for a violation of the terms of service.', [
+        errorInfo(fault, backend, { appeal_url: APPEAL_URL, appeal_url_link_text: 'Appeal' }),
+      ]);
+    case 'VALIDATION_REQUIRED':
+      return denied('Verify this account to continue.', [
+        errorInfo(fault, backend, { validation_link: VALIDATION_URL }),
+        { '@type': `${TYPE}Help`, links: [{ description: 'Verify the account', url: VALIDATION_URL }] },
+      ]);
+    default:
+      return undefined;
+  }
+}
+
+const APPEAL_URL = 'https://example.com/demo/appeal';
+
+/** Where the demo sends accounts that must be verified; leads nowhere. */
+export const VALIDATION_URL = 'https://example.com/demo/verify';

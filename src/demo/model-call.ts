@@ -1,0 +1,197 @@
+import type { Clock } from '../core/io.ts';
+import { isObject, type JsonObject } from '../core/json.ts';
+import type { ServedReply, ServedRequest } from '../platform/http-server.ts';
+import { answerTo } from './answer.ts';
+import { isEmbedding, isServed, modelVersion } from './catalog.ts';
+import { embedAnswer, embedFromScript, hasSomethingToEmbed } from './embed.ts';
+import type { FaultBook, FaultName } from './fault.ts';
+import { faultRefusal, invalidArgument, notFound, type Outcome, type Refusal, refusal } from './google-error.ts';
+import { type Carrier, sendOutcome, sendRefusal, ship, untilGone } from './line.ts';
+import { promptTokens, responses } from './reply.ts';
+import { type DemoRequest, type Parsed, parseBody, parseObject, parseRequest } from './request.ts';
+import type { Backend, Route, Verb } from './route.ts';
+import { objection } from './rules.ts';
+import { type ScriptLine, type ScriptMethod, scriptReader } from './script.ts';
+import { shape, takeStreamFaults } from './shape.ts';
+import { type SignatureBook, signatureBook } from './signature.ts';
+
+const REFUSALS: readonly FaultName[] = [
+  '401',
+  '403',
+  '404-retired',
+  '429',
+  '429-daily',
+  '500',
+  '503',
+  'UNSUPPORTED_CLIENT',
+  'TOS_VIOLATION',
+  'VALIDATION_REQUIRED',
+];
+const RETIRED_PREFIX = 'gemini-2.5-';
+const ENVELOPE_KEYS = new Set(['model', 'project', 'user_prompt_id', 'enabled_credit_types', 'request']);
+
+type ModelRoute = Extract<Route, { kind: 'model' }>;
+
+export interface ModelCallOptions {
+  readonly faults: FaultBook;
+  readonly clock: Clock;
+  readonly script: readonly ScriptLine[] | undefined;
+}
+
+/** One call, out of its envelope. */
+interface Call {
+  readonly backend: Backend;
+  readonly verb: Verb;
+  readonly model: string;
+  readonly body: JsonObject;
+  readonly carrier: Carrier;
+  readonly reply: ServedReply;
+}
+
+interface State extends ModelCallOptions {
+  readonly book: SignatureBook;
+  /** Undefined without a script. */
+  readonly next: ((method: ScriptMethod) => readonly JsonObject[] | undefined) | undefined;
+  readonly nextId: () => string;
+}
+
+/** Answers the calls that reach a model, on any of the three services. */
+export function modelCalls(
+  options: ModelCallOptions,
+): (route: ModelRoute, request: ServedRequest, reply: ServedReply) => Promise<void> {
+  let count = 0;
+  const state: State = {
+    ...options,
+    book: signatureBook(),
+    next: options.script === undefined ? undefined : scriptReader(options.script),
+    nextId() {
+      count += 1;
+      return `demo-${String(count).padStart(6, '0')}`;
+    },
+  };
+  return async (route, request, reply) => {
+    const carrier = carrierOf(route.verb, request.query);
+    const call = openEnvelope(route, parseBody(request.body), { carrier, reply });
+    if (!call.ok) return sendRefusal(reply, invalidArgument(call.message), carrier);
+    const denied = refuse(call.value, state.faults);
+    if (denied !== undefined) return sendRefusal(reply, denied, carrier);
+    if (state.faults.take(['hang']) !== undefined) return untilGone(reply.signal);
+    switch (route.verb) {
+      case 'countTokens':
+        return sendOutcome(reply, countTokens(call.value, state));
+      case 'generateContent':
+      case 'streamGenerateContent':
+        return generate(call.value, state);
+      default:
+        return sendOutcome(reply, embed(call.value, route.verb, state));
+    }
+  };
+}
+
+function carrierOf(verb: Verb, query: URLSearchParams): Carrier {
+  if (verb !== 'streamGenerateContent') return 'object';
+  return query.get('alt') === 'sse' ? 'sse' : 'array';
+}
+
+function openEnvelope(
+  { backend, verb, model: routeModel }: ModelRoute,
+  parsed: Parsed<JsonObject>,
+  line: Pick<Call, 'carrier' | 'reply'>,
+): Parsed<Call> {
+  if (!parsed.ok) return parsed;
+  const outer = parsed.value;
+  if (backend !== 'code-assist') {
+    const stray = ['session_id', 'sessionId'].find((key) => outer[key] !== undefined);
+    if (stray !== undefined) return { ok: false, message: `Invalid JSON payload received. Unknown name "${stray}".` };
+    return { ok: true, value: { ...line, backend, verb, model: routeModel ?? '', body: outer } };
+  }
+  const stray = Object.keys(outer).find((key) => !ENVELOPE_KEYS.has(key));
+  if (stray !== undefined) return { ok: false, message: `Invalid JSON payload received. Unknown name "${stray}".` };
+  if (!isObject(outer.request)) return { ok: false, message: 'The envelope holds no request.' };
+  const body = parseObject(outer.request);
+  // Counting names the model inside, and with its prefix.
+  const model = verb === 'countTokens' ? String(body.model ?? '').replace(/^models\//, '') : String(outer.model ?? '');
+  return { ok: true, value: { ...line, backend, verb, model, body } };
+}
+
+function refuse({ backend, model, verb }: Call, faults: FaultBook): Refusal | undefined {
+  const fits = ({ name, text }: { readonly name: FaultName; readonly text?: string }): boolean =>
+    name !== '404-retired' || model.startsWith(text ?? RETIRED_PREFIX);
+  const fault = faults.take(REFUSALS, fits);
+  if (fault !== undefined) {
+    const { name, retryAfterSeconds } = fault;
+    return faultRefusal({ fault: name, backend, model, retryAfterSeconds });
+  }
+  const embeds = verb === 'embedContent' || verb === 'batchEmbedContents' || verb === 'predict';
+  if (isServed(model) && (verb === 'countTokens' || embeds === isEmbedding(model))) return undefined;
+  return notFound(`models/${model} is not found, or is not supported for ${verb}.`);
+}
+
+function exhausted(method: ScriptMethod): Refusal {
+  const message = `The script has no more responses for ${method}.`;
+  return refusal({ code: 500, status: 'INTERNAL', message });
+}
+
+function countTokens({ body, model, backend }: Call, state: State): Outcome {
+  const scripted = state.next?.('countTokens');
+  if (scripted !== undefined) return { ok: true, body: scripted[0] ?? {} };
+  if (state.next !== undefined) return { ok: false, refusal: exhausted('countTokens') };
+  const request = parseRequest(body, model);
+  if (!request.ok) return { ok: false, refusal: invalidArgument(request.message) };
+  const totalTokens = answerTo(request.value, () => '').usage?.[0] ?? promptTokens(request.value);
+  const billed = backend === 'vertex' ? { totalBillableCharacters: totalTokens * 4 } : {};
+  return { ok: true, body: { totalTokens, ...billed } };
+}
+
+function embed({ body }: Call, verb: 'embedContent' | 'batchEmbedContents' | 'predict', state: State): Outcome {
+  const scripted = state.next?.('embedContent');
+  if (scripted !== undefined) return { ok: true, body: embedFromScript(verb, scripted[0] ?? {}) };
+  if (state.next !== undefined) return { ok: false, refusal: exhausted('embedContent') };
+  if (hasSomethingToEmbed(body)) return { ok: true, body: embedAnswer(verb, body) };
+  return { ok: false, refusal: invalidArgument('There is nothing to embed.') };
+}
+
+async function generate(call: Call, state: State): Promise<void> {
+  const { reply, carrier } = call;
+  const request = parseRequest(call.body, call.model);
+  if (!request.ok) return sendRefusal(reply, invalidArgument(request.message), carrier);
+  const wrong = objection(request.value) ?? state.book.check(request.value.contents, call.model);
+  if (wrong !== undefined) return sendRefusal(reply, invalidArgument(wrong), carrier);
+  const responseId = state.nextId();
+  const events = eventsFor({ call, request: request.value, responseId }, state);
+  if ('body' in events) return sendRefusal(reply, events, carrier);
+  const frames = shape(events, takeStreamFaults(state.faults), { clock: state.clock, signal: reply.signal });
+  const isWrapped = call.backend === 'code-assist';
+  const wrap = (response: JsonObject) => (isWrapped ? { response, traceId: responseId } : response);
+  await ship(reply, { frames, carrier, wrap });
+}
+
+function eventsFor(
+  given: { readonly call: Call; readonly request: DemoRequest; readonly responseId: string },
+  state: State,
+): AsyncGenerator<JsonObject> | Refusal {
+  const { call, request, responseId } = given;
+  const method = call.carrier === 'object' ? 'generateContent' : 'generateContentStream';
+  if (state.next !== undefined) {
+    const recorded = state.next(method);
+    return recorded === undefined ? exhausted(method) : replay(recorded, state.book);
+  }
+  const { sign } = state.book;
+  return responses(answerTo(request, sign), {
+    request,
+    modelVersion: modelVersion(call.model),
+    responseId,
+    clock: state.clock,
+    signal: call.reply.signal,
+    sign,
+  });
+}
+
+async function* replay(recorded: readonly JsonObject[], book: SignatureBook): AsyncGenerator<JsonObject> {
+  for (const response of recorded) {
+    book.learn(response);
+    // The SDK's own note about the HTTP answer it came from.
+    const { sdkHttpResponse: _note, ...rest } = response;
+    yield rest;
+  }
+}

@@ -1,0 +1,129 @@
+import type { Clock } from '../core/io.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Answer, Chunk } from './chunk.ts';
+import { isMedia } from './media.ts';
+import { type DemoRequest, textOf } from './request.ts';
+import { isThirdFamily } from './rules.ts';
+import { estimateTokens, MEDIA_TOKENS } from './tokens.ts';
+
+export interface ReplyContext {
+  readonly request: DemoRequest;
+  readonly modelVersion: string;
+  readonly responseId: string;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly sign: (call: JsonObject) => string;
+}
+
+interface Counts {
+  readonly prompt: number;
+  readonly candidates: number;
+  readonly thoughts: number;
+}
+
+/** The tokens of everything a request says. */
+export function promptTokens(request: DemoRequest): number {
+  const parts = request.contents.flatMap((content) => content.parts);
+  const said = parts.map((part) => {
+    if (isMedia(part)) return MEDIA_TOKENS;
+    return estimateTokens(textOf([part]) || JSON.stringify(part.functionCall ?? part.functionResponse ?? ''));
+  });
+  return said.reduce((sum, count) => sum + count, estimateTokens(request.systemText)) || 1;
+}
+
+/**
+ * An answer as the GenerateContentResponse objects of a stream. Counts grow from one to the next; the last has the
+ * finish reason. Rejects with the signal's reason when the client leaves during a pause.
+ */
+export async function* responses(answer: Answer, context: ReplyContext): AsyncGenerator<JsonObject, void> {
+  const { generationConfig, model } = context.request;
+  const limit = typeof generationConfig.maxOutputTokens === 'number' ? generationConfig.maxOutputTokens : Infinity;
+  const prompt = answer.usage?.[0] ?? promptTokens(context.request);
+  let counts: Counts = { prompt, candidates: 0, thoughts: 0 };
+  let held: Chunk | undefined;
+  let isOver = false;
+  const isLimited = answer.isUnlimited !== true;
+  for (const chunk of answer.chunks) {
+    if (held !== undefined) yield response({ chunk: held, context, counts: answer.isCountedLate ? undefined : counts });
+    await pause(chunk, context);
+    const cost = costOf(chunk);
+    isOver = isLimited && counts.candidates + cost.candidates > limit;
+    held = isOver ? shorten(chunk, limit - counts.candidates) : chunk;
+    counts = add(counts, isOver ? { candidates: limit - counts.candidates, thoughts: 0 } : cost);
+    if (isOver) break;
+  }
+  const fixed = answer.usage?.[1];
+  if (fixed !== undefined && !isOver) counts = { ...counts, candidates: fixed };
+  const last = held ?? { parts: [] };
+  const hasText = last.parts.some((part) => typeof part.text === 'string');
+  // As the third family does: what was said is signed by an empty part at the end.
+  const signed = {
+    text: '',
+    thoughtSignature: context.sign({ name: 'text', args: { responseId: context.responseId } }),
+  };
+  const parts = isThirdFamily(model) && hasText ? [...last.parts, signed] : last.parts;
+  yield response({ chunk: { parts }, context, counts, finishReason: isOver ? 'MAX_TOKENS' : 'STOP' });
+}
+
+async function pause(chunk: Chunk, { clock, signal }: ReplyContext): Promise<void> {
+  if (chunk.pauseMs !== undefined) await clock.sleep(chunk.pauseMs, signal);
+}
+
+function response(given: {
+  readonly chunk: Chunk;
+  readonly context: ReplyContext;
+  readonly counts: Counts | undefined;
+  readonly finishReason?: string;
+}): JsonObject {
+  const { chunk, context, counts, finishReason } = given;
+  const content = { parts: chunk.parts, role: 'model' };
+  const candidate = finishReason === undefined ? { content, index: 0 } : { content, finishReason, index: 0 };
+  return {
+    candidates: [candidate],
+    ...(counts === undefined ? {} : { usageMetadata: usageMetadata(counts) }),
+    modelVersion: context.modelVersion,
+    responseId: context.responseId,
+  };
+}
+
+function usageMetadata({ prompt, candidates, thoughts }: Counts): JsonObject {
+  return {
+    promptTokenCount: prompt,
+    candidatesTokenCount: candidates,
+    totalTokenCount: prompt + candidates + thoughts,
+    ...(thoughts === 0 ? {} : { thoughtsTokenCount: thoughts }),
+  };
+}
+
+function costOf(chunk: Chunk): Omit<Counts, 'prompt'> {
+  let candidates = 0;
+  let thoughts = 0;
+  for (const part of chunk.parts) {
+    const text = typeof part.text === 'string' ? part.text : JSON.stringify(part.functionCall ?? '');
+    if (part.thought === true) thoughts += estimateTokens(text);
+    else candidates += estimateTokens(text);
+  }
+  return { candidates, thoughts };
+}
+
+function add(counts: Counts, more: Omit<Counts, 'prompt'>): Counts {
+  return {
+    prompt: counts.prompt,
+    candidates: counts.candidates + more.candidates,
+    thoughts: counts.thoughts + more.thoughts,
+  };
+}
+
+/** What of a chunk's text fits in so many tokens; a call is kept whole. */
+function shorten(chunk: Chunk, tokens: number): Chunk {
+  const parts = chunk.parts.map((part) => {
+    if (typeof part.text !== 'string') return part;
+    let text = '';
+    for (const character of part.text) {
+      if (estimateTokens(text + character) > tokens) break;
+      text += character;
+    }
+    return { ...part, text };
+  });
+  return { parts };
+}

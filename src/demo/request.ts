@@ -1,0 +1,154 @@
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+
+/** A part with its outer keys in camel case, otherwise untouched. */
+export type DemoPart = JsonObject;
+
+export interface DemoContent {
+  readonly role: string;
+  readonly parts: readonly DemoPart[];
+}
+
+/** What a generate or count request says, whichever service carried it. */
+export interface DemoRequest {
+  readonly model: string;
+  readonly contents: readonly DemoContent[];
+  readonly systemText: string;
+  readonly generationConfig: JsonObject;
+  /** Names of the declared functions. */
+  readonly tools: ReadonlySet<string>;
+}
+
+export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
+
+const TOP_KEYS = new Set([
+  'contents',
+  'systemInstruction',
+  'tools',
+  'toolConfig',
+  'safetySettings',
+  'generationConfig',
+  'cachedContent',
+  'labels',
+  'model',
+  'generateContentRequest',
+  // Code Assist puts its session in here.
+  'sessionId',
+]);
+
+const CONFIG_KEYS = new Set(
+  (
+    'temperature topP topK candidateCount maxOutputTokens stopSequences responseLogprobs logprobs presencePenalty ' +
+    'frequencyPenalty seed responseMimeType responseSchema responseJsonSchema routingConfig modelSelectionConfig ' +
+    'responseModalities mediaResolution speechConfig audioTimestamp thinkingConfig imageConfig enableEnhancedCivicAnswers'
+  ).split(' '),
+);
+
+/** Reads a JSON body. Text that is not a JSON object is refused with a message. */
+export function parseBody(text: string): Parsed<JsonObject> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return { ok: true, value: parseObject(value) };
+    return { ok: false, message: 'Invalid JSON payload received: the body must be an object.' };
+  } catch (thrown) {
+    const why = thrown instanceof Error ? thrown.message : '';
+    return { ok: false, message: `Invalid JSON payload received: ${why}` };
+  }
+}
+
+/** Reads the inner request of a model call. Both spellings of Google's keys are understood; unknown keys are refused. */
+export function parseRequest(body: JsonObject, model: string): Parsed<DemoRequest> {
+  const outer = camelKeys(body);
+  const stray = Object.keys(outer).find((key) => !TOP_KEYS.has(key));
+  if (stray !== undefined) return unknownName(stray, 'the request');
+  const nested = outer.generateContentRequest;
+  if (isObject(nested)) return parseRequest(parseObject(nested), model);
+  const generationConfig = camelKeys(parseObject(outer.generationConfig));
+  const strayConfig = Object.keys(generationConfig).find((key) => !CONFIG_KEYS.has(key));
+  if (strayConfig !== undefined) return unknownName(strayConfig, 'generation_config');
+  const contents = parseContents(outer.contents);
+  if (!contents.ok) return contents;
+  const systemParts = parseObject(outer.systemInstruction).parts;
+  return {
+    ok: true,
+    value: {
+      model,
+      contents: contents.value,
+      systemText: Array.isArray(systemParts) ? textOf(systemParts.map(parsePart)) : '',
+      generationConfig,
+      tools: declaredTools(outer.tools),
+    },
+  };
+}
+
+function unknownName(key: string, where: string): { readonly ok: false; readonly message: string } {
+  return { ok: false, message: `Invalid JSON payload received. Unknown name "${key}" in ${where}.` };
+}
+
+function parseContents(value: JsonValue | undefined): Parsed<readonly DemoContent[]> {
+  if (!Array.isArray(value) || value.length === 0) {
+    return { ok: false, message: '* GenerateContentRequest.contents: contents is not specified' };
+  }
+  const contents: DemoContent[] = [];
+  for (const [index, item] of value.entries()) {
+    const { role, parts } = parseObject(item);
+    if (!Array.isArray(parts) || parts.length === 0) {
+      return { ok: false, message: `* GenerateContentRequest.contents[${index}].parts: must not be empty` };
+    }
+    contents.push({ role: typeof role === 'string' && role !== '' ? role : 'user', parts: parts.map(parsePart) });
+  }
+  return { ok: true, value: contents };
+}
+
+function parsePart(value: JsonValue | undefined): DemoPart {
+  const part = camelKeys(parseObject(value));
+  if (!isObject(part.inlineData)) return part;
+  return { ...part, inlineData: camelKeys(parseObject(part.inlineData)) };
+}
+
+function declaredTools(value: JsonValue | undefined): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const tool of Array.isArray(value) ? value : []) {
+    const declarations = camelKeys(parseObject(tool)).functionDeclarations;
+    for (const declaration of Array.isArray(declarations) ? declarations : []) {
+      const { name } = parseObject(declaration);
+      if (typeof name === 'string') names.add(name);
+    }
+  }
+  return names;
+}
+
+/** The value if it is an object, else an empty one. */
+export function parseObject(value: unknown): JsonObject {
+  // Everything here was made by JSON.parse.
+  return isObject(value) ? (value as JsonObject) : {};
+}
+
+function camelKeys(value: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key.replace(/_([a-z])/g, (_all, letter: string) => letter.toUpperCase()),
+      inner,
+    ]),
+  );
+}
+
+/** The texts of some parts, thoughts left out, one after the other. */
+export function textOf(parts: readonly DemoPart[]): string {
+  return parts.map((part) => (typeof part.text === 'string' && part.thought !== true ? part.text : '')).join('');
+}
+
+/** True if a part is an answer to a function call. */
+export function isAnswer(part: DemoPart): boolean {
+  return isObject(part.functionResponse);
+}
+
+/** True if a part is a function call. */
+export function isCall(part: DemoPart): boolean {
+  return isObject(part.functionCall);
+}
+
+/** The contents from the last thing the user said, answers to calls not counting, to the end. */
+export function activeLoop(contents: readonly DemoContent[]): readonly DemoContent[] {
+  const start = contents.findLastIndex(({ role, parts }) => role !== 'model' && !parts.some(isAnswer));
+  return contents.slice(Math.max(start, 0));
+}

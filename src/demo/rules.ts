@@ -1,0 +1,97 @@
+import type { JsonObject } from '../core/json.ts';
+import { type DemoContent, type DemoPart, type DemoRequest, isAnswer, isCall, parseObject } from './request.ts';
+
+const DATA_KEYS = [
+  'text',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+];
+
+/** What a real server would object to in a well-formed request, in a sentence; undefined if it is fine. */
+export function objection(request: DemoRequest): string | undefined {
+  return rolesObjection(request.contents) ?? callsObjection(request.contents) ?? configObjection(request);
+}
+
+function rolesObjection(contents: readonly DemoContent[]): string | undefined {
+  for (const [index, { role, parts }] of contents.entries()) {
+    if (role !== 'user' && role !== 'model' && role !== 'function') {
+      return `Role "${role}" of contents[${index}] is not valid: use user or model.`;
+    }
+    const bare = parts.findIndex((part) => !DATA_KEYS.some((key) => part[key] !== undefined));
+    // A model's part of a kind we do not know goes back as it came.
+    if (bare >= 0 && (role !== 'model' || Object.keys(parts[bare] ?? {}).length === 0)) {
+      return `* GenerateContentRequest.contents[${index}].parts[${bare}].data: one field of data must be set`;
+    }
+  }
+  if (contents[0]?.role === 'model') return 'The first content must have the role user.';
+  if (contents.at(-1)?.role === 'model') return 'The last content must have the role user.';
+  return undefined;
+}
+
+function callsObjection(contents: readonly DemoContent[]): string | undefined {
+  for (const [index, { role, parts }] of contents.entries()) {
+    const calls = role === 'model' ? parts.filter(isCall) : [];
+    const asked = contents[index - 1];
+    const askedCalls = asked?.role === 'model' ? asked.parts.filter(isCall) : [];
+    const answers = role === 'model' ? [] : parts.filter(isAnswer);
+    if (role === 'model' ? parts.some(isAnswer) : parts.some(isCall)) {
+      return `contents[${index}]: calls belong to the role model, their answers to the role user.`;
+    }
+    if (calls.length > 0 && asked?.role === 'model') {
+      return `contents[${index}]: a function call must come right after a user turn or an answer to a call.`;
+    }
+    if (answers.length > 0 && askedCalls.length === 0) {
+      return `contents[${index}]: a function response must come right after the function call it answers.`;
+    }
+    const mismatch = pairObjection(askedCalls, answers);
+    if (mismatch !== undefined) return `contents[${index}]: ${mismatch}`;
+  }
+  return undefined;
+}
+
+function pairObjection(calls: readonly DemoPart[], answers: readonly DemoPart[]): string | undefined {
+  if (calls.length !== answers.length) {
+    return `the number of function responses (${answers.length}) must equal the number of function calls (${calls.length}).`;
+  }
+  const asked = calls.map((part) => parseObject(part.functionCall));
+  const given = answers.map((part) => parseObject(part.functionResponse));
+  const names = (items: readonly JsonObject[]) => items.map(({ name }) => String(name)).sort();
+  if (names(asked).join() !== names(given).join()) {
+    return `function responses for ${names(given).join(', ')} do not answer calls of ${names(asked).join(', ')}.`;
+  }
+  const ids = new Set(asked.map(({ id }) => id));
+  const strange = ids.has(undefined) ? undefined : given.find(({ id }) => id !== undefined && !ids.has(id));
+  return strange === undefined ? undefined : `no function call has the id "${String(strange.id)}".`;
+}
+
+function configObjection({ generationConfig: config, model }: DemoRequest): string | undefined {
+  const range = (key: string, low: number, high: number): string | undefined => {
+    const value = config[key];
+    if (value === undefined || value === null) return undefined;
+    if (typeof value === 'number' && value >= low && value <= high) return undefined;
+    return `${key} must be a number from ${low}${high === Number.POSITIVE_INFINITY ? '' : ` to ${high}`}.`;
+  };
+  const thinking = parseObject(config.thinkingConfig);
+  const isThree = isThirdFamily(model);
+  if (thinking.thinkingLevel !== undefined && thinking.thinkingBudget !== undefined) {
+    return 'thinking_level and thinking_budget cannot be set together.';
+  }
+  if (thinking.thinkingLevel !== undefined && !isThree) return `thinking_level is not supported by ${model}.`;
+  if (config.responseSchema !== undefined && config.responseJsonSchema !== undefined) {
+    return 'response_schema and response_json_schema cannot be set together.';
+  }
+  const hasSchema = config.responseSchema !== undefined || config.responseJsonSchema !== undefined;
+  if (hasSchema && config.responseMimeType !== 'application/json' && config.responseMimeType !== 'text/x.enum') {
+    return 'A response schema needs response_mime_type application/json.';
+  }
+  return range('temperature', 0, 2) ?? range('topP', 0, 1) ?? range('maxOutputTokens', 1, Number.POSITIVE_INFINITY);
+}
+
+/** True for the models that insist on thought signatures and know thinking levels. */
+export function isThirdFamily(model: string): boolean {
+  return /^gemini-3|^gemini-(flash|flash-lite|pro)-latest$|^gemma-4/.test(model);
+}

@@ -1,0 +1,145 @@
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { parseObject } from './request.ts';
+
+const MAX_DEPTH = 24;
+
+const FORMATS: Readonly<Record<string, string>> = {
+  date: '2026-01-02',
+  'date-time': '2026-01-02T03:04:05Z',
+  time: '03:04:05Z',
+  duration: 'P1D',
+  email: 'demo@example.com',
+  hostname: 'example.com',
+  ipv4: '127.0.0.1',
+  ipv6: '::1',
+  uri: 'https://example.com/',
+  uuid: '00000000-0000-4000-8000-000000000000',
+};
+
+/**
+ * A small value that the schema accepts: only what is required, each as short as allowed.
+ * Understands JSON Schema and Google's upper-case dialect; `pattern` and `not` are beyond it.
+ */
+export function minimalInstance(schema: JsonValue | undefined): JsonValue {
+  const root = parseObject(schema);
+  return make({ root, schema: root, depth: 0, salt: 0 });
+}
+
+interface Work {
+  readonly root: JsonObject;
+  readonly schema: JsonObject;
+  readonly depth: number;
+  /** Makes neighbours in an array differ. */
+  readonly salt: number;
+}
+
+function make(work: Work): JsonValue {
+  if (work.depth > MAX_DEPTH) return null;
+  const schema = resolve(work);
+  const inner = { ...work, schema, depth: work.depth + 1 };
+  if (schema.const !== undefined) return schema.const;
+  if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[work.salt % schema.enum.length] ?? null;
+  const branches = Array.isArray(schema.anyOf) ? schema.anyOf : schema.oneOf;
+  if (Array.isArray(branches) && branches.length > 0) {
+    const { anyOf: _anyOf, oneOf: _oneOf, ...rest } = schema;
+    return make({ ...inner, schema: { ...rest, ...parseObject(branches[0]) } });
+  }
+  switch (typeOf(schema)) {
+    case 'object':
+      return makeObject(inner);
+    case 'array':
+      return makeArray(inner);
+    case 'integer':
+    case 'number':
+      return makeNumber(schema, work.salt);
+    case 'boolean':
+      return true;
+    case 'null':
+      return null;
+    default:
+      return makeString(schema, work.salt);
+  }
+}
+
+function typeOf(schema: JsonObject): string {
+  const named = Array.isArray(schema.type) ? schema.type.find((type) => type !== 'null') : schema.type;
+  if (typeof named === 'string') return named.toLowerCase();
+  if (schema.properties !== undefined || schema.required !== undefined) return 'object';
+  return schema.items === undefined ? 'string' : 'array';
+}
+
+function resolve({ root, schema, depth }: Work): JsonObject {
+  let current = schema;
+  for (let hops = 0; typeof current.$ref === 'string' && hops + depth < MAX_DEPTH; hops += 1) {
+    const { $ref, ...rest } = current;
+    current = { ...lookUp(root, $ref), ...rest };
+  }
+  if (!Array.isArray(current.allOf)) return current;
+  const { allOf, ...own } = current;
+  const all = [own, ...allOf.map((item) => resolve({ root, schema: parseObject(item), depth: depth + 1, salt: 0 }))];
+  return {
+    ...Object.assign({}, ...all),
+    properties: Object.assign({}, ...all.map(({ properties }) => properties)),
+    required: all.flatMap(({ required }) => strings(required)),
+  };
+}
+
+function lookUp(root: JsonObject, pointer: string): JsonObject {
+  let at: unknown = root;
+  for (const step of pointer.replace(/^#\/?/, '').split('/')) {
+    if (step !== '') at = isObject(at) ? at[step.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
+  }
+  return parseObject(at);
+}
+
+function makeObject(work: Work): JsonObject {
+  const properties = parseObject(work.schema.properties);
+  const entries = strings(work.schema.required).map((name) => [
+    name,
+    make({ ...work, schema: parseObject(properties[name]) }),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+function makeArray(work: Work): JsonValue {
+  const prefix = Array.isArray(work.schema.prefixItems) ? work.schema.prefixItems : [];
+  const length = Math.max(numberOf(work.schema.minItems) ?? 0, prefix.length);
+  return Array.from({ length }, (_item, index) =>
+    make({ ...work, salt: index, schema: parseObject(prefix[index] ?? work.schema.items) }),
+  );
+}
+
+function makeNumber(schema: JsonObject, salt: number): number {
+  const step = numberOf(schema.multipleOf) ?? 1;
+  const low = numberOf(schema.minimum) ?? Number.NEGATIVE_INFINITY;
+  const high = numberOf(schema.maximum) ?? Number.POSITIVE_INFINITY;
+  const above = numberOf(schema.exclusiveMinimum) ?? Number.NEGATIVE_INFINITY;
+  const below = numberOf(schema.exclusiveMaximum) ?? Number.POSITIVE_INFINITY;
+  const fits = (value: number): boolean => value >= low && value <= high && value > above && value < below;
+  const bottom = Math.max(low, above);
+  const top = Math.min(high, below);
+  const first = Math.ceil(bottom / step) * step;
+  const last = Math.floor(top / step) * step;
+  // Whole steps may not fit a narrow range of fractions: then the middle does.
+  const found = [0, first, first + step, last, last - step, (bottom + top) / 2].find(fits) ?? 0;
+  const salted = found + salt * step;
+  return fits(salted) ? salted : found;
+}
+
+function makeString(schema: JsonObject, salt: number): string {
+  const format = typeof schema.format === 'string' ? FORMATS[schema.format.toLowerCase()] : undefined;
+  if (format !== undefined) return format;
+  const word = salt === 0 ? 'demo' : `${salt + 1} demo`;
+  const padded = word.padEnd(numberOf(schema.minLength) ?? 0, '.');
+  return padded.slice(0, numberOf(schema.maxLength) ?? padded.length);
+}
+
+/** A count that may be a string, as Google's int64 fields are. */
+function numberOf(value: JsonValue | undefined): number | undefined {
+  const number = typeof value === 'string' && value !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : undefined;
+}
+
+function strings(value: JsonValue | undefined): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}

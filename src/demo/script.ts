@@ -1,0 +1,63 @@
+import { AppError } from '../core/error.ts';
+import { isObject, type JsonObject } from '../core/json.ts';
+import { parseObject } from './request.ts';
+
+const METHODS = ['generateContent', 'generateContentStream', 'countTokens', 'embedContent'] as const;
+
+/** The methods of the official CLI's recordings. */
+export type ScriptMethod = (typeof METHODS)[number];
+
+export interface ScriptLine {
+  readonly method: ScriptMethod;
+  /** One response; the chunks in order for `generateContentStream`. */
+  readonly responses: readonly JsonObject[];
+}
+
+/**
+ * Reads a recording: one `{"method","response"}` object a line, blank lines allowed, as the official CLI's
+ * `--record-responses` writes them. Throws AppError `usage` naming `name` and the line.
+ */
+export function parseScript(text: string, name: string): readonly ScriptLine[] {
+  const lines: ScriptLine[] = [];
+  for (const [index, line] of text
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .entries()) {
+    if (line.trim() !== '') lines.push(parseLine(line, `${name}:${index + 1}`));
+  }
+  return lines;
+}
+
+function parseLine(line: string, where: string): ScriptLine {
+  const fail = (why: string): AppError =>
+    new AppError('usage', `${where}: ${why}`, {
+      hint: 'Each line is an object such as {"method":"generateContentStream","response":[{"candidates":[…]}]}.',
+    });
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (cause) {
+    throw fail(`not JSON (${cause instanceof Error ? cause.message : 'unreadable'})`);
+  }
+  const { method: named, response } = parseObject(value);
+  const method = METHODS.find((known) => known === named);
+  if (method === undefined) throw fail(`"method" must be one of ${METHODS.join(', ')}`);
+  if (method !== 'generateContentStream') {
+    if (!isObject(response)) throw fail(`"response" of ${method} must be an object`);
+    return { method, responses: [parseObject(response)] };
+  }
+  if (!Array.isArray(response) || !response.every(isObject))
+    throw fail('"response" of a stream must be an array of objects');
+  return { method, responses: response.map(parseObject) };
+}
+
+/** Hands out a recording in order, each method on its own; undefined once a method has no more. */
+export function scriptReader(
+  lines: readonly ScriptLine[],
+): (method: ScriptMethod) => readonly JsonObject[] | undefined {
+  const rest = [...lines];
+  return (method) => {
+    const index = rest.findIndex((line) => line.method === method);
+    return index < 0 ? undefined : rest.splice(index, 1)[0]?.responses;
+  };
+}

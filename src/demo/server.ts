@@ -1,0 +1,104 @@
+import type { Clock } from '../core/io.ts';
+import type { ServedReply, ServedRequest } from '../platform/http-server.ts';
+import { describeModel, isServed, listModels, listPublisherModels } from './catalog.ts';
+import { codeAssist } from './code-assist.ts';
+import { type DemoFault, faultBook } from './fault.ts';
+import { missingCredential, notFound, type Outcome } from './google-error.ts';
+import { sendOutcome, sendRefusal } from './line.ts';
+import { modelCalls } from './model-call.ts';
+import { parseBody } from './request.ts';
+import { type Backend, findRoute, type Route } from './route.ts';
+import type { ScriptLine } from './script.ts';
+import { tokenEndpoint } from './token.ts';
+
+export interface DemoOptions {
+  /** 0, the default, takes a free port. */
+  readonly port?: number;
+  /** Recorded responses; without them the built-in answers. */
+  readonly script?: readonly ScriptLine[];
+  readonly faults?: readonly DemoFault[];
+  /** Sees every request before it is answered. */
+  readonly onRequest?: (request: ServedRequest) => void;
+  /** One line per answered request, without anything secret. */
+  readonly log?: (line: string) => void;
+  readonly clock: Clock;
+}
+
+export interface DemoServer {
+  /** For GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL and CODE_ASSIST_ENDPOINT; the token endpoint is `/token` below it. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** Starts the offline model on 127.0.0.1. Throws AppError `usage` if the port cannot be had. */
+export async function startDemo(options: DemoOptions): Promise<DemoServer> {
+  const { listen } = await import('../platform/http-server.ts');
+  const answer = demoHandler(options);
+  return listen({
+    port: options.port ?? 0,
+    async handler(request, reply) {
+      options.onRequest?.(request);
+      await answer(request, options.log === undefined ? reply : logged(request, reply, options.log));
+    },
+  });
+}
+
+function logged(request: ServedRequest, reply: ServedReply, log: (line: string) => void): ServedReply {
+  const note = (status: number): void => log(`${request.method} ${request.path} ${status}`);
+  return {
+    ...reply,
+    send(status, headers, body) {
+      note(status);
+      reply.send(status, headers, body);
+    },
+    begin(status, headers) {
+      note(status);
+      reply.begin(status, headers);
+    },
+  };
+}
+
+function demoHandler(options: DemoOptions): (request: ServedRequest, reply: ServedReply) => Promise<void> {
+  const faults = faultBook(options.faults ?? []);
+  const assist = codeAssist(faults, options.clock);
+  const giveToken = tokenEndpoint(faults);
+  const callModel = modelCalls({ faults, clock: options.clock, script: options.script });
+  return async (request, reply) => {
+    const elsewhere = faults.take(['redirect'])?.text;
+    if (elsewhere !== undefined) return reply.send(307, { location: elsewhere }, '');
+    const route = findRoute(request.method, request.path);
+    if (route.kind === 'unknown') {
+      return sendRefusal(reply, notFound(`The demo has nothing at ${request.method} ${request.path}.`));
+    }
+    if (route.kind === 'token') return giveToken(request.body, reply);
+    const backend = backendOf(route);
+    if (!hasCredential(request, backend)) return sendRefusal(reply, missingCredential(backend));
+    switch (route.kind) {
+      case 'model':
+        return callModel(route, request, reply);
+      case 'models':
+        return sendOutcome(reply, modelList(route, request.query));
+      case 'operation':
+        return sendOutcome(reply, assist.operation(route.name));
+      case 'code-assist': {
+        const body = parseBody(request.body === '' ? '{}' : request.body);
+        return sendOutcome(reply, assist.call(route.method, body.ok ? body.value : {}));
+      }
+    }
+  };
+}
+
+function backendOf(route: Exclude<Route, { kind: 'unknown' | 'token' }>): Backend {
+  return route.kind === 'model' || route.kind === 'models' ? route.backend : 'code-assist';
+}
+
+function hasCredential({ headers, query }: ServedRequest, backend: Backend): boolean {
+  if (/^Bearer \S/i.test(headers.authorization ?? '')) return true;
+  return backend !== 'code-assist' && Boolean(headers['x-goog-api-key'] || query.get('key'));
+}
+
+function modelList({ backend, id }: Extract<Route, { kind: 'models' }>, query: URLSearchParams): Outcome {
+  if (id === undefined) return { ok: true, body: backend === 'vertex' ? listPublisherModels() : listModels(query) };
+  if (isServed(id)) return { ok: true, body: describeModel(id) };
+  return { ok: false, refusal: notFound(`Model is not found: models/${id}.`) };
+}

@@ -1,0 +1,76 @@
+import type { JsonObject } from '../core/json.ts';
+import { canonicalJson, hashHex } from './hash.ts';
+import { activeLoop, type DemoContent, isCall, parseObject } from './request.ts';
+import { isThirdFamily } from './rules.ts';
+
+/** What clients send when they have no signature to give back. */
+const SKIP = 'skip_thought_signature_validator';
+
+export interface SignatureBook {
+  /** The signature of a call, the same in every process; the book remembers that the call was signed. */
+  sign(call: JsonObject): string;
+  /** Remembers the signatures of a response that was not made here. */
+  learn(response: JsonObject): void;
+  /** What is wrong with the signatures of the active loop, in a sentence; undefined if they are right. */
+  check(contents: readonly DemoContent[], model: string): string | undefined;
+}
+
+/** Issues signatures for calls and demands them back, on the same call. */
+export function signatureBook(): SignatureBook {
+  const issued = new Map<string, Set<string>>();
+  const remember = (call: JsonObject, signature: string): void => {
+    const key = callKey(call);
+    issued.set(key, (issued.get(key) ?? new Set()).add(signature));
+  };
+  const isRight = (call: JsonObject, signature: unknown): boolean =>
+    signature === SKIP ||
+    signature === derive(call) ||
+    (typeof signature === 'string' && issued.get(callKey(call))?.has(signature) === true);
+  return {
+    sign(call) {
+      const signature = derive(call);
+      remember(call, signature);
+      return signature;
+    },
+    learn(response) {
+      for (const part of candidateParts(response)) {
+        if (isCall(part) && typeof part.thoughtSignature === 'string') {
+          remember(parseObject(part.functionCall), part.thoughtSignature);
+        }
+      }
+    },
+    check(contents, model) {
+      for (const { role, parts } of activeLoop(contents)) {
+        const calls = role === 'model' ? parts.filter(isCall) : [];
+        for (const [index, part] of calls.entries()) {
+          const call = parseObject(part.functionCall);
+          const needsOne = index === 0 && (isThirdFamily(model) || issued.has(callKey(call)));
+          if (part.thoughtSignature === undefined && needsOne) {
+            return `Function call is missing a thought_signature in functionCall parts: call of \`${String(call.name)}\`.`;
+          }
+          if (part.thoughtSignature !== undefined && !isRight(call, part.thoughtSignature)) {
+            return `Thought signature is not valid: call of \`${String(call.name)}\`.`;
+          }
+        }
+      }
+      return undefined;
+    },
+  };
+}
+
+function callKey(call: JsonObject): string {
+  return `${String(call.name)} ${canonicalJson(call.args ?? {})}`;
+}
+
+function derive(call: JsonObject): string {
+  const key = callKey(call);
+  return Buffer.from(`gmn demo ${[1, 2, 3, 4].map((seed) => hashHex(key, seed)).join('')}`).toString('base64');
+}
+
+function candidateParts(response: JsonObject): readonly JsonObject[] {
+  const { candidates } = response;
+  return (Array.isArray(candidates) ? candidates : []).flatMap((candidate) => {
+    const { parts } = parseObject(parseObject(candidate).content);
+    return Array.isArray(parts) ? parts.map(parseObject) : [];
+  });
+}

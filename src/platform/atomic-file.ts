@@ -1,0 +1,179 @@
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { AppError } from '../core/error.ts';
+
+const MAX_BYTES = 1_000_000;
+
+export type FileState =
+  | { readonly kind: 'absent' }
+  /** Something is there, but it is no regular file, too large, or not for us to read. */
+  | { readonly kind: 'unreadable'; readonly why: string }
+  | FileText;
+
+export interface FileText {
+  readonly kind: 'text';
+  readonly text: string;
+  /** The permission bits; 0 on systems without them. */
+  readonly mode: number;
+  readonly isOurs: boolean;
+  /** Differs whenever the file was written or replaced. */
+  readonly version: string;
+}
+
+/** What a small file holds now. Never throws, never waits on a FIFO; links are followed. */
+export async function readFileState(path: string): Promise<FileState> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const status = await handle.stat({ bigint: true });
+    if (!status.isFile()) return { kind: 'unreadable', why: 'it is not a regular file' };
+    if (status.size > MAX_BYTES) return { kind: 'unreadable', why: 'it is larger than 1 MB' };
+    const text = await handle.readFile('utf8');
+    const mode = process.platform === 'win32' ? 0 : Number(status.mode) & 0o777;
+    return { kind: 'text', text, mode, isOurs: isOurs(status.uid), version: versionOf(status) };
+  } catch (thrown) {
+    const code = errnoOf(thrown);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
+    return { kind: 'unreadable', why: code === 'EACCES' ? 'permission denied' : code };
+  } finally {
+    await handle?.close();
+  }
+}
+
+export interface ReplaceOptions {
+  /** The permission bits afterwards; without them those of the file that is replaced, else 0600. */
+  readonly mode?: number;
+  /** Replace only this version of the file. */
+  readonly expected?: string;
+}
+
+/**
+ * Puts `text` in the place of a file, so that every reader sees the old bytes or the new ones. A link stays a link.
+ * `changed`: it is no longer the expected version; `foreign`: it belongs to someone else; both leave it alone.
+ * Throws AppError `config` if it cannot be written; the old file is then untouched.
+ */
+export async function replaceFile(
+  path: string,
+  text: string,
+  options: ReplaceOptions = {},
+): Promise<'written' | 'changed' | 'foreign'> {
+  let temporary: string | undefined;
+  try {
+    const target = await realpath(path).catch(() => path);
+    const before = await stat(target, { bigint: true }).catch(() => undefined);
+    if (before !== undefined && !isOurs(before.uid)) return 'foreign';
+    const mode = options.mode ?? (before === undefined ? 0o600 : Number(before.mode) & 0o777);
+    temporary = await writeBeside(target, text, mode);
+    if (options.expected !== undefined) {
+      const now = await stat(target, { bigint: true }).catch(() => undefined);
+      if (now === undefined || versionOf(now) !== options.expected) return 'changed';
+    }
+    await renameOver(temporary, target);
+    temporary = undefined;
+    await syncDirectory(dirname(target));
+    return 'written';
+  } catch (cause) {
+    throw new AppError('config', `cannot write ${path}: ${errnoOf(cause)}`, {
+      cause,
+      hint: 'Check the free space and the permissions there.',
+    });
+  } finally {
+    if (temporary !== undefined) await unlink(temporary).catch(() => {});
+  }
+}
+
+/** Makes a directory, and those above it, for our eyes only. One that exists is left as it is. Throws AppError `config`. */
+export async function makePrivateDirectory(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    throw new AppError('config', `cannot create ${path}: ${errnoOf(cause)}`, {
+      cause,
+      hint: 'Check the permissions there, or name another place with GMN_HOME.',
+    });
+  }
+}
+
+/** Creates a file that must not exist yet. `failed`: the place cannot be written to. */
+export async function createFile(path: string, text: string): Promise<'created' | 'exists' | 'failed'> {
+  try {
+    await makePrivateDirectory(dirname(path));
+    const handle = await open(path, 'wx', 0o600);
+    await handle.writeFile(text).finally(() => handle.close());
+    return 'created';
+  } catch (thrown) {
+    return errnoOf(thrown) === 'EEXIST' ? 'exists' : 'failed';
+  }
+}
+
+/** Moves a broken file out of the way, to `<path>.corrupt-<time>`. Never throws. */
+export async function setAside(path: string, now: number): Promise<void> {
+  const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '');
+  await rename(path, `${path}.corrupt-${stamp}`).catch(() => {});
+}
+
+/** Deletes the regular files of a directory whose names are `wanted`; says how many. Throws AppError `config` if one stays. */
+export async function removeFiles(directory: string, wanted: (name: string) => boolean): Promise<number> {
+  let count = 0;
+  for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
+    if (!entry.isFile() || !wanted(entry.name)) continue;
+    const path = join(directory, entry.name);
+    await unlink(path).catch((cause: unknown) => {
+      throw new AppError('config', `cannot remove ${path}: ${errnoOf(cause)}`, { cause, hint: 'Remove it by hand.' });
+    });
+    count += 1;
+  }
+  return count;
+}
+
+async function writeBeside(target: string, text: string, mode: number): Promise<string> {
+  const unique = `${process.pid}.${process.hrtime.bigint().toString(36)}`;
+  const temporary = join(dirname(target), `.${basename(target)}.${unique}.tmp`);
+  const handle = await open(temporary, 'wx', 0o600);
+  try {
+    await handle.writeFile(text);
+    // The mode given to open is cut by the umask.
+    await handle.chmod(mode);
+    await handle.sync();
+  } catch (thrown) {
+    await handle.close();
+    await unlink(temporary).catch(() => {});
+    throw thrown;
+  }
+  await handle.close();
+  return temporary;
+}
+
+/** On Windows a file that is being read cannot be replaced at that moment. */
+async function renameOver(from: string, to: string): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await rename(from, to);
+    } catch (thrown) {
+      if (attempt >= 9 || !['EPERM', 'EBUSY', 'EACCES'].includes(errnoOf(thrown))) throw thrown;
+      await new Promise((resolve) => setTimeout(resolve, 10 * (attempt + 1)));
+    }
+  }
+}
+
+async function syncDirectory(path: string): Promise<void> {
+  try {
+    const handle = await open(path, constants.O_RDONLY);
+    await handle.sync().finally(() => handle.close());
+  } catch {
+    // Not every system can; the rename itself has happened.
+  }
+}
+
+function isOurs(uid: bigint): boolean {
+  return process.getuid === undefined || Number(uid) === process.getuid();
+}
+
+function versionOf(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
+  return `${status.ino}:${status.mtimeNs}:${status.size}`;
+}
+
+function errnoOf(thrown: unknown): string {
+  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : String(thrown);
+}

@@ -1,0 +1,164 @@
+import { type FileHandle, open, readFile, stat, unlink, utimes } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname } from 'node:path';
+import type { Clock } from '../core/io.ts';
+import { isObject } from '../core/json.ts';
+import { makePrivateDirectory } from './atomic-file.ts';
+
+const TOUCH_MS = 1000;
+/** Ten missed touches: even a machine short of breath manages one in that time. */
+const STALE_MS = 10_000;
+/** For an owner that the system says is stopped (Ctrl-Z), a shorter wait is enough. */
+const STOPPED_MS = 3000;
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 120;
+
+/** A lock shared by processes. */
+export interface Lock {
+  /** False if the lock could not be had (nowhere to write, waited too long): go on, with care. */
+  readonly isHeld: boolean;
+  /** Lets others in. Never throws; a lock that was taken from us in the meantime is left alone. */
+  release(): Promise<void>;
+}
+
+export interface LockOptions {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** How long to wait for an owner that is alive. */
+  readonly patienceMs: number;
+  /** Asked while waiting: true ends the wait, since what the lock was wanted for is done. */
+  readonly isDone: () => Promise<boolean>;
+}
+
+/**
+ * Takes the lock at `path`; undefined if `isDone` came true first. An owner that is dead, was stopped, or no longer
+ * touches its lock loses it. Rejects only with the signal's reason.
+ */
+export async function acquireLock(path: string, options: LockOptions): Promise<Lock | undefined> {
+  const { clock, signal, patienceMs, isDone } = options;
+  const giveUpAt = clock.now() + patienceMs;
+  let pauseMs = FIRST_PAUSE_MS;
+  for (;;) {
+    signal.throwIfAborted();
+    const outcome = await create(path);
+    if (typeof outcome === 'object') return outcome;
+    if (outcome === 'unwritable') return { isHeld: false, release: async () => {} };
+    if (await isDone()) return undefined;
+    if (await takeFromStale(path, clock.now())) continue;
+    if (clock.now() >= giveUpAt) return { isHeld: false, release: async () => {} };
+    // Neighbours that started together must not knock together.
+    await clock.sleep(pauseMs + (process.pid % 16), signal);
+    pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
+  }
+}
+
+interface Owner {
+  readonly pid: number;
+  readonly host: string;
+  /** When the process began, as the kernel counts; a process id alone is used again and again. */
+  readonly began: string;
+  readonly nonce: string;
+}
+
+async function create(path: string): Promise<Lock | 'taken' | 'unwritable'> {
+  let handle: FileHandle | undefined;
+  try {
+    // It would say EEXIST too, for a file in the way of the directory.
+    await makePrivateDirectory(dirname(path));
+    handle = await open(path, 'wx', 0o600);
+    const nonce = `${process.pid}-${process.hrtime.bigint().toString(36)}`;
+    const began = (await processState(process.pid))?.began ?? '';
+    const owner: Owner = { pid: process.pid, host: hostname(), began, nonce };
+    await handle.writeFile(JSON.stringify(owner));
+    return hold(path, nonce);
+  } catch (thrown) {
+    const isTaken = thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST';
+    return isTaken ? 'taken' : 'unwritable';
+  } finally {
+    await handle?.close();
+  }
+}
+
+function hold(path: string, nonce: string): Lock {
+  const touch = setInterval(() => {
+    const now = new Date();
+    utimes(path, now, now).catch(() => {});
+  }, TOUCH_MS);
+  touch.unref();
+  return {
+    isHeld: true,
+    async release() {
+      clearInterval(touch);
+      if ((await readOwner(path))?.nonce === nonce) await unlink(path).catch(() => {});
+    },
+  };
+}
+
+/** True if the lock is gone, because its owner is. */
+async function takeFromStale(path: string, now: number): Promise<boolean> {
+  if (!(await isStale(path, now))) return false;
+  // Many may see the same dead owner; only one at a time may act on it, after looking again.
+  const breaking = `${path}.breaking`;
+  try {
+    await (await open(breaking, 'wx', 0o600)).close();
+  } catch {
+    const since = (await stat(breaking).catch(() => undefined))?.mtimeMs ?? now;
+    if (Math.abs(now - since) >= STALE_MS) await unlink(breaking).catch(() => {});
+    return false;
+  }
+  try {
+    if (!(await isStale(path, now))) return false;
+    await unlink(path).catch(() => {});
+    return true;
+  } finally {
+    await unlink(breaking).catch(() => {});
+  }
+}
+
+async function isStale(path: string, now: number): Promise<boolean> {
+  const owner = await readOwner(path);
+  const touched = (await stat(path).catch(() => undefined))?.mtimeMs;
+  if (touched === undefined) return false;
+  const ageMs = Math.abs(now - touched);
+  return ageMs >= STALE_MS || (owner !== undefined && (await hasLeft(owner, ageMs)));
+}
+
+async function hasLeft(owner: Owner, ageMs: number): Promise<boolean> {
+  if (owner.host !== hostname()) return false;
+  try {
+    process.kill(owner.pid, 0);
+  } catch (thrown) {
+    return thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH';
+  }
+  const state = await processState(owner.pid);
+  if (state === undefined) return false;
+  return state.began !== owner.began || (state.isStopped && ageMs >= STOPPED_MS);
+}
+
+async function readOwner(path: string): Promise<Owner | undefined> {
+  try {
+    return parseOwner(JSON.parse(await readFile(path, 'utf8')));
+  } catch {
+    return undefined;
+  }
+}
+
+function parseOwner(value: unknown): Owner | undefined {
+  if (!isObject(value)) return undefined;
+  const { pid, host, began, nonce } = value;
+  const isWhole =
+    Number.isInteger(pid) && typeof host === 'string' && typeof began === 'string' && typeof nonce === 'string';
+  return isWhole ? { pid: pid as number, host, began, nonce } : undefined;
+}
+
+/** What Linux tells of a process; undefined elsewhere. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+async function processState(pid: number): Promise<{ began: string; isStopped: boolean } | undefined> {
+  if (process.platform !== 'linux') return undefined;
+  try {
+    const text = await readFile(`/proc/${pid}/stat`, 'latin1');
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+    return { began: fields[19] ?? '', isStopped: fields[0] === 'T' || fields[0] === 't' };
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+import { hostname, userInfo } from 'node:os';
+import { isAttended } from './terminal.ts';
+
+/** What the credential stores of a system depend on. */
+export interface Machine {
+  readonly platform: string;
+  readonly hostname: string;
+  readonly username: string;
+  /** Whether a person could answer a question of the system. */
+  readonly isAttended: boolean;
+  /** The macOS program that reads the Keychain. */
+  readonly securityProgram: string;
+  /** The file of the keyring library; undefined if it is not installed. */
+  readonly keyringModule: () => string | undefined;
+}
+
+/** The machine this process runs on. Never throws. */
+export function thisMachine(): Machine {
+  return {
+    platform: process.platform,
+    hostname: hostname(),
+    username: username(),
+    isAttended: isAttended(),
+    securityProgram: '/usr/bin/security',
+    keyringModule,
+  };
+}
+
+function username(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return '';
+  }
+}
+
+/** Native code cannot be bundled, so the library is looked for where npm put it: near the program that was started. */
+function keyringModule(): string | undefined {
+  try {
+    const { createRequire } = process.getBuiltinModule('node:module');
+    const { realpathSync } = process.getBuiltinModule('node:fs');
+    return createRequire(realpathSync(process.argv[1] ?? '.')).resolve('@napi-rs/keyring');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,78 @@
+import { type ToolOutcome, type TurnEvent, unreachable } from '../core/event.ts';
+import type { Io } from '../core/io.ts';
+import type { JsonObject } from '../core/json.ts';
+import { NO_USAGE } from '../core/usage.ts';
+import { geminiErrorFields } from './error-fields.ts';
+import { geminiStats } from './gemini-stats.ts';
+import { encode, encodeLine } from './json-text.ts';
+import type { Renderer, RenderOptions } from './renderer.ts';
+
+/** `-o stream-json` with the official CLI's event names: `init` first, `result` always last. */
+export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
+  const stats = geminiStats(options.clock);
+  const timestamp = (): string => new Date(options.clock.now()).toISOString();
+  const line = (type: string, fields: JsonObject): Promise<void> =>
+    out.write(encodeLine({ type, timestamp: timestamp(), ...fields }));
+  /** Notices that came before `init`, which readers expect first. */
+  let early: string[] | undefined = [];
+  const warn = (message: string): Promise<void> => line('error', { severity: 'warning', message });
+  const warnEarly = async (): Promise<void> => {
+    const held = early ?? [];
+    early = undefined;
+    for (const message of held) await warn(message);
+  };
+  const begin = async (model: string): Promise<void> => {
+    if (early === undefined) return;
+    const { sessionId, prompt } = options;
+    await line('init', { ...(sessionId === undefined ? {} : { session_id: sessionId }), model });
+    await line('message', { role: 'user', content: prompt });
+    await warnEarly();
+  };
+  const result = async (fields: JsonObject, model?: string, usage = NO_USAGE): Promise<void> => {
+    await warnEarly();
+    await line('result', { ...fields, stats: stats.ofStream(model, usage) });
+  };
+  return async (event: TurnEvent) => {
+    stats.note(event);
+    switch (event.type) {
+      case 'wait':
+      case 'thought':
+        return;
+      case 'begin':
+        return begin(event.model);
+      case 'text':
+        return event.delta === '' ? undefined : out.write(messageLine(timestamp(), event.delta));
+      case 'call':
+        return line('tool_use', { tool_name: event.name, tool_id: event.id, parameters: event.args });
+      case 'answer':
+        return line('tool_result', { tool_id: event.id, ...outcomeFields(event.outcome) });
+      case 'notice':
+        if (early === undefined) return warn(event.message);
+        early.push(event.message);
+        return;
+      case 'end':
+        return result({ status: 'success' }, event.model, event.usage);
+      case 'failure':
+        return event.error.fault === 'pipe'
+          ? undefined
+          : result({ status: 'error', error: geminiErrorFields(event.error) });
+      default:
+        return unreachable(event);
+    }
+  };
+}
+
+function messageLine(timestamp: string, delta: string): string {
+  return `{"type":"message","timestamp":"${timestamp}","role":"assistant","content":${encode(delta)},"delta":true}\n`;
+}
+
+function outcomeFields({ ok, response }: ToolOutcome): JsonObject {
+  if (ok) return { status: 'success', output: shownResult(response.output, response) };
+  const message = shownResult(response.error, response);
+  return { status: 'error', output: message, error: { type: 'TOOL_EXECUTION_ERROR', message } };
+}
+
+/** The official CLI shows a string; a result that has none is shown as its JSON. */
+function shownResult(value: unknown, response: JsonObject): string {
+  return typeof value === 'string' ? value : encode(response);
+}

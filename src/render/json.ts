@@ -1,0 +1,50 @@
+import { type TurnEvent, unreachable } from '../core/event.ts';
+import type { Io } from '../core/io.ts';
+import { errorFields } from './error-fields.ts';
+import { type Member, unlessEmpty, writeDocument } from './json-document.ts';
+import { keepText } from './kept-text.ts';
+import type { Renderer, RenderOptions } from './renderer.ts';
+import { toolLog } from './tool-log.ts';
+
+/** `-o json`: one object on stdout when the run has ended, well or badly; nothing on stderr. */
+export function jsonRenderer({ out }: Io, options: RenderOptions): Renderer {
+  const response = keepText();
+  const tools = toolLog();
+  const warnings: string[] = [];
+  return async (event: TurnEvent) => {
+    switch (event.type) {
+      case 'wait':
+      case 'begin':
+      case 'thought':
+        return;
+      case 'text':
+        return response.add(event.delta);
+      case 'call':
+        return tools.call(event);
+      case 'answer':
+        return tools.answer(event);
+      case 'notice':
+        warnings.push(event.message);
+        return;
+      case 'end':
+        return writeDocument(out, [
+          { key: 'model', value: event.model },
+          { key: 'response', text: response },
+          { key: 'usage', value: event.usage },
+          { key: 'finishReason', value: event.finishReason },
+          { key: 'sessionId', value: options.sessionId },
+          { key: 'toolCalls', value: unlessEmpty(tools.entries()) },
+          { key: 'warnings', value: unlessEmpty(warnings) },
+        ]);
+      case 'failure': {
+        if (event.error.fault === 'pipe') return;
+        const members: Member[] = Object.entries(errorFields(event.error)).map(([key, value]) => ({ key, value }));
+        if (response.length > 0) members.push({ key: 'partialResponse', text: response });
+        members.push({ key: 'warnings', value: unlessEmpty(warnings) });
+        return writeDocument(out, [{ key: 'error', members }]);
+      }
+      default:
+        return unreachable(event);
+    }
+  };
+}

@@ -1,0 +1,123 @@
+import type { MarkedToken, Token, Tokens } from 'marked';
+import { filterTerminal } from '../terminal-filter.ts';
+import { parseTokens, spansOf } from './inline.ts';
+import type { OpenHighlighter } from './lazy.ts';
+import { fenceOf } from './line.ts';
+import { tableLines } from './table.ts';
+import { plain, type Theme } from './theme.ts';
+import { wrap } from './wrap.ts';
+
+/** What laying out a block depends on. */
+export interface Layout {
+  readonly width: number;
+  readonly theme: Theme;
+  readonly openHighlighter: OpenHighlighter | undefined;
+  /** Where the count of an ordered list stands that goes on from block to block. */
+  readonly numbering: Numbering;
+}
+
+export interface Numbering {
+  written: number | undefined;
+  shown: number;
+}
+
+/** A list that has not begun. */
+export function newNumbering(): Numbering {
+  return { written: undefined, shown: 0 };
+}
+
+/** Narrower than this there is no point in wrapping. */
+const MIN_WIDTH = 10;
+
+/** The lines of some blocks, spaced as their author spaced them: at most one empty line, none at either end. */
+export function blockLines(tokens: readonly Token[], layout: Layout): string[] {
+  const lines: string[] = [];
+  let isSpaced = false;
+  for (const token of parseTokens(tokens)) {
+    if (token.type !== 'space' && token.type !== 'checkbox') {
+      if (isSpaced && lines.length > 0) lines.push('');
+      for (const line of linesOf(token, layout)) lines.push(line);
+      isSpaced = false;
+    }
+    isSpaced ||= /\n[ \t]*\n\s*$/.test(token.raw);
+  }
+  return lines;
+}
+
+function linesOf(token: MarkedToken, layout: Layout): readonly string[] {
+  const { theme, width } = layout;
+  switch (token.type) {
+    case 'heading': {
+      const mark = { text: `${'#'.repeat(token.depth)} `, paint: theme.heading };
+      return wrap([mark, ...spansOf(token.tokens, theme, theme.heading)], width);
+    }
+    case 'paragraph':
+      return wrap(spansOf(token.tokens, theme), width);
+    case 'text':
+      return wrap(spansOf([token], theme), width);
+    case 'list':
+      return listLines(token, layout);
+    case 'blockquote': {
+      const bar = theme.faint('│');
+      return blockLines(token.tokens, narrower(layout, 2)).map((line) => (line === '' ? bar : `${bar} ${line}`));
+    }
+    case 'code':
+      return codeLines(token, layout);
+    case 'table':
+      return tableLines(token, theme, width);
+    case 'hr':
+      return [theme.faint('─'.repeat(Math.min(width, 60)))];
+    default:
+      return token.raw.trimEnd().split('\n');
+  }
+}
+
+/** Items keep the numbers they were written with; only a number that repeats the one before is counted up. */
+function listLines(list: Tokens.List, layout: Layout): readonly string[] {
+  const lines: string[] = [];
+  for (const item of list.items) {
+    const marker = markerOf(item, layout.numbering);
+    const inner = blockLines(item.tokens, narrower(layout, marker.length));
+    const [first = '', ...rest] = inner;
+    lines.push(
+      `${marker}${first}`.trimEnd(),
+      ...rest.map((line) => (line === '' ? '' : ' '.repeat(marker.length) + line)),
+    );
+    if (item !== list.items.at(-1) && /\n[ \t]*\n\s*$/.test(item.raw)) lines.push('');
+  }
+  return lines;
+}
+
+function markerOf({ raw, task, checked }: Tokens.ListItem, numbering: Numbering): string {
+  const [, digits, delimiter = '.'] = /^\s*(\d+)([.)])/.exec(raw) ?? [];
+  const number = digits === undefined ? undefined : Number(digits);
+  numbering.shown = number !== undefined && number === numbering.written ? numbering.shown + 1 : (number ?? 0);
+  numbering.written = number;
+  const box = task ? (checked ? '[x] ' : '[ ] ') : '';
+  return number === undefined ? box || '• ' : `${numbering.shown}${delimiter} ${box}`;
+}
+
+/** A fence shows its own marks, so that what is code stays clear without colour, and can be copied as it stands. */
+function codeLines(token: Tokens.Code, { theme, openHighlighter }: Layout): readonly string[] {
+  const code = filterTerminal(token.text).trimEnd().split('\n');
+  const raw = token.raw.trimEnd().split('\n');
+  const fence = fenceOf(raw[0] ?? '');
+  if (token.codeBlockStyle === 'indented' || fence === undefined) {
+    return code.map((line) => (line === '' ? '' : `    ${line}`));
+  }
+  const painted = openHighlighter?.(fence.language, theme)(code) ?? code;
+  const opening = theme.faint(raw[0]?.trim() ?? '');
+  return [opening, ...(token.text === '' ? [] : painted), theme.faint(fence.mark)];
+}
+
+function narrower(layout: Layout, columns: number): Layout {
+  return { ...layout, numbering: newNumbering(), width: Math.max(MIN_WIDTH, layout.width - columns) };
+}
+
+/** Text that is not taken for Markdown: its own lines, wrapped. */
+export function plainLines(text: string, width: number): string[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .flatMap((line) => wrap([{ text: line, paint: plain, isCode: true }], width));
+}

@@ -1,0 +1,82 @@
+import type { MarkedToken, Token } from 'marked';
+import { filterTerminal } from '../terminal-filter.ts';
+import { decodeEntities } from './entities.ts';
+import { hyperlink } from './hyperlink.ts';
+import { type Paint, plain, type Theme } from './theme.ts';
+import type { Span } from './wrap.ts';
+
+/**
+ * The inline tokens of one block as spans. Every word of the source is in one of them, and no control character: the
+ * lexer decodes entities of its own accord, so what was harmless going in need not be coming out.
+ */
+export function spansOf(tokens: readonly Token[], theme: Theme, paint: Paint = plain): Span[] {
+  return parseTokens(tokens)
+    .flatMap((token) => spansOfToken(token, theme, paint))
+    .map((span) => ({ ...span, text: filterTerminal(span.text) }));
+}
+
+/** marked gives no other kinds as long as no extension is registered; this says so to the compiler. */
+export function parseTokens(tokens: readonly Token[]): readonly MarkedToken[] {
+  return tokens as readonly MarkedToken[];
+}
+
+function spansOfToken(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
+  const within = (tokens: readonly Token[], next: Paint): Span[] => spansOf(tokens, theme, (text) => paint(next(text)));
+  switch (token.type) {
+    case 'text':
+      if (token.tokens !== undefined) return spansOf(token.tokens, theme, paint);
+      return [{ text: decodeEntities(token.raw), paint }];
+    case 'escape':
+      return [{ text: token.text, paint }];
+    case 'strong':
+      return within(token.tokens, theme.strong);
+    case 'em':
+      return within(token.tokens, theme.emphasis);
+    case 'del': {
+      // One tilde means "about" far more often than it means deletion.
+      const mark: Span = { text: token.raw.startsWith('~~') ? '~~' : '~', paint };
+      if (theme.isStyled && mark.text === '~~') return within(token.tokens, theme.strike);
+      return [mark, ...spansOf(token.tokens, theme, paint), mark];
+    }
+    case 'codespan': {
+      const text = token.text.replaceAll('\n', ' ');
+      return [{ text: theme.isStyled ? text : `\`${text}\``, paint: (code) => paint(theme.code(code)), isCode: true }];
+    }
+    case 'br':
+      return [{ text: '\n', paint }];
+    case 'html':
+      return [{ text: /^<br\s*\/?>$/i.test(token.raw) ? '\n' : token.raw, paint }];
+    case 'link':
+      return linkSpans(token, spansOf(token.tokens, theme), { theme, paint });
+    case 'image':
+      return linkSpans(token, [{ text: decodeEntities(token.text), paint: plain }], { theme, paint });
+    default:
+      return [{ text: token.raw, paint }];
+  }
+}
+
+interface Link {
+  readonly href: string;
+  readonly title?: string | null | undefined;
+}
+
+/** The address is always on the screen too: a link must not be able to say one place and mean another. */
+function linkSpans(
+  { href, title }: Link,
+  label: readonly Span[],
+  { theme, paint }: { readonly theme: Theme; readonly paint: Paint },
+): Span[] {
+  const address = decodeEntities(href);
+  const link = theme.isStyled ? hyperlink(address) : plain;
+  const text = label.map((span) => span.text).join('');
+  const isItself = [text, `mailto:${text}`, `http://${text}`].includes(address);
+  const note = title ? `${address} "${decodeEntities(title)}"` : address;
+  const spans = label.map((span) => ({
+    ...span,
+    paint: (run: string) => paint(link(theme.linkText(span.paint(run)))),
+  }));
+  if (isItself && !title) return spans;
+  if (text.trim() === '') return [{ text: note, paint: (run) => paint(link(theme.faint(run))) }];
+  const gap: Span = { text: ' ', paint };
+  return [...spans, gap, { text: `(${note})`, paint: (run) => paint(link(theme.faint(run))) }];
+}

@@ -1,0 +1,68 @@
+import type { Tokens } from 'marked';
+import { spansOf } from './inline.ts';
+import { plain, type Theme } from './theme.ts';
+import { widthOf } from './width.ts';
+import { type Span, unwrapped, wrap } from './wrap.ts';
+
+interface Cell {
+  readonly spans: readonly Span[];
+  readonly text: string;
+  readonly width: number;
+}
+
+const SEPARATOR = ' │ ';
+
+/** A table in aligned columns; as a list of `name: value` if the columns do not fit; as written if its rows do not fit its head. */
+export function tableLines(table: Tokens.Table, theme: Theme, width: number): string[] {
+  // Cells beyond the last column would be dropped by the lexer, as the standard wants.
+  const cells = [table.header, ...table.rows].flat();
+  if (wordsOf(table.raw) !== wordsOf(cells.map((cell) => cell.text).join(''))) return table.raw.trimEnd().split('\n');
+  const header = table.header.map((cell) => cellOf(cell, theme, true));
+  const rows = table.rows.map((row) => row.map((cell) => cellOf(cell, theme, false)));
+  const widths = header.map((cell, column) =>
+    rows.reduce((widest, row) => Math.max(widest, row[column]?.width ?? 0), cell.width),
+  );
+  const total = widths.reduce((sum, next) => sum + next, 0) + SEPARATOR.length * (widths.length - 1);
+  if (total > width && rows.length > 0) return listLines(header, rows, width);
+  const separator = theme.faint(SEPARATOR);
+  const line = (row: readonly Cell[]): string =>
+    row
+      .map((cell, column) => aligned(cell, widths[column] ?? 0, table.align[column] ?? 'left'))
+      .join(separator)
+      .trimEnd();
+  const rule = theme.faint(widths.map((columns) => '─'.repeat(columns)).join('─┼─'));
+  return [line(header), rule, ...rows.map(line)];
+}
+
+/** One `name: value` a line, an empty line between rows. */
+function listLines(header: readonly Cell[], rows: readonly (readonly Cell[])[], width: number): string[] {
+  const lines: string[] = [];
+  for (const row of rows) {
+    if (lines.length > 0) lines.push('');
+    for (const [column, cell] of row.entries()) {
+      const name = header[column]?.spans ?? [];
+      const [first = '', ...rest] = wrap([...name, { text: ': ', paint: plain }, ...flat(cell.spans)], width - 2);
+      lines.push(first, ...rest.map((line) => `  ${line}`));
+    }
+  }
+  return lines;
+}
+
+function cellOf(cell: Tokens.TableCell, theme: Theme, isHeader: boolean): Cell {
+  const spans = flat(spansOf(cell.tokens, theme, isHeader ? theme.strong : plain));
+  return { spans, text: unwrapped(spans), width: widthOf(spans.map((span) => span.text).join('')) };
+}
+
+function flat(spans: readonly Span[]): readonly Span[] {
+  return spans.map((span) => ({ ...span, text: span.text.replaceAll('\n', ' ') }));
+}
+
+function aligned({ text, width }: Cell, columns: number, align: 'left' | 'right' | 'center'): string {
+  const room = Math.max(0, columns - width);
+  const before = align === 'right' ? room : align === 'center' ? Math.floor(room / 2) : 0;
+  return ' '.repeat(before) + text + ' '.repeat(room - before);
+}
+
+function wordsOf(text: string): string {
+  return text.replace(/[^\p{L}\p{N}]+/gu, '');
+}

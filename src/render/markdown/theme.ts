@@ -1,0 +1,64 @@
+import { Chalk } from 'chalk';
+
+/** Styles a run of text that holds no line break. */
+export type Paint = (text: string) => string;
+
+/** How each kind of text looks. Where styling is off every paint gives its text back untouched. */
+export interface Theme {
+  readonly isStyled: boolean;
+  readonly heading: Paint;
+  readonly strong: Paint;
+  readonly emphasis: Paint;
+  readonly strike: Paint;
+  readonly code: Paint;
+  readonly faint: Paint;
+  readonly linkText: Paint;
+  /** By the first word of a highlighter's scope name. */
+  readonly scopes: ReadonlyMap<string, Paint>;
+}
+
+/** The sixteen colours of the terminal's own palette, so that light and dark backgrounds both work. */
+export function themeFor(isStyled: boolean): Theme {
+  const chalk = new Chalk({ level: isStyled ? 1 : 0 });
+  const scopes: readonly (readonly [string, Paint])[] = [
+    ['comment', chalk.dim],
+    ['quote', chalk.dim],
+    ['keyword', chalk.magenta],
+    ['selector', chalk.magenta],
+    ['operator', chalk.magenta],
+    ['built_in', chalk.cyan],
+    ['type', chalk.cyan],
+    ['title', chalk.blue],
+    ['section', chalk.blue],
+    ['name', chalk.blue],
+    ['tag', chalk.blue],
+    ['string', chalk.green],
+    ['regexp', chalk.green],
+    ['addition', chalk.green],
+    ['deletion', chalk.red],
+    ['number', chalk.yellow],
+    ['literal', chalk.yellow],
+    ['symbol', chalk.yellow],
+    ['attr', chalk.cyan],
+    ['attribute', chalk.cyan],
+    ['variable', chalk.cyan],
+    ['meta', chalk.dim],
+    ['doctag', chalk.bold],
+    ['strong', chalk.bold],
+    ['emphasis', chalk.italic],
+  ];
+  return {
+    isStyled,
+    heading: chalk.bold,
+    strong: chalk.bold,
+    emphasis: chalk.italic,
+    strike: chalk.strikethrough,
+    code: chalk.cyan,
+    faint: chalk.dim,
+    linkText: chalk.underline,
+    scopes: new Map(scopes),
+  };
+}
+
+/** The text as it is. */
+export const plain: Paint = (text) => text;

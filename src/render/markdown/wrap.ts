@@ -1,0 +1,135 @@
+import { type Paint, plain } from './theme.ts';
+import { graphemesOf, widthOf } from './width.ts';
+
+/** A run of inline text in one style. A line break in it is a line break on the screen. */
+export interface Span {
+  readonly text: string;
+  readonly paint: Paint;
+  /** Code keeps its spaces as they are. */
+  readonly isCode?: boolean;
+}
+
+/** What a line may not be broken inside of, and the space before it. */
+interface Unit {
+  readonly gap: Span | undefined;
+  readonly parts: Span[];
+  width: number;
+  readonly isLineBreak?: boolean;
+}
+
+/** Scripts without spaces between words: a line may end after any of their characters … */
+const BREAKABLE = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\u3000-\u303f\uff00-\uffef]/u;
+/** … but not before a closing mark, nor after an opening one. */
+const CLOSING =
+  /^[、。，．・：；？！）］｝〕〉》」』】〙〗ー々ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ,.:;?!)\]}»”’%]/u;
+const OPENING = /[（［｛〔〈《「『【〘〖([{«“‘]$/u;
+
+/**
+ * Lays spans out in lines no wider than `width`, breaking at spaces and between the characters of scripts that have
+ * none. A word too long for a line gets a line of its own and is left whole, so that addresses can be copied.
+ */
+export function wrap(spans: readonly Span[], width: number): string[] {
+  const lines: string[] = [];
+  let line: Span[] = [];
+  let used = 0;
+  const endLine = (): void => {
+    lines.push(paintLine(line));
+    line = [];
+    used = 0;
+  };
+  for (const unit of units(spans, width)) {
+    if (unit.isLineBreak) {
+      endLine();
+      continue;
+    }
+    const gapWidth = unit.gap === undefined || used === 0 ? 0 : widthOf(unit.gap.text);
+    if (used > 0 && used + gapWidth + unit.width > width) endLine();
+    else if (gapWidth > 0 && unit.gap !== undefined) line.push(unit.gap);
+    used += used === 0 ? unit.width : gapWidth + unit.width;
+    line.push(...unit.parts);
+  }
+  endLine();
+  return lines;
+}
+
+/** The spans on one line, however long. */
+export function unwrapped(spans: readonly Span[]): string {
+  return paintLine(spans.map((span) => ({ ...span, text: span.text.replaceAll('\n', ' ') })));
+}
+
+/** Neighbours of one style are styled together. */
+function paintLine(spans: readonly Span[]): string {
+  let painted = '';
+  for (let index = 0; index < spans.length; ) {
+    const paint = spans[index]?.paint ?? plain;
+    let text = '';
+    for (; spans[index]?.paint === paint; index += 1) text += spans[index]?.text ?? '';
+    painted += text === '' ? '' : paint(text);
+  }
+  return painted;
+}
+
+function units(spans: readonly Span[], width: number): readonly Unit[] {
+  const list: Unit[] = [];
+  let gap: Span | undefined;
+  let canBreak = true;
+  const addPart = (part: Span): void => {
+    const last = list.at(-1);
+    if (canBreak || gap !== undefined || last === undefined) {
+      list.push({ gap, parts: [part], width: widthOf(part.text) });
+    } else {
+      last.parts.push(part);
+      last.width += widthOf(part.text);
+    }
+    gap = undefined;
+    canBreak = false;
+  };
+  for (const { text, paint, isCode } of spans) {
+    for (const [token] of text.matchAll(/\n|[ \t]+|[^ \t\n]+/g)) {
+      if (token === '\n') {
+        list.push({ gap: undefined, parts: [], width: 0, isLineBreak: true });
+        gap = undefined;
+        canBreak = true;
+      } else if (token.trimStart() === '') {
+        gap = { text: isCode ? token : ' ', paint };
+      } else {
+        for (const piece of breakable(token, width)) {
+          const last = list.at(-1)?.parts.at(-1)?.text ?? '';
+          canBreak ||= piece.mayBreakBefore && !CLOSING.test(piece.text) && !OPENING.test(last);
+          addPart({ text: piece.text, paint });
+        }
+      }
+    }
+  }
+  return list;
+}
+
+interface Piece {
+  readonly text: string;
+  readonly mayBreakBefore: boolean;
+}
+
+/** A word, cut wherever a line may end inside it. */
+function breakable(word: string, width: number): readonly Piece[] {
+  if (/^[\x21-\x7e]+$/.test(word)) return [{ text: word, mayBreakBefore: false }];
+  const isTooLong = widthOf(word) > width;
+  const pieces: Piece[] = [];
+  let run = '';
+  let mayBreak = false;
+  let wasWide = false;
+  const endRun = (): void => {
+    if (run !== '') pieces.push({ text: run, mayBreakBefore: mayBreak });
+    run = '';
+  };
+  for (const grapheme of graphemesOf(word)) {
+    const isWide = isTooLong || BREAKABLE.test(grapheme);
+    if (isWide || wasWide) {
+      endRun();
+      mayBreak = true;
+    }
+    run += grapheme;
+    wasWide = isWide;
+  }
+  endRun();
+  return pieces;
+}

@@ -1,0 +1,49 @@
+import { AppError } from '../core/error.ts';
+import type { Io } from '../core/io.ts';
+import type { MakeRenderer, Renderer, RenderOptions } from './renderer.ts';
+
+type Load = (dialect: RenderOptions['dialect']) => Promise<MakeRenderer>;
+
+/** Every output format, each loaded only when it is asked for. The choices of `-o` are the keys. */
+export const renderers = {
+  text: async () => (await import('./text.ts')).textRenderer,
+  json: async (dialect) =>
+    dialect === 'gemini'
+      ? (await import('./gemini-json.ts')).geminiJsonRenderer
+      : (await import('./json.ts')).jsonRenderer,
+  'stream-json': async (dialect) =>
+    dialect === 'gemini'
+      ? (await import('./gemini-stream-json.ts')).geminiStreamJsonRenderer
+      : (await import('./stream-json.ts')).streamJsonRenderer,
+} as const satisfies Record<string, Load>;
+
+export type OutputFormat = keyof typeof renderers;
+
+/** Enough to report a failure that came before there was a run: time stands still, nothing ticks. */
+const OUTSIDE_A_RUN: RenderOptions = {
+  quiet: false,
+  showThoughts: false,
+  showUsage: false,
+  render: 'auto',
+  rawOutput: false,
+  isDumb: false,
+  dialect: 'gmn',
+  prompt: '',
+  clock: { now: () => 0 },
+  ticker: { every: () => () => {} },
+};
+
+/** The renderer of that name. Throws AppError `usage` if there is none. */
+export async function openRenderer(format: string, io: Io, options: RenderOptions = OUTSIDE_A_RUN): Promise<Renderer> {
+  if (!isFormat(format)) {
+    throw new AppError('usage', `there is no output format "${format}"`, {
+      hint: `Choose one of: ${Object.keys(renderers).join(', ')}`,
+    });
+  }
+  const load: Load = renderers[format];
+  return (await load(options.dialect))(io, options);
+}
+
+function isFormat(format: string): format is OutputFormat {
+  return Object.hasOwn(renderers, format);
+}

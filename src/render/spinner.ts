@@ -1,0 +1,136 @@
+import type { Out } from '../core/io.ts';
+import type { RenderOptions } from './renderer.ts';
+import { visible } from './terminal-filter.ts';
+
+/** Tells a waiting person what is awaited and for how long. */
+export interface Progress {
+  /** From now on this is awaited; the same thing again does not restart its time. */
+  wait(what: string): void;
+  /**
+   * To be called, and awaited if it returns a promise, before anything else is written: takes the spinner off the
+   * screen and counts the silence anew.
+   */
+  clear(): Promise<void> | undefined;
+  /** Clears, and shows nothing more until the next `wait`. */
+  pause(): Promise<void> | undefined;
+}
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
+const TICK_MS = 100;
+const SPINNER_AFTER_MS = 400;
+const LINE_EVERY_MS = 30_000;
+
+type ProgressOptions = Pick<RenderOptions, 'quiet' | 'isDumb' | 'clock' | 'ticker'> & {
+  /** Whether the cursor stands where a redrawn line would overwrite nothing. */
+  readonly mayDraw: () => boolean;
+};
+
+/**
+ * A spinner on a terminal, after 400 ms of silence; elsewhere one line for every 30 s of it. A stderr that cannot be
+ * written to is not worth failing for. `err` is not even looked at before there is something to say.
+ */
+export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: ProgressOptions): Progress {
+  const spinner = spinnerOn(err);
+  let awaited: { readonly what: string; readonly sinceMs: number } | undefined;
+  let silentSinceMs = 0;
+  let lines = 0;
+  let stopTicking: (() => void) | undefined;
+
+  const tick = (): void => {
+    if (awaited === undefined) return;
+    const silentMs = clock.now() - silentSinceMs;
+    if (silentMs < SPINNER_AFTER_MS) return;
+    const seconds = Math.floor((clock.now() - awaited.sinceMs) / 1000);
+    if (err.isTerminal && !isDumb) {
+      if (mayDraw()) spinner.draw(awaited.what, seconds === 0 ? '' : ` · ${seconds} s`);
+    } else if (silentMs >= (lines + 1) * LINE_EVERY_MS) {
+      lines += 1;
+      spinner.line(`gmn: waiting for ${awaited.what} · ${seconds} s\n`);
+    }
+  };
+  const clear = (): Promise<void> | undefined => {
+    silentSinceMs = clock.now();
+    lines = 0;
+    return spinner.erase();
+  };
+  return {
+    wait(what) {
+      if (quiet) return;
+      if (awaited === undefined) silentSinceMs = clock.now();
+      const shown = visible(what);
+      if (awaited?.what !== shown) awaited = { what: shown, sinceMs: clock.now() };
+      stopTicking ??= ticker.every(TICK_MS, tick);
+    },
+    clear,
+    pause() {
+      awaited = undefined;
+      stopTicking?.();
+      stopTicking = undefined;
+      return clear();
+    },
+  };
+}
+
+interface Spinner {
+  /** `note` is shown in full, `what` as far as it fits. */
+  draw(what: string, note: string): void;
+  line(text: string): void;
+  erase(): Promise<void> | undefined;
+}
+
+/** Spaces overwrite what was there: no terminal is too simple for that. */
+function spinnerOn(err: Out): Spinner {
+  let frame = 0;
+  let drawnWidth = 0;
+  let pending: Promise<void> | undefined;
+  const write = (text: string): void => {
+    const done = (): void => {
+      if (pending === mine) pending = undefined;
+    };
+    const mine = (pending ?? Promise.resolve()).then(() => err.write(text)).then(done, done);
+    pending = mine;
+  };
+  return {
+    draw(what, note) {
+      // A terminal that is slow to take a frame gets the next one later, not both at once.
+      if (pending !== undefined) return;
+      const room = err.columns - 1 - widthOf(note);
+      const text = clip(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
+      const width = widthOf(text);
+      frame += 1;
+      write(`\r${text}${' '.repeat(Math.max(0, drawnWidth - width))}`);
+      drawnWidth = width;
+    },
+    line: write,
+    erase() {
+      if (drawnWidth === 0) return pending;
+      write(`\r${' '.repeat(drawnWidth)}\r`);
+      drawnWidth = 0;
+      return pending;
+    },
+  };
+}
+
+/** Never less than the real width; a little more does no harm here. */
+function widthOf(text: string): number {
+  let width = 0;
+  for (const char of text) width += isWide(char) ? 2 : 1;
+  return width;
+}
+
+function isWide(char: string): boolean {
+  const code = char.codePointAt(0) ?? 0;
+  return code >= 0x1100 && !(code >= 0x2800 && code <= 0x28ff);
+}
+
+function clip(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  let kept = '';
+  let width = 0;
+  for (const char of text) {
+    width += isWide(char) ? 2 : 1;
+    if (width > columns - 1) break;
+    kept += char;
+  }
+  return `${kept}…`;
+}

@@ -1,0 +1,56 @@
+import type { AppError } from '../core/error.ts';
+import type { Out } from '../core/io.ts';
+import { filterTerminal, terminalFilter } from './terminal-filter.ts';
+
+/** What the text format says to the person. Whole lines, but for thoughts, which stream. */
+export interface Stderr {
+  /** Whether a thought has left the cursor in the middle of a line. */
+  readonly isMidLine: boolean;
+  notice(message: string): Promise<void>;
+  usage(line: string): Promise<void>;
+  error(error: AppError): Promise<void>;
+  thought(delta: string): Promise<void>;
+  /** Ends the line of a thought that was left open. */
+  endThought(): Promise<void>;
+}
+
+const RED = ['\u001b[31m', '\u001b[39m'] as const;
+const DIM = ['\u001b[2m', '\u001b[22m'] as const;
+
+/** Outside strings are made harmless if stderr is a terminal, styled if it may be. `rawThoughts` passes thoughts as they are. */
+export function stderr(err: Out, rawThoughts: boolean): Stderr {
+  const clean = (text: string): string => (err.isTerminal ? filterTerminal(text) : text);
+  const paint = (text: string, [on, off]: readonly [string, string]): string =>
+    err.isStyled && text !== '' ? `${on}${text}${off}` : text;
+  const thoughts = terminalFilter();
+  let isThoughtOpen = false;
+  return {
+    get isMidLine() {
+      return isThoughtOpen;
+    },
+    notice: (message) => err.write(`gmn: ${clean(message)}\n`),
+    usage: (line) => err.write(`${paint(clean(line), DIM)}\n`),
+    error: (error) => err.write(paint(clean(headline(error)), RED) + clean(nextStep(error))),
+    thought(delta) {
+      const shown = err.isTerminal && !rawThoughts ? thoughts.filter(delta) : delta;
+      if (shown !== '') isThoughtOpen = !shown.endsWith('\n');
+      return err.write(paint(shown, DIM));
+    },
+    async endThought() {
+      thoughts.flush();
+      if (!isThoughtOpen) return;
+      isThoughtOpen = false;
+      await err.write('\n');
+    },
+  };
+}
+
+/** Someone who pressed Ctrl+C knows what happened: no alarm. */
+function headline({ fault, message }: AppError): string {
+  const isStopped = fault === 'interrupted' || fault === 'terminated' || fault === 'hangup';
+  return isStopped ? message : `Error: ${message}`;
+}
+
+function nextStep({ hint, guide = hint }: AppError): string {
+  return guide === undefined ? '\n' : `\n${guide}\n`;
+}

@@ -1,0 +1,87 @@
+import type { AppError } from '../core/error.ts';
+import { type TurnEvent, unreachable } from '../core/event.ts';
+import type { Io } from '../core/io.ts';
+import type { JsonObject } from '../core/json.ts';
+import { errorFields } from './error-fields.ts';
+import { encode, encodeLine } from './json-text.ts';
+import { type KeptText, keepText } from './kept-text.ts';
+import type { Renderer, RenderOptions } from './renderer.ts';
+import { resultFields } from './tool-log.ts';
+
+/** How much text is kept for `partialResponse`. Beyond it the content events are the only record: memory stays flat. */
+const KEPT_LENGTH = 1_000_000;
+
+/** `-o stream-json`: one object a line as things happen, `done` or `error` last; nothing on stderr. */
+export function streamJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
+  const partial = boundedText();
+  const warnings: string[] = [];
+  let hasStarted = false;
+  const line = (value: JsonObject): Promise<void> => out.write(encodeLine(value));
+  return async (event: TurnEvent) => {
+    switch (event.type) {
+      case 'wait':
+        return;
+      case 'begin':
+        if (hasStarted) return;
+        hasStarted = true;
+        return line({ type: 'start', model: event.model });
+      case 'text':
+        if (event.delta === '') return;
+        partial.add(event.delta);
+        return out.write(`{"type":"content","text":${encode(event.delta)}}\n`);
+      case 'thought':
+        return options.showThoughts ? line({ type: 'thought', text: event.delta }) : undefined;
+      case 'call':
+        return line({ type: 'tool_call', id: event.id, name: event.name, args: event.args });
+      case 'answer':
+        return line({ type: 'tool_result', id: event.id, name: event.name, ...resultFields(event) });
+      case 'notice':
+        warnings.push(event.message);
+        return;
+      case 'end': {
+        const { usage, finishReason } = event;
+        return line({ type: 'done', usage, finishReason, ...warningFields(warnings) });
+      }
+      case 'failure':
+        return event.error.fault === 'pipe' ? undefined : line(errorLine(event.error, partial, warnings));
+      default:
+        return unreachable(event);
+    }
+  };
+}
+
+function errorLine(error: AppError, partial: BoundedText, warnings: readonly string[]): JsonObject {
+  const { text } = partial;
+  const said = text === undefined ? [...warnings, 'partialResponse left out: join the content events'] : warnings;
+  return {
+    type: 'error',
+    error: {
+      ...errorFields(error),
+      ...(text === undefined || text === '' ? {} : { partialResponse: text }),
+      ...warningFields(said),
+    },
+  };
+}
+
+function warningFields(warnings: readonly string[]): JsonObject {
+  return warnings.length === 0 ? {} : { warnings };
+}
+
+interface BoundedText {
+  add(delta: string): void;
+  /** The whole text, or undefined once it grew too long to be kept. */
+  readonly text: string | undefined;
+}
+
+function boundedText(): BoundedText {
+  let kept: KeptText | undefined = keepText();
+  return {
+    add(delta) {
+      kept?.add(delta);
+      if (kept !== undefined && kept.length > KEPT_LENGTH) kept = undefined;
+    },
+    get text() {
+      return kept?.pieces().join('');
+    },
+  };
+}

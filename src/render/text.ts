@@ -1,0 +1,118 @@
+import type { AppError } from '../core/error.ts';
+import { type TurnEvent, unreachable } from '../core/event.ts';
+import type { Io } from '../core/io.ts';
+import { type Presentation, presentation } from './presentation.ts';
+import type { Renderer, RenderOptions } from './renderer.ts';
+import { progress } from './spinner.ts';
+import { type Stderr, stderr } from './stderr.ts';
+import { usageLine } from './usage-line.ts';
+
+/**
+ * `-o text`: the model's text on stdout as it streams, ended by exactly one newline; everything said to the person on
+ * stderr. A pipe gets the exact text.
+ */
+export function textRenderer(io: Io, options: RenderOptions): Renderer {
+  const startedMs = options.clock.now();
+  const page = textPage(io, options);
+  return async (event: TurnEvent) => {
+    switch (event.type) {
+      case 'wait':
+        return page.wait(event.what);
+      case 'begin':
+        return page.wait(event.model);
+      case 'text':
+        return page.text(event.delta);
+      case 'thought':
+        return options.showThoughts ? page.say((err) => err.thought(event.delta)) : undefined;
+      case 'call':
+        // What came so far is shown before anybody is asked whether the call may run.
+        return page.rest();
+      case 'answer':
+        return;
+      case 'notice':
+        return options.quiet ? undefined : page.tell((err) => err.notice(event.message));
+      case 'end': {
+        await page.close();
+        if (!options.showUsage || options.quiet) return;
+        const line = usageLine({ ...event, elapsedMs: options.clock.now() - startedMs });
+        return page.tell((err) => err.usage(line));
+      }
+      case 'failure':
+        return fail(page, event.error);
+      default:
+        return unreachable(event);
+    }
+  };
+}
+
+async function fail(page: TextPage, error: AppError): Promise<void> {
+  if (error.fault === 'pipe') return page.abandon();
+  await page.close();
+  return page.tell((err) => err.error(error));
+}
+
+type Say = (err: Stderr) => Promise<void>;
+
+interface TextPage {
+  wait(what: string): void;
+  text(delta: string): Promise<void>;
+  /** Writes to stderr, beginning on a line of its own, but not ending the line of an open thought. */
+  say(words: Say): Promise<void>;
+  /** Writes whole lines to stderr. */
+  tell(words: Say): Promise<void>;
+  /** Shows all that has come and leaves the screen to others until the next `wait` or text. */
+  rest(): Promise<void>;
+  /** Shows all that has come and ends the last line. */
+  close(): Promise<void>;
+  /** Stops without a word. */
+  abandon(): Promise<void>;
+}
+
+function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
+  const err = stderr(errOut, options.rawOutput);
+  // Made when first needed: asking a stream whether it is a terminal opens it.
+  let shape: Presentation | undefined;
+  let isMidLine = false;
+  const waiting = progress(errOut, { ...options, mayDraw: () => !err.isMidLine && !(isMidLine && out.isTerminal) });
+
+  const show = async (text: string): Promise<void> => {
+    if (text === '') return;
+    await waiting.clear();
+    await err.endThought();
+    isMidLine = !text.endsWith('\n');
+    await out.write(text);
+  };
+  const say = async (words: Say): Promise<void> => {
+    await waiting.clear();
+    if (isMidLine && out.isTerminal && errOut.isTerminal) {
+      await errOut.write('\n');
+      isMidLine = false;
+    }
+    await words(err);
+  };
+  const rest = async (): Promise<void> => {
+    await waiting.pause();
+    await show((await shape?.end()) ?? '');
+    await err.endThought();
+  };
+  return {
+    wait: waiting.wait,
+    async text(delta) {
+      shape ??= presentation(out, options);
+      const shown = shape.push(delta);
+      await show(typeof shown === 'string' ? shown : await shown);
+    },
+    say,
+    tell: (words) =>
+      say(async () => {
+        await err.endThought();
+        await words(err);
+      }),
+    rest,
+    async close() {
+      await rest();
+      if (isMidLine) await show('\n');
+    },
+    abandon: async () => void (await waiting.pause()),
+  };
+}

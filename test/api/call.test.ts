@@ -1,0 +1,250 @@
+import { expect, test } from 'vitest';
+import type { Backend } from '../../src/api/backend.ts';
+import { geminiApi } from '../../src/api/gemini-api.ts';
+import { AppError } from '../../src/core/error.ts';
+import { converse, converseWith, KEY } from './conversation.ts';
+import { type Answer, answer, event, reply, stream, whole } from './loopback.ts';
+
+const STOP = { finishReason: 'STOP' };
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+function failing(code: number, fields: Readonly<Record<string, unknown>> = {}): Answer {
+  return answer(code, JSON.stringify({ error: { code, message: 'words', ...fields } }), JSON_TYPE);
+}
+
+function retryInfo(retryDelay: string): Readonly<Record<string, unknown>> {
+  return {
+    status: 'RESOURCE_EXHAUSTED',
+    details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }],
+  };
+}
+
+test('one prompt is one request with the key in a header, and its answer is told in order', async (t) => {
+  const outcome = await converse(t, [
+    stream([
+      event(reply([{ text: 'pondering', thought: true }])),
+      event(reply([{ text: 'Hel' }])),
+      event({
+        ...(reply([{ text: 'lo.' }], STOP) as object),
+        usageMetadata: { promptTokenCount: 1, totalTokenCount: 3 },
+        modelVersion: 'gemini-test-001',
+      }),
+    ]),
+  ]);
+  expect(outcome.events).toEqual([
+    { type: 'wait', what: 'gemini-test' },
+    { type: 'begin', model: 'gemini-test' },
+    { type: 'thought', delta: 'pondering' },
+    { type: 'text', delta: 'Hel' },
+    { type: 'text', delta: 'lo.' },
+  ]);
+  expect(outcome.reply).toEqual({
+    finishReason: 'STOP',
+    usage: { promptTokenCount: 1, totalTokenCount: 3 },
+    model: 'gemini-test-001',
+  });
+  expect(outcome.server.requests).toHaveLength(1);
+  const [request] = outcome.server.requests;
+  expect(request?.head.split('\r\n')[0]).toBe('POST /v1beta/models/gemini-test:streamGenerateContent?alt=sse HTTP/1.1');
+  expect(request?.head.toLowerCase()).toContain(`\r\nx-goog-api-key: ${KEY}`);
+  expect(JSON.parse(request?.body ?? '')).toEqual({
+    contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+    generationConfig: { temperature: 1 },
+  });
+});
+
+test('the trace names method, host, path, status and sizes, and neither key nor query', async (t) => {
+  const { trace, server } = await converse(t, [whole('hi')]);
+  const where = `POST ${server.url.host}/v1beta/models/gemini-test:streamGenerateContent`;
+  expect(trace).toHaveLength(3);
+  expect(trace[0]).toBe(`${where}, 91 bytes`);
+  expect(trace[1]).toBe(`${where}: 200 after 0 ms`);
+  expect(trace[2]).toMatch(/: closed, \d+ bytes in 0 ms$/);
+});
+
+test('a call that fails once is sent again, said in words, with one begin', async (t) => {
+  const { events, sleeps, reply: got } = await converse(t, [failing(503, { status: 'UNAVAILABLE' }), whole('fine')]);
+  expect(events).toEqual([
+    { type: 'wait', what: 'gemini-test' },
+    { type: 'notice', message: 'API error: the server failed (503 UNAVAILABLE): words; retry 1 of 3 in 1 s' },
+    { type: 'wait', what: 'gemini-test: retry 1 of 3 in 1 s' },
+    { type: 'wait', what: 'gemini-test (attempt 2)' },
+    { type: 'begin', model: 'gemini-test' },
+    { type: 'text', delta: 'fine' },
+  ]);
+  expect(sleeps).toEqual([1000]);
+  expect(got?.finishReason).toBe('STOP');
+});
+
+const RETRIED: readonly (readonly [string, Answer, readonly number[]])[] = [
+  ['N5 reset before headers', (socket) => socket.resetAndDestroy(), [1000, 2000, 4000]],
+  ['N20 bare 429', answer(429), [1000, 2000, 4000]],
+  ['N18 429 with RetryInfo', failing(429, retryInfo('2s')), [2000, 2000, 4000]],
+  ['N22 the wait only in words', failing(429, { message: 'Please retry in 1.5s.' }), [1500, 2000, 4000]],
+  ['N22 the wait only in a header', answer(429, '', { 'retry-after': '7' }), [7000, 7000, 7000]],
+  ['N23 no capacity', failing(429, { details: [{ reason: 'MODEL_CAPACITY_EXHAUSTED' }] }), [1000, 2000, 4000]],
+  ['N24 499', failing(499), [1000, 2000, 4000]],
+  ['N24 500', failing(500), [1000, 2000, 4000]],
+  ['N24 502', failing(502), [1000, 2000, 4000]],
+  ['N24 504', failing(504), [1000, 2000, 4000]],
+  ['S12 empty stream', stream([]), [1000, 2000, 4000]],
+  ['S13 only usage', stream([event({ usageMetadata: { totalTokenCount: 1 } })]), [1000, 2000, 4000]],
+  ['S21 malformed call', stream([event(reply([], { finishReason: 'MALFORMED_FUNCTION_CALL' }))]), [1000, 2000]],
+  ['S22 thoughts only', stream([event(reply([{ text: 'hm', thought: true }], STOP))]), [1000]],
+];
+
+test.for(RETRIED)('%s: sent again within its budget, then the last failure counts', async ([, bad, pauses], t) => {
+  const always = await converse(t, [bad]);
+  expect(always.error?.fault).toBe('api');
+  expect(always.sleeps).toEqual(pauses);
+  expect(always.server.requests).toHaveLength(pauses.length + 1);
+  expect(always.events.filter(({ type }) => type === 'begin')).toHaveLength(1);
+  const once = await converse(t, [bad, whole('fine')]);
+  expect(once.text).toBe('fine');
+  expect(once.events.filter(({ type }) => type === 'begin')).toHaveLength(1);
+});
+
+const FINAL: readonly (readonly [string, Answer, string])[] = [
+  ['N8 401', failing(401, { status: 'UNAUTHENTICATED' }), 'auth: authentication failed: words (401 UNAUTHENTICATED)'],
+  [
+    'N16 404',
+    failing(404, { status: 'NOT_FOUND' }),
+    'api: API error: model gemini-test not found (404 NOT_FOUND): words',
+  ],
+  ['N17 400', failing(400), 'api: API error: invalid request (400): words'],
+  [
+    'N19 a wait of ten minutes',
+    failing(429, retryInfo('600s')),
+    'api: API error: quota exceeded for gemini-test (429 RESOURCE_EXHAUSTED): words',
+  ],
+  [
+    'N21 daily quota',
+    failing(429, { details: [{ violations: [{ quotaId: 'GenerateRequestsPerDayPerProject' }] }] }),
+    'api: API error: daily quota exceeded for gemini-test (429): words',
+  ],
+  [
+    'N25 a page',
+    answer(418, '<html><body><h1>Teapot</h1></body></html>'),
+    'api: API error: request refused (418): Teapot',
+  ],
+  [
+    'N26 captive portal',
+    answer(200, '<html><body>Please <b>log in</b></body></html>', { 'content-type': 'text/html' }),
+    'api: unexpected content type text/html from the server: Please log in',
+  ],
+  [
+    'N27 a JSON error with 200',
+    answer(200, JSON.stringify({ error: { code: 400, message: 'words' } }), JSON_TYPE),
+    'api: API error: invalid request (400): words',
+  ],
+  [
+    'N28 redirect',
+    answer(307, '', { location: 'https://elsewhere.example/x?y' }),
+    'api: API error: the server redirects to elsewhere.example (307), which gmn does not follow',
+  ],
+  ['N34 413', answer(413), 'api: API error: the request is too large (413)'],
+  ['S17 blocked prompt', stream([event({ promptFeedback: { blockReason: 'SAFETY' } })]), 'api: prompt blocked: SAFETY'],
+  [
+    'S20 all tokens spent on thoughts',
+    stream([event(reply([{ text: 'hm', thought: true }], { finishReason: 'MAX_TOKENS' }))]),
+    'api: empty response: the token limit was spent before the answer began (MAX_TOKENS)',
+  ],
+  [
+    'an answer without text',
+    stream([event(reply([{ inlineData: { mimeType: 'image/png', data: '' } }], STOP))]),
+    'api: the answer holds no text, only inlineData',
+  ],
+];
+
+test.for(FINAL)('%s: one request, one begin, no retry', async ([, bad, words], t) => {
+  const { error, sleeps, server, events } = await converse(t, [bad]);
+  expect(`${error?.fault}: ${error?.message}`).toBe(words);
+  expect(error?.hint).toMatch(/\S/);
+  expect(sleeps).toEqual([]);
+  expect(server.requests).toHaveLength(1);
+  expect(events.filter(({ type }) => type === 'begin')).toHaveLength(1);
+});
+
+test('no begin is told if no request ever went out', async () => {
+  const refused = await converseWith(new URL('http://127.0.0.1:1'), {});
+  expect(refused.error?.message).toBe('connection to 127.0.0.1:1 refused');
+  expect(refused.sleeps).toEqual([1000, 2000, 4000]);
+  expect(refused.events.some(({ type }) => type === 'begin')).toBe(false);
+});
+
+test('a list of responses without alt=sse is read like the stream', async (t) => {
+  const body = JSON.stringify([reply([{ text: 'Hel' }]), reply([{ text: 'lo' }], STOP)]);
+  const { text, reply: got } = await converse(t, [answer(200, body, JSON_TYPE)]);
+  expect({ text, finish: got?.finishReason }).toEqual({ text: 'Hello', finish: 'STOP' });
+});
+
+test('thoughts that nobody sees do not forbid a retry; thoughts on show do', async (t) => {
+  const cut = stream([event(reply([{ text: 'hm', thought: true }]))]);
+  expect((await converse(t, [cut, whole('fine')])).text).toBe('fine');
+  const shown = await converse(t, [cut, whole('fine')], { showsThoughts: true });
+  expect(shown.error?.message).toBe('the answer was cut short: the stream ended without a finish reason');
+  expect(shown.server.requests).toHaveLength(1);
+});
+
+test('a wait that outlasts the deadline is told instead of waited for', async (t) => {
+  const { error, sleeps } = await converse(t, [failing(429, retryInfo('20s'))], { deadline: 1_010_000 });
+  expect(error?.hint).toBe('The server asks to wait 20 s, longer than --timeout leaves. Raise it with -t.');
+  expect(sleeps).toEqual([]);
+});
+
+test('an abort ends the call with its reason, closes the connection and is not retried', async (t) => {
+  const controller = new AbortController();
+  const reason = new AppError('interrupted', 'Interrupted.');
+  const outcome = await converse(t, [stream([event(reply([{ text: 'so far' }]))], 'stall')], {
+    signal: controller.signal,
+    onEvent: (told) => (told.type === 'text' ? controller.abort(reason) : undefined),
+  });
+  expect(outcome.error).toBe(reason);
+  expect(outcome.text).toBe('so far');
+  await expect.poll(outcome.server.closed).toBe(1);
+});
+
+test('an abort while waiting for the answer still tells that the request went out', async (t) => {
+  const controller = new AbortController();
+  const reason = new AppError('api', 'timed out');
+  const outcome = await converse(t, [() => controller.abort(reason)], { signal: controller.signal });
+  expect(outcome.error).toBe(reason);
+  expect(outcome.events).toEqual([
+    { type: 'wait', what: 'gemini-test' },
+    { type: 'begin', model: 'gemini-test' },
+  ]);
+});
+
+test.for(['begin', 'text'] as const)('a reader that leaves at %s closes the connection', async (leaveAt, t) => {
+  const { server } = await converse(t, [stream([event(reply([{ text: 'so far' }]))], 'stall')], { leaveAt });
+  await expect.poll(server.closed).toBe(1);
+});
+
+test('a server that echoes the key does not get it into the error', async (t) => {
+  const { error } = await converse(t, [failing(401, { message: `bad key ${KEY}` })]);
+  expect(error?.message).toBe('authentication failed: bad key ‹redacted› (401)');
+});
+
+test('a backend with an envelope and a renewable credential: one renewal, one resend, nothing to see', async (t) => {
+  const renewals: boolean[] = [];
+  const url = (base: string): Backend => ({
+    ...geminiApi({ key: KEY, userAgent: 'gmn/test' }),
+    credential: 'account',
+    canRenew: true,
+    unwrap: (value) => (value as { response: unknown }).response,
+    prepare: async (request, { renew }) => {
+      renewals.push(renew);
+      return { method: 'POST', url: new URL(base), headers: {}, body: JSON.stringify({ request }) };
+    },
+  });
+  const enveloped = stream([event({ response: reply([{ text: 'fine' }], STOP) })]);
+  const good = await converse(t, [failing(401), enveloped], { makeBackend: url });
+  expect({ text: good.text, renewals: renewals.splice(0), sleeps: good.sleeps }).toEqual({
+    text: 'fine',
+    renewals: [false, true],
+    sleeps: [],
+  });
+  const bad = await converse(t, [failing(401)], { makeBackend: url });
+  expect(bad.error?.fault).toBe('auth');
+  expect(bad.server.requests).toHaveLength(2);
+});

@@ -1,0 +1,252 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type CredentialKind, failureOf } from '../../src/api/failure.ts';
+import { parseGoogleError } from '../../src/api/google-error.ts';
+
+interface Situation {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly credential?: CredentialKind;
+}
+
+function failure(status: number, body: string | object = '', { headers = {}, credential = 'key' }: Situation = {}) {
+  const text = typeof body === 'string' ? body : JSON.stringify({ error: { code: status, ...body } });
+  return failureOf({ status, headers, body: text, model: 'gemini-x', credential, authHint: 'AUTH HINT' });
+}
+
+function told(status: number, body?: string | object, situation?: Situation): string {
+  const { fault, message, hint, retry } = failure(status, body, situation);
+  return [`${fault}: ${message}`, hint, ...(retry ? [JSON.stringify(retry)] : [])].join('\n');
+}
+
+const reason = (name: string, metadata = {}) => [
+  { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: name, metadata },
+];
+const delay = (retryDelay: string) => [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }];
+const quota = (quotaId: string) => [{ violations: [{ quotaId }] }];
+const EXHAUSTED = { status: 'RESOURCE_EXHAUSTED', message: 'Slow down.' };
+const MODEL_HINT = 'Wait a little, or choose another model with -m.';
+
+test.for<readonly [string, string, string]>([
+  [
+    '400',
+    told(400, { status: 'INVALID_ARGUMENT', message: 'Bad role.' }),
+    'api: API error: invalid request (400 INVALID_ARGUMENT): Bad role.\nCheck the prompt, the attachments and the flags.',
+  ],
+  [
+    '400 key invalid',
+    told(400, { status: 'INVALID_ARGUMENT', message: 'API key not valid.', details: reason('API_KEY_INVALID') }),
+    'auth: authentication failed: API key not valid. (400 INVALID_ARGUMENT)\nAUTH HINT',
+  ],
+  ['401', told(401), 'auth: authentication failed: the server refused the credential (401)\nAUTH HINT'],
+  [
+    '403 with a key',
+    told(403, { status: 'PERMISSION_DENIED', message: 'No.' }),
+    'auth: authentication failed: No. (403 PERMISSION_DENIED)\nAUTH HINT',
+  ],
+  [
+    '403 with an account',
+    told(
+      403,
+      {
+        status: 'PERMISSION_DENIED',
+        message: 'No.',
+        details: reason('IAM_PERMISSION_DENIED', { consumer: 'projects/p1' }),
+      },
+      { credential: 'account' },
+    ),
+    'api: API error: permission denied for projects/p1 (403 PERMISSION_DENIED): No.\nCheck that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
+  ],
+  [
+    '403 N12 validation',
+    told(
+      403,
+      {
+        message: 'Verify.',
+        details: [...reason('VALIDATION_REQUIRED'), { links: [{ url: 'https://accounts.google.com/v' }] }],
+      },
+      { credential: 'account' },
+    ),
+    'auth: authentication failed: Verify. (403)\nOpen the link, verify the account, then try again: https://accounts.google.com/v',
+  ],
+  [
+    '403 N12 with a foreign link',
+    told(
+      403,
+      {
+        message: 'Verify.',
+        details: [...reason('VALIDATION_REQUIRED'), { links: [{ url: 'https://google.com.evil.example/v' }] }],
+      },
+      { credential: 'account' },
+    ),
+    'auth: authentication failed: Verify. (403)\nVerify the account with Google, then try again.',
+  ],
+  [
+    '403 N13 policy',
+    told(403, { message: 'No.', details: reason('SECURITY_POLICY_VIOLATED') }),
+    'api: API error: your organisation’s policy forbids this request (403): No.\nAsk your administrator (VPC Service Controls).',
+  ],
+  [
+    '403 N14 disabled',
+    told(403, {
+      message: 'Off.',
+      details: reason('SERVICE_DISABLED', {
+        consumer: 'projects/1',
+        activationUrl: 'https://console.developers.google.com/x',
+      }),
+    }),
+    'api: API error: the API is not enabled for projects/1 (403): Off.\nEnable it: https://console.developers.google.com/x',
+  ],
+  [
+    '403 N15 scope',
+    told(403, { message: 'Scope.', details: reason('ACCESS_TOKEN_SCOPE_INSUFFICIENT') }, { credential: 'account' }),
+    'auth: authentication failed: Scope. (403)\nAUTH HINT',
+  ],
+  [
+    '403 terms',
+    told(403, { message: 'Gone.', details: reason('TOS_VIOLATION') }, { credential: 'account' }),
+    'auth: authentication failed: Gone. (403)\nGoogle does not serve this account through gmn. Use an API key instead: set GEMINI_API_KEY.',
+  ],
+  [
+    '404',
+    told(404, { status: 'NOT_FOUND', message: 'No such model.' }),
+    'api: API error: model gemini-x not found (404 NOT_FOUND): No such model.\nChoose another with: gmn -m gemini-2.5-flash … (gmn models lists them)',
+  ],
+  ['413', told(413), 'api: API error: the request is too large (413)\nSend fewer or smaller files.'],
+  ['431', told(431), 'api: API error: the request is too large (431)\nSend fewer or smaller files.'],
+  ['429 bare', told(429), `api: API error: quota exceeded for gemini-x (429)\n${MODEL_HINT}\n{}`],
+  [
+    '429 RetryInfo',
+    told(429, { ...EXHAUSTED, details: delay('34.07s') }),
+    `api: API error: quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\n${MODEL_HINT}\n{"afterMs":34070}`,
+  ],
+  [
+    '429 RetryInfo in ms',
+    told(429, { ...EXHAUSTED, details: delay('900ms') }),
+    `api: API error: quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\n${MODEL_HINT}\n{"afterMs":900}`,
+  ],
+  [
+    '429 too long',
+    told(429, { ...EXHAUSTED, details: delay('600s') }),
+    'api: API error: quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nThe server asks to wait 10 min; try again then.',
+  ],
+  [
+    '429 words',
+    told(429, { message: 'Please retry in 1.5s.' }),
+    `api: API error: quota exceeded for gemini-x (429): Please retry in 1.5s.\n${MODEL_HINT}\n{"afterMs":1500}`,
+  ],
+  [
+    '429 header',
+    told(429, '', { headers: { 'retry-after': '3' } }),
+    `api: API error: quota exceeded for gemini-x (429)\n${MODEL_HINT}\n{"afterMs":3000}`,
+  ],
+  [
+    '429 header with a date',
+    told(429, '', {
+      headers: { 'retry-after': 'Wed, 21 Oct 2026 07:28:05 GMT', date: 'Wed, 21 Oct 2026 07:28:00 GMT' },
+    }),
+    `api: API error: quota exceeded for gemini-x (429)\n${MODEL_HINT}\n{"afterMs":5000}`,
+  ],
+  [
+    '429 per minute',
+    told(429, { ...EXHAUSTED, details: quota('RequestsPerMinute') }),
+    `api: API error: quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\n${MODEL_HINT}\n{"afterMs":60000}`,
+  ],
+  [
+    '429 per day beats RetryInfo',
+    told(429, { ...EXHAUSTED, details: [...quota('GenerateRequestsPerDayPerProjectPerModel'), ...delay('2s')] }),
+    'api: API error: daily quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets at midnight Pacific time. Until then choose another model with -m.',
+  ],
+  [
+    '429 exhausted',
+    told(429, { ...EXHAUSTED, details: reason('QUOTA_EXHAUSTED', { quotaResetDelay: '13h2m5s' }) }),
+    'api: API error: daily quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets in 13 h 2 min. Until then choose another model with -m.',
+  ],
+  [
+    '429 limit 0',
+    told(429, { message: 'Quota exceeded, limit: 0, model: x' }),
+    'api: API error: no quota for gemini-x (429): Quota exceeded, limit: 0, model: x\nYour plan does not include this model: choose another with -m, or enable billing.',
+  ],
+  [
+    '429 limit 0.5 is not 0',
+    told(429, { message: 'limit: 0.5' }),
+    `api: API error: quota exceeded for gemini-x (429): limit: 0.5\n${MODEL_HINT}\n{}`,
+  ],
+  [
+    '429 credits',
+    told(429, { message: 'Pay.', details: reason('INSUFFICIENT_G1_CREDITS_BALANCE') }),
+    'api: API error: not enough credits for gemini-x (429): Pay.\nAdd credits, or choose another model with -m.',
+  ],
+  [
+    '503 capacity',
+    told(503, { message: 'Full.', details: reason('MODEL_CAPACITY_EXHAUSTED') }),
+    'api: API error: no capacity for gemini-x right now (503): Full.\nTry again later.\n{}',
+  ],
+  ['499', told(499), 'api: API error: the server failed (499)\nTry again later.\n{}'],
+  [
+    '500',
+    told(500, { status: 'INTERNAL', message: 'Oops.' }),
+    'api: API error: the server failed (500 INTERNAL): Oops.\nTry again later.\n{}',
+  ],
+  [
+    '302',
+    told(302, '', { headers: { location: '/login' } }),
+    'api: API error: the server redirects (302), which gmn does not follow\nA credential goes only where you send it: set the base URL to the final address.',
+  ],
+])('%s', ([, got, wanted]) => {
+  expect(got).toBe(wanted);
+});
+
+test('N25 of a page of 1 MB the first 200 visible characters are told', () => {
+  const page = `<!DOCTYPE html><html><head><title>502</title><style>b{}</style><script>if (a<b) x()</script></head><!-- c --><body>\n<h1>Bad  gateway</h1>${'<p>word</p>'.repeat(100_000)}`;
+  const { message } = failure(502, page);
+  expect(message).toMatch(/^API error: the server failed \(502\): 502 Bad gateway word word /);
+  expect(message.length).toBeLessThan(240);
+});
+
+test('pages made to be slow to read are not', () => {
+  expect(failure(502, '<'.repeat(64 * 1024)).message).toBe('API error: the server failed (502)');
+  expect(failure(502, '<script '.repeat(8 * 1024)).message).toBe('API error: the server failed (502)');
+});
+
+test('words of the server are one harmless line', () => {
+  const { message } = failure(400, {
+    message: 'a\u001b[31m\r\nb\u202ec AIzaSyA0123456789abcdefghijklmnopqrstuv ya29.abc',
+  });
+  expect(message).toBe('API error: invalid request (400): a [31m b c ‹redacted› ‹redacted›');
+});
+
+test.for<readonly [string, string]>([
+  ['a list', '[{"error":{"code":429,"message":"m"}}]'],
+  ['a string', '"{\\"error\\":{\\"code\\":429,\\"message\\":\\"m\\"}}"'],
+  ['other text around', 'got {"error":{"code":429,"message":"m"}} from upstream'],
+  ['doubled commas', '{"error":{"code":429,,\n,"message":"m"}}'],
+  ['no-break spaces', '\u00a0{"error":\u00a0{"code":429,"message":"m"}}'],
+  [
+    'nested in a message',
+    JSON.stringify({ error: { message: JSON.stringify({ error: { code: 429, message: 'm' } }) } }),
+  ],
+  ['no error key', '{"code":429,"message":"m"}'],
+])('an error body is understood with %s', ([, body]) => {
+  expect(parseGoogleError(body)).toMatchObject({ code: 429, message: 'm' });
+});
+
+test('braces in a sentence stay part of it', () => {
+  expect(parseGoogleError('{"error":{"message":"use {} or {\\"a\\":1}"}}')?.message).toBe('use {} or {"a":1}');
+});
+
+test('no body at all makes the classifier throw, and none gets a control character through', () => {
+  const body = fc.oneof(
+    fc.string({ unit: 'binary' }),
+    fc.json(),
+    fc.json().map((json) => `{"error":${json}}`),
+    fc.json().map((json) => `{"error":{"details":[${json}],"message":${json}}}`),
+  );
+  fc.assert(
+    fc.property(fc.integer({ min: 300, max: 599 }), body, (status, text) => {
+      const { message, fault } = failure(status, text);
+      expect(['api', 'auth']).toContain(fault);
+      expect(message).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
+      expect(message.isWellFormed()).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { nextRetry } from '../../src/api/retry.ts';
+import { AppError, type RetryAdvice } from '../../src/core/error.ts';
+
+function delayOf(retry: RetryAdvice | undefined, done: number, random: number, deadline?: number): number | undefined {
+  const failure = new AppError('api', 'x', retry === undefined ? {} : { retry });
+  const options = { baseMs: 1000, random: () => random, now: () => 0, ...(deadline === undefined ? {} : { deadline }) };
+  return nextRetry(failure, done, options)?.delayMs;
+}
+
+test('pauses double and differ by 30 % either way', () => {
+  expect([0, 1, 2, 3].map((done) => delayOf({}, done, 0))).toEqual([700, 1400, 2800, undefined]);
+  expect([0, 1, 2, 3].map((done) => delayOf({}, done, 1))).toEqual([1300, 2600, 5200, undefined]);
+});
+
+test('the server is given the time it asks for, up to a minute', () => {
+  expect(delayOf({ afterMs: 60_000 }, 0, 1)).toBe(60_000);
+  expect(delayOf({ afterMs: 60_001 }, 0, 1)).toBeUndefined();
+});
+
+test('a pause that ends after the deadline is not begun', () => {
+  expect(delayOf({ afterMs: 2000 }, 0, 0, 2001)).toBe(2000);
+  expect(delayOf({ afterMs: 2000 }, 0, 0, 2000)).toBeUndefined();
+});
+
+test('a failure without advice, or with its attempts used up, is final', () => {
+  expect(delayOf(undefined, 0, 0)).toBeUndefined();
+  expect(delayOf({ atMost: 1 }, 0, 0)).toBe(700);
+  expect(delayOf({ atMost: 1 }, 1, 0)).toBeUndefined();
+});

@@ -1,0 +1,142 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { sseEvents } from '../../src/api/sse.ts';
+
+async function* from(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+}
+
+async function eventsOf(chunks: Iterable<Uint8Array>, limit?: number): Promise<readonly string[]> {
+  const events: string[] = [];
+  const options = { now: () => 0, ...(limit === undefined ? {} : { maxEventBytes: limit }) };
+  for await (const batch of sseEvents(from(chunks), options)) events.push(...batch);
+  return events;
+}
+
+function split(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
+  const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
+  return places.slice(1).map((place, n) => bytes.subarray(places[n], place));
+}
+
+const PIECES = fc.array(
+  fc.oneof(
+    fc.constantFrom(
+      '\n',
+      '\r',
+      '\r\n',
+      'data:',
+      'data: ',
+      'data',
+      ':',
+      'event: x',
+      'id: 1',
+      'retry: 5',
+      '\ufeff',
+      'datax: y',
+      ' ',
+    ),
+    fc.json(),
+    fc.string({ unit: 'grapheme' }),
+  ),
+  { maxLength: 40 },
+);
+
+test('where the bytes are cut never matters', async () => {
+  await fc.assert(
+    fc.asyncProperty(PIECES, fc.array(fc.nat(), { maxLength: 60 }), async (pieces, cuts) => {
+      const bytes = Buffer.from(`${pieces.join('').toWellFormed()}\n\n`);
+      const atOnce = await eventsOf([bytes]);
+      expect(await eventsOf(split(bytes, cuts))).toEqual(atOnce);
+      expect(await eventsOf([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(atOnce);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+/** The standard's own algorithm, on whole text and without haste. */
+function standardEvents(text: string): readonly string[] {
+  const events: string[] = [];
+  let data: string[] = [];
+  const lines = text.replace(/^\ufeff/, '').split(/\r\n|\r|\n/);
+  for (const line of lines.slice(0, -1)) {
+    const [, field, value = ''] = /^([^:]*):? ?(.*)$/su.exec(line) ?? [];
+    if (line === '') {
+      if (data.join('\n') !== '') events.push(data.join('\n'));
+      data = [];
+    } else if (field === 'data') data.push(line.includes(':') ? value : '');
+  }
+  return events;
+}
+
+test('events are those of the standard, for any mixture of line ends and fields', async () => {
+  await fc.assert(
+    fc.asyncProperty(PIECES, async (pieces) => {
+      const text = `${pieces.join('').toWellFormed()}\n\n`;
+      expect(await eventsOf([Buffer.from(text)])).toEqual(standardEvents(text));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('S7 every form the standard allows', async () => {
+  const text =
+    '\ufeff: hi\r\nevent: x\rid: 1\nretry: 9\ndata:{"a":\rdata: 1}\r\n\r\ndata\n\ndata:  two\n\n\n\ndata: 3\r\r';
+  expect(await eventsOf([Buffer.from(text)])).toEqual(['{"a":\n1}', ' two', '3']);
+});
+
+test.for([
+  ['data: {"a":1}', ['{"a":1}']],
+  ['data: {"a":1}\n', ['{"a":1}']],
+  ['data: 1\n\n: comm', ['1']],
+  ['data: 1\n\ndat', ['1']],
+  ['', []],
+] as const)('%j ends properly', async ([text, events]) => {
+  expect(await eventsOf([Buffer.from(text)])).toEqual(events);
+});
+
+test.for(['data: {"a":', 'data: {"a":1\n', 'data: {"a":"\u00e4"', 'data: {"a":\ndata:'])(
+  'an end inside an event is a failure: %j',
+  async (text) => {
+    const bytes = Buffer.from(text);
+    await expect(eventsOf([bytes])).rejects.toThrow('the answer was cut short in the middle of an event');
+    await expect(eventsOf([Buffer.from('data: 1\n\n'), bytes.subarray(0, -1)])).rejects.toThrow('cut short');
+  },
+);
+
+test('S24 a line or an event beyond the cap stops there', async () => {
+  let taken = 0;
+  function* endless(piece: string): Generator<Uint8Array> {
+    for (; taken < 10_000; taken += 1) yield Buffer.from(piece);
+  }
+  await expect(eventsOf(endless('data: x'.repeat(100)), 1024 * 1024)).rejects.toThrow('an event of more than 1 MB');
+  expect(taken).toBeLessThan(1500);
+  taken = 0;
+  await expect(eventsOf(endless(`data: ${'x'.repeat(694)}\n`), 1024 * 1024)).rejects.toThrow(
+    'an event of more than 1 MB',
+  );
+  expect(taken).toBeLessThan(1600);
+});
+
+test('S9 comments alone do not keep a stream alive for ever; data that trickles does', async () => {
+  let time = 0;
+  async function* ticking(piece: string, count: number): AsyncGenerator<Uint8Array> {
+    for (let n = 0; n < count; n += 1) {
+      time += 100_000;
+      yield Buffer.from(piece);
+    }
+  }
+  async function drain(body: AsyncIterable<Uint8Array>): Promise<number> {
+    let count = 0;
+    for await (const batch of sseEvents(body, { now: () => time })) count += batch.length;
+    return count;
+  }
+  await expect(drain(ticking(': ping\n\n', 5))).rejects.toThrow('sends no answer');
+  await expect(drain(ticking(': ping\n', 3))).resolves.toBe(0);
+  await expect(drain(ticking('data: 1\n\n', 9))).resolves.toBe(9);
+  async function* trickle(): AsyncGenerator<Uint8Array> {
+    yield* ticking('data:', 1);
+    yield* ticking(' ', 9);
+    yield* ticking('1\n\n', 1);
+  }
+  await expect(drain(trickle())).resolves.toBe(1);
+});

@@ -1,0 +1,97 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { chooseCredential } from '../../src/auth/credential.ts';
+import type { HttpRequest, SendHttp } from '../../src/core/http.ts';
+import { home } from './support/home.ts';
+import { choiceInput } from './support/input.ts';
+
+const { signal } = new AbortController();
+const PRIVATE_KEY = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
+  type: 'pkcs8',
+  format: 'pem',
+});
+
+/** A network of one answer; keeps what was sent. */
+function network(status: number, body: string): { readonly send: SendHttp; readonly requests: HttpRequest[] } {
+  const requests: HttpRequest[] = [];
+  const send: SendHttp = async (request) => {
+    requests.push(request);
+    const bytes = async function* () {
+      yield Buffer.from(body);
+    };
+    return {
+      status,
+      headers: { 'content-type': 'application/json', location: 'https://evil.example/' },
+      body: bytes(),
+    };
+  };
+  return { send, requests };
+}
+
+function keyFile(t: Parameters<typeof home>[0], value: object) {
+  const place = home(t);
+  const file = join(place.root, 'service.json');
+  writeFileSync(file, JSON.stringify(value));
+  return { place, env: { GOOGLE_APPLICATION_CREDENTIALS: file } };
+}
+
+const SERVICE_ACCOUNT = {
+  type: 'service_account',
+  project_id: 'p',
+  private_key: PRIVATE_KEY,
+  client_email: 'robot@p.iam.gserviceaccount.com',
+};
+
+test('a service account signs for its token at Google, and nowhere else', async (t) => {
+  const { place, env } = keyFile(t, { ...SERVICE_ACCOUNT, token_uri: 'https://evil.example/token' });
+  const { send, requests } = network(200, '{"access_token":"ya29.robot","expires_in":3599}');
+  const { credential, carrier } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  expect([carrier, await credential.headers(signal)]).toEqual(['bearer', { authorization: 'Bearer ya29.robot' }]);
+  await credential.headers(signal);
+  expect(requests.map(({ method, url }) => `${method} ${url.href}`)).toEqual([
+    'POST https://oauth2.googleapis.com/token',
+  ]);
+  const claims = new URLSearchParams(requests[0]?.body).get('assertion')?.split('.')[1] ?? '';
+  expect(JSON.parse(Buffer.from(claims, 'base64url').toString('utf8'))).toMatchObject({
+    iss: 'robot@p.iam.gserviceaccount.com',
+    scope: 'https://www.googleapis.com/auth/cloud-platform',
+  });
+});
+
+test("gcloud's own credentials are refreshed with gcloud's own client", async (t) => {
+  const user = {
+    type: 'authorized_user',
+    client_id: 'gcloud-id',
+    client_secret: 'gcloud-secret',
+    refresh_token: '1//g',
+  };
+  const { place, env } = keyFile(t, { ...user, quota_project_id: 'quota' });
+  const { send, requests } = network(200, '{"access_token":"ya29.user","expires_in":3599}');
+  const input = choiceInput(place, env, { flag: 'compute-default-credentials', send });
+  const { credential } = await chooseCredential(input);
+  expect(await credential.headers(signal)).toEqual({
+    authorization: 'Bearer ya29.user',
+    'x-goog-user-project': 'quota',
+  });
+  expect(Object.fromEntries(new URLSearchParams(requests[0]?.body))).toMatchObject({
+    client_id: 'gcloud-id',
+    refresh_token: '1//g',
+  });
+});
+
+test.for([
+  [400, '{"error":"invalid_grant","error_description":"ya29.canary"}'],
+  [307, ''],
+])('an answer of %i is an auth error without the words of the library', async ([status, body], t) => {
+  const { place, env } = keyFile(t, SERVICE_ACCOUNT);
+  const { send, requests } = network(Number(status), String(body));
+  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  await expect(credential.headers(signal)).rejects.toMatchObject({
+    exitCode: 2,
+    message: `authentication failed: GOOGLE_APPLICATION_CREDENTIALS (${env.GOOGLE_APPLICATION_CREDENTIALS}) gave no token`,
+    cause: undefined,
+  });
+  expect(new Set(requests.map(({ url }) => url.host))).toEqual(new Set(['oauth2.googleapis.com']));
+});

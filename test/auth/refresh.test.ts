@@ -1,0 +1,259 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  bearerDigest,
+  bundleProgram,
+  CANARIES,
+  type Ended,
+  filesIn,
+  home,
+  oauthDocument,
+  start,
+} from './support/home.ts';
+import { type Answer, granting, json, rotating, tokenServer } from './support/token-server.ts';
+
+const DAY_MS = 86_400_000;
+let program: Awaited<ReturnType<typeof bundleProgram>>;
+beforeAll(async () => {
+  program = await bundleProgram();
+}, 60_000);
+afterAll(() => program.remove());
+
+type T = Parameters<typeof home>[0];
+
+async function runOnce(t: T, answer: Answer, place = home(t), args: readonly string[] = []) {
+  const server = await tokenServer(t, answer);
+  const before = readFileSync(place.credentials, 'utf8');
+  const env = { ...place.env, GMN_OAUTH_TOKEN_URL: server.url, SHOW_TRACE: '1' };
+  const ended = await start(t, program.path, { env, args }).ended;
+  expectNoSecrets(ended);
+  return { ended, server, place, before, after: readFileSync(place.credentials, 'utf8') };
+}
+
+function expectNoSecrets({ output }: Ended): void {
+  for (const secret of [...Object.values(CANARIES), 'ya29.granted']) expect(output).not.toContain(secret);
+}
+
+test('a fresh token is used without a request', async (t) => {
+  const fresh = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: Date.now() + 3_000_000 }) });
+  const { ended, server } = await runOnce(t, granting(), fresh);
+  expect(ended.result.bearer).toBe(bearerDigest(CANARIES.access));
+  expect(server.forms).toEqual([]);
+});
+
+test('a refresh sends the documented form, keeps the grant privately and leaves the official file alone', async (t) => {
+  const { ended, server, place, before, after } = await runOnce(t, granting());
+  expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1'), said: [] } });
+  expect(server.forms).toEqual([
+    {
+      grant_type: 'refresh_token',
+      refresh_token: CANARIES.refresh,
+      client_id: CANARIES.clientId,
+      client_secret: CANARIES.clientSecret,
+    },
+  ]);
+  expect(after).toBe(before);
+  const files = filesIn(place.gmn);
+  const [cache] = Object.keys(files).filter((name) => name.startsWith('tokens/'));
+  expect(Object.keys(files).sort()).toEqual(['sign-in-note-shown', cache]);
+  expect(JSON.parse(files[cache ?? ''] ?? '')).toMatchObject({
+    version: 1,
+    access_token: 'ya29.granted-1',
+    refresh_token: CANARIES.refresh,
+  });
+  expect(statSync(`${place.gmn}/${cache}`).mode & 0o777).toBe(0o600);
+  expect(statSync(`${place.gmn}/tokens`).mode & 0o777).toBe(0o700);
+});
+
+test('the note about the terms is given once ever', async (t) => {
+  const { ended, place, server } = await runOnce(t, granting());
+  expect(ended.result.notices).toHaveLength(1);
+  const env = { ...place.env, GMN_OAUTH_TOKEN_URL: server.url };
+  expect((await start(t, program.path, { env }).ended).result.notices).toEqual([]);
+});
+
+test('a refresh token that was replaced is put into the official file, all else kept, mode too', async (t) => {
+  const place = home(t);
+  chmodSync(place.credentials, 0o640);
+  const { ended, after } = await runOnce(t, rotating(), place);
+  expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
+  const { expiry_date: expiry, ...rest } = JSON.parse(after);
+  const { expiry_date: _, ...old } = JSON.parse(oauthDocument());
+  expect(rest).toEqual({ ...old, access_token: 'ya29.granted-1', refresh_token: `${CANARIES.refresh}+` });
+  expect(expiry).toBeGreaterThan(Date.now());
+  expect(Object.keys(JSON.parse(after))).toEqual(Object.keys(JSON.parse(oauthDocument())));
+  expect(statSync(place.credentials).mode & 0o777).toBe(0o640);
+  expect(Object.keys(filesIn(place.gemini))).toEqual(['oauth_creds.json']);
+});
+
+const REFUSED = {
+  message: 'authentication failed: token expired',
+  hint: 'Please re-authenticate using: gemini',
+  cause: '',
+};
+const STILL = { hint: 'Your sign-in was not touched. Check the network and try again in a moment.', cause: '' };
+const text =
+  (status: number, body: string, type = 'text/html'): Answer =>
+  (response) => {
+    response.writeHead(status, { 'content-type': type });
+    response.end(body);
+  };
+
+test.for<[string, Answer, object, number]>([
+  ['400 invalid_grant', (r) => json(r, 400, { error: 'invalid_grant' }), REFUSED, 1],
+  [
+    '401 invalid_client',
+    (r) => json(r, 401, { error: 'invalid_client', error_description: CANARIES.clientSecret }),
+    { message: 'authentication failed: the token server refused the OAuth client (invalid_client)' },
+    1,
+  ],
+  [
+    '500',
+    text(500, 'oops'),
+    { ...STILL, message: 'authentication failed: the token could not be refreshed: the token server answered 500' },
+    3,
+  ],
+  [
+    'HTML',
+    text(200, '<html>sign in to the hotel</html>'),
+    {
+      ...STILL,
+      message: 'authentication failed: the token could not be refreshed: the token server answered without a token',
+    },
+    3,
+  ],
+  [
+    'an empty body',
+    text(200, ''),
+    {
+      ...STILL,
+      message: 'authentication failed: the token could not be refreshed: the token server answered without a token',
+    },
+    3,
+  ],
+  [
+    'JSON without a token',
+    (r) => json(r, 200, { expires_in: 3599 }),
+    {
+      ...STILL,
+      message: 'authentication failed: the token could not be refreshed: the token server answered without a token',
+    },
+    3,
+  ],
+  ['a cut line', (r) => r.destroy(), STILL, 3],
+])('a token server answering %s ends with 2 and changes nothing', async ([, answer, result, requests], t) => {
+  const { ended, before, after, server, place } = await runOnce(t, answer);
+  expect(ended).toMatchObject({ exitCode: 2, result });
+  expect(after).toBe(before);
+  expect(server.forms).toHaveLength(requests);
+  expect(Object.keys(filesIn(place.gmn))).toEqual(['sign-in-note-shown']);
+});
+
+test('a passing fault of the token server is ridden out', async (t) => {
+  const grant = granting();
+  const { ended } = await runOnce(t, (response, form, count) =>
+    count === 1 ? text(503, '')(response, form, count) : grant(response, form, count),
+  );
+  expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
+});
+
+test('a redirect of the token server is not followed', async (t) => {
+  const other = await tokenServer(t, granting());
+  const { ended, server, before, after } = await runOnce(t, (response) => {
+    response.writeHead(307, { location: other.url });
+    response.end();
+  });
+  expect(ended).toMatchObject({
+    exitCode: 2,
+    result: {
+      message:
+        'authentication failed: the token could not be refreshed: the token server answered with a redirect (307)',
+    },
+  });
+  expect(other.forms).toEqual([]);
+  expect(server.forms).toHaveLength(1);
+  expect(after).toBe(before);
+});
+
+test.for(['http://example.com/token', 'ftp://127.0.0.1/', 'https://me:secret@example.com/', 'nonsense'])(
+  'a token address of %s is refused before anything is sent',
+  async (url, t) => {
+    const place = home(t);
+    const { exitCode, output } = await start(t, program.path, { env: { ...place.env, GMN_OAUTH_TOKEN_URL: url } })
+      .ended;
+    expect(exitCode).toBe(4);
+    expect(output).toContain('GMN_OAUTH_TOKEN_URL');
+    expect(output).not.toContain('secret');
+  },
+);
+
+test('a token that still has a moment is used when the token server is away', async (t) => {
+  const place = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: Date.now() + 120_000 }) });
+  const { ended } = await runOnce(t, text(500, ''), place);
+  expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest(CANARIES.access) } });
+});
+
+test.for<[string, unknown]>([
+  ['missing', undefined],
+  ['a string that is no number', 'soon'],
+  ['in seconds, past', 1_700_000_000],
+  ['in the year 9999', 253_402_300_799_000],
+  ['negative', -1],
+  ['null', null],
+])('an expiry that is %s costs one refresh, and only one', async ([, expiry], t) => {
+  const place = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: expiry }) });
+  const first = await runOnce(t, granting(), place);
+  expect(first.ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
+  const second = await runOnce(t, granting(), place);
+  expect(second.ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
+  expect(second.server.forms).toEqual([]);
+});
+
+test.for<[string, unknown]>([
+  ['in seconds, to come', Math.floor((Date.now() + 3_000_000) / 1000)],
+  ['a string of digits', String(Date.now() + 3_000_000)],
+])('an expiry that is %s is understood', async ([, expiry], t) => {
+  const place = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: expiry }) });
+  const { ended, server } = await runOnce(t, granting(), place);
+  expect(ended.result.bearer).toBe(bearerDigest(CANARIES.access));
+  expect(server.forms).toEqual([]);
+});
+
+test('without a refresh token, a token is used while its end is unknown, and not after it', async (t) => {
+  const document = { refresh_token: undefined, expiry_date: undefined };
+  const open = home(t, { '.gemini/oauth_creds.json': oauthDocument(document) });
+  expect((await runOnce(t, granting(), open)).ended.result.bearer).toBe(bearerDigest(CANARIES.access));
+  const ended = home(t, {
+    '.gemini/oauth_creds.json': oauthDocument({ ...document, expiry_date: Date.now() - DAY_MS }),
+  });
+  expect((await runOnce(t, granting(), ended)).ended).toMatchObject({ exitCode: 2, result: REFUSED });
+});
+
+test('after a 401 the token is renewed once', async (t) => {
+  const fresh = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: Date.now() + 3_000_000 }) });
+  const { ended, server } = await runOnce(t, granting(), fresh, ['renew']);
+  expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
+  expect(server.forms).toHaveLength(1);
+});
+
+test('a sign-in that was renewed by someone else while we were refused is taken', async (t) => {
+  const place = home(t);
+  const { ended } = await runOnce(
+    t,
+    (response) => {
+      const renewed = { access_token: 'ya29.granted-elsewhere', expiry_date: Date.now() + 3_000_000 };
+      writeFileSync(place.credentials, oauthDocument({ ...renewed, refresh_token: 'another' }));
+      json(response, 400, { error: 'invalid_grant' });
+    },
+    place,
+  );
+  expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-elsewhere'));
+});
+
+test('a home that cannot be written to costs the cache, not the answer', async (t) => {
+  const place = home(t);
+  writeFileSync(place.gmn, 'a file where the directory should be');
+  const { ended } = await runOnce(t, granting(), place);
+  expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
+  expect(ended.result.said).toEqual([expect.stringContaining('The refreshed token could not be saved')]);
+});

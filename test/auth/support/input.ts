@@ -1,0 +1,39 @@
+import type { ChoiceInput } from '../../../src/auth/choice.ts';
+import type { Settings } from '../../../src/core/app.ts';
+import type { Env } from '../../../src/core/io.ts';
+import { systemClock } from '../../../src/platform/clock.ts';
+import type { Machine } from '../../../src/platform/machine.ts';
+import type { Home } from './home.ts';
+
+/** A Linux machine without a keyring. */
+export const PLAIN_MACHINE: Machine = {
+  platform: 'linux',
+  hostname: 'test-host',
+  username: 'test-user',
+  isAttended: false,
+  securityProgram: '/nonexistent/security',
+  keyringModule: () => undefined,
+};
+
+/** What a choice is made from; nothing is ever sent. */
+export function choiceInput(
+  place: Home,
+  env: Env = {},
+  changes: Partial<Omit<ChoiceInput, 'settings'>> & { readonly settings?: Partial<Settings> } = {},
+): ChoiceInput {
+  const { settings, ...rest } = changes;
+  return {
+    env,
+    cwd: place.root,
+    homes: () => ({ gemini: place.gemini, gmn: place.gmn }),
+    clock: systemClock,
+    send: async () => {
+      throw new Error('nothing may be sent');
+    },
+    trace: () => {},
+    signal: new AbortController().signal,
+    machine: PLAIN_MACHINE,
+    ...rest,
+    settings: { env, notices: [], ...settings } as Settings,
+  };
+}

@@ -1,0 +1,24 @@
+// `gmn auth set-key` and nothing else.
+import { run } from '../../../src/commands/auth-set-key.ts';
+import { homes } from '../../../src/config/home.ts';
+import { AppError } from '../../../src/core/error.ts';
+import { processApp } from '../../../src/platform/app.ts';
+import { processIo } from '../../../src/platform/io.ts';
+
+const { env } = process;
+const io = processIo('never', env);
+try {
+  const app = await processApp({
+    version: '0.0.0',
+    env,
+    flags: {},
+    io,
+    findHomes: homes,
+    loadSettings: async () => ({ env, notices: [] }),
+  });
+  process.exitCode = await run(process.argv[2] === '--stdin' ? { stdin: true } : {}, app);
+} catch (thrown) {
+  const error = AppError.from(thrown);
+  await io.err.write(`Error: ${error.message}\n${error.hint ?? ''}\n`);
+  process.exitCode = error.exitCode;
+}

@@ -1,0 +1,226 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { chunk, events, failure, fakeGemini, finish, type Scripted, sse } from '../support/fake-gemini.ts';
+import { type GmnOptions, runGmn } from '../support/gmn.ts';
+
+/** A way to fail, and what must be said about it in every format. */
+interface Case {
+  readonly args: readonly string[];
+  readonly script?: readonly Scripted[];
+  readonly options?: Omit<GmnOptions, 'gemini'>;
+  readonly hasKey?: false;
+  readonly code: number;
+  readonly type: string;
+  readonly message: RegExp;
+  readonly partial?: string;
+}
+
+const again = (scripted: Scripted): readonly Scripted[] => [scripted, scripted, scripted, scripted];
+const cutLine: Scripted = (response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(sse(chunk([{ text: 'Hel' }])));
+  response.write(sse(chunk([{ text: 'lo' }])).slice(0, 30), () => response.destroy());
+};
+
+const CASES: Readonly<Record<string, Case>> = {
+  'an unknown flag': { args: ['--nope', 'x'], code: 1, type: 'UsageError', message: /unknown option '--nope'/ },
+  'a bad duration': { args: ['-t', '5x', 'x'], code: 1, type: 'UsageError', message: /"5x" is not a duration/ },
+  'two prompts': { args: ['-p', 'a', 'b'], code: 1, type: 'UsageError', message: /-p cannot be combined/ },
+  'no prompt': { args: [], options: { stdin: '' }, code: 1, type: 'UsageError', message: /no prompt given/ },
+  'a blank prompt': { args: ['  '], code: 1, type: 'UsageError', message: /no prompt given/ },
+  'a missing file': { args: ['-f', 'nope.txt', 'x'], code: 1, type: 'UsageError', message: /nope\.txt/ },
+  'an attachment of 25 MB': {
+    args: ['-f', 'big.png', 'x'],
+    options: {
+      files: {
+        'big.png': Buffer.concat([Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex'), Buffer.alloc(25_000_000)]),
+      },
+    },
+    code: 1,
+    type: 'UsageError',
+    message: /20 MB/,
+  },
+  'binary on stdin': {
+    args: ['x'],
+    options: { stdin: Buffer.from([0x7f, 0x45, 0x4c, 0x46, 0, 1, 2, 3]) },
+    code: 1,
+    type: 'UsageError',
+    message: /stdin/,
+  },
+  'no credential': { args: ['x'], hasKey: false, code: 2, type: 'AuthError', message: /no Gemini credentials found/ },
+  'a refused key': {
+    args: ['x'],
+    script: [
+      failure(400, 'INVALID_ARGUMENT', 'API key not valid.', [
+        { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },
+      ]),
+    ],
+    code: 2,
+    type: 'AuthError',
+    message: /key/i,
+  },
+  'a bad request': {
+    args: ['x'],
+    script: [failure(400, 'INVALID_ARGUMENT', 'Bad thing.')],
+    code: 3,
+    type: 'ApiError',
+    message: /Bad thing\./,
+  },
+  'an unknown model': {
+    args: ['-m', 'gemini-0', 'x'],
+    script: [failure(404, 'NOT_FOUND')],
+    code: 3,
+    type: 'ApiError',
+    message: /gemini-0/,
+  },
+  'a server that stays down': {
+    args: ['x'],
+    script: again(failure(503, 'UNAVAILABLE')),
+    code: 3,
+    type: 'ApiError',
+    message: /503/,
+  },
+  'a daily quota': {
+    args: ['x'],
+    script: [
+      failure(429, 'RESOURCE_EXHAUSTED', 'quota', [
+        {
+          '@type': 'type.googleapis.com/google.rpc.QuotaFailure',
+          violations: [{ quotaId: 'GenerateRequestsPerDayPerProject' }],
+        },
+      ]),
+    ],
+    code: 3,
+    type: 'ApiError',
+    message: /quota/,
+  },
+  'a blocked prompt': {
+    args: ['x'],
+    script: [events([{ promptFeedback: { blockReason: 'SAFETY' } }])],
+    code: 3,
+    type: 'ApiError',
+    message: /SAFETY/,
+  },
+  'an answer stopped for safety': {
+    args: ['x'],
+    script: [events([chunk([{ text: 'Well' }]), finish('SAFETY')])],
+    code: 3,
+    type: 'ApiError',
+    message: /SAFETY/,
+    partial: 'Well',
+  },
+  'an answer without an end': {
+    args: ['x'],
+    script: [events([chunk([{ text: 'Hel' }])])],
+    code: 3,
+    type: 'ApiError',
+    message: /cut|end/,
+    partial: 'Hel',
+  },
+  'a line cut in mid-event': {
+    args: ['x'],
+    script: [cutLine],
+    code: 3,
+    type: 'ApiError',
+    message: /./,
+    partial: 'Hel',
+  },
+  'an empty answer, each time': {
+    args: ['x'],
+    script: again(events([finish()])),
+    code: 3,
+    type: 'ApiError',
+    message: /empty/,
+  },
+  'a redirect': {
+    args: ['x'],
+    script: [(response) => void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end()],
+    code: 3,
+    type: 'ApiError',
+    message: /redirect/,
+  },
+  'a broken settings file': {
+    args: ['x'],
+    options: { home: { '.gemini/settings.json': '{\n  "model": {,\n}' } },
+    code: 4,
+    type: 'ConfigError',
+    message: /settings\.json:2:/,
+  },
+  'a wrongly typed setting': {
+    args: ['x'],
+    options: { home: { '.gemini/settings.json': '{"model":{"name":7}}' } },
+    code: 4,
+    type: 'ConfigError',
+    message: /model\.name must be a string/,
+  },
+  'an endpoint that is not safe': {
+    args: ['x'],
+    options: { env: { GOOGLE_GEMINI_BASE_URL: 'http://example.com' } },
+    code: 4,
+    type: 'ConfigError',
+    message: /https/,
+  },
+};
+
+describe.each(Object.entries(CASES))(
+  '%s',
+  (_, { args, script = [], options = {}, hasKey, code, type, message, partial }) => {
+    async function run(t: Parameters<typeof runGmn>[0], format: readonly string[]) {
+      const gemini = hasKey === false ? undefined : await fakeGemini(t, script);
+      return runGmn(t, [...format, ...args], { ...options, ...(gemini ? { gemini } : {}) });
+    }
+
+    test('in text: stdout is only what had arrived, stderr says what and what next', async (t) => {
+      const gmn = await run(t, []);
+      expect(gmn.exitCode).toBe(code);
+      expect(gmn.stdout).toBe(partial === undefined ? '' : `${partial}\n`);
+      const lines = gmn.stderr.split('\n').filter((line) => !line.startsWith('gmn: '));
+      expect(lines[0]).toMatch(/^Error: /);
+      expect(lines[0]).toMatch(message);
+      expect(lines[1], 'the next step').toMatch(/\S/);
+      expect(gmn.stderr).not.toMatch(/\n\s+at /);
+    });
+
+    test('in json: one error object on stdout, nothing on stderr', async (t) => {
+      const gmn = await run(t, ['-o', 'json']);
+      expect({ exitCode: gmn.exitCode, stderr: gmn.stderr }).toEqual({ exitCode: code, stderr: '' });
+      const { error } = JSON.parse(gmn.stdout);
+      expect(error).toMatchObject({
+        code,
+        type,
+        message: expect.stringMatching(message),
+        suggestion: expect.stringMatching(/\S/),
+      });
+      expect(error.partialResponse).toBe(partial);
+    });
+
+    test('in stream-json: exactly one error, last, and no done', async (t) => {
+      const gmn = await run(t, ['-o', 'stream-json']);
+      expect({ exitCode: gmn.exitCode, stderr: gmn.stderr }).toEqual({ exitCode: code, stderr: '' });
+      const lines = gmn.stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line));
+      const types = lines.map((line) => line.type);
+      expect(types.filter((each) => each === 'error' || each === 'done')).toEqual(['error']);
+      expect(lines.at(-1)).toMatchObject({ type: 'error', error: { code, type } });
+      expect(types[0]).toBe(script.length > 0 ? 'start' : 'error');
+    });
+  },
+);
+
+test('a directory as stdin is an error, not a crash', async (t) => {
+  const { spawnSync } = await import('node:child_process');
+  const { place, GMN } = await import('../support/gmn.ts');
+  const { openSync } = await import('node:fs');
+  const { cwd, env } = place(t, { gemini: await fakeGemini(t, []) });
+  mkdirSync(join(cwd, 'd'));
+  const { status, stderr } = spawnSync(process.execPath, [GMN, 'hi'], {
+    cwd,
+    env,
+    stdio: [openSync(join(cwd, 'd'), 'r'), 'pipe', 'pipe'],
+  });
+  expect(status).toBe(1);
+  expect(String(stderr)).toMatch(/^Error: stdin is a directory\n\S/);
+});

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { command } from '../../src/cli/flag.ts';
+import { editDistance, guardNearMiss } from '../../src/cli/near-miss.ts';
+
+const ROOT = command({
+  name: 'gmn',
+  summary: '',
+  flags: [],
+  subcommands: [
+    command({
+      name: 'mcp',
+      summary: '',
+      flags: [],
+      subcommands: [command({ name: 'list', summary: '', flags: [] })],
+    }),
+    command({ name: 'sessions', summary: '', flags: [] }),
+  ],
+});
+
+test.each([
+  [['mpc', 'list'], false],
+  [['mpc', 'list'], true],
+  [['session'], true],
+  [['sesions'], true],
+])('%j is stopped (a person there: %s)', (words, isInteractive) => {
+  expect(() => guardNearMiss(ROOT, words, isInteractive)).toThrow(/looks like the command/);
+});
+
+test.each([
+  [['session'], false],
+  [['mpc', 'players', 'compared'], true],
+  [['hello'], true],
+  [['mcp explained'], true],
+  [[], true],
+])('%j goes to the model (a person there: %s)', (words, isInteractive) => {
+  expect(() => guardNearMiss(ROOT, words, isInteractive)).not.toThrow();
+});
+
+test('the refusal names the command that was meant, and the way to send it all the same', () => {
+  expect(() => guardNearMiss(ROOT, ['mpc', 'list'], false)).toThrow(
+    expect.objectContaining({
+      message: '"mpc" looks like the command "mcp". Run: gmn mcp list',
+      hint: 'To send it as a prompt: gmn -p "mpc list"',
+      exitCode: 1,
+    }),
+  );
+});
+
+test.each([
+  ['mcp', 'mpc', 1],
+  ['mcp', 'mcp', 0],
+  ['', 'abc', 3],
+  ['kitten', 'sitting', 3],
+])('%s and %s are %d apart', (a, b, distance) => {
+  expect(editDistance(a, b)).toBe(distance);
+});

@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import { chunk, events, failure, fakeGemini, finish, reply } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
+
+const HELLO = reply('Hello', '! How can', ' I help you today?');
+
+describe('an answer', () => {
+  test('as text is the text and one newline', async (t) => {
+    const gemini = await fakeGemini(t, [HELLO]);
+    const gmn = await runGmn(t, ['Hello'], { gemini });
+    expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', stderr: '', exitCode: 0 });
+  });
+
+  test('as json is one object', async (t) => {
+    const gemini = await fakeGemini(t, [HELLO]);
+    const gmn = await runGmn(t, ['Hello', '-o', 'json'], { gemini });
+    expect(gmn).toMatchObject({
+      stdout: `{
+  "model": "gemini-2.5-flash",
+  "response": "Hello! How can I help you today?",
+  "usage": {
+    "promptTokenCount": 5,
+    "candidatesTokenCount": 12,
+    "totalTokenCount": 17
+  },
+  "finishReason": "STOP"
+}
+`,
+      stderr: '',
+      exitCode: 0,
+    });
+  });
+
+  test('as stream-json is one event a line', async (t) => {
+    const gemini = await fakeGemini(t, [HELLO]);
+    const gmn = await runGmn(t, ['Hello', '-o', 'stream-json'], { gemini });
+    expect(gmn).toMatchObject({
+      stdout: `{"type":"start","model":"gemini-2.5-flash"}
+{"type":"content","text":"Hello"}
+{"type":"content","text":"! How can"}
+{"type":"content","text":" I help you today?"}
+{"type":"done","usage":{"promptTokenCount":5,"candidatesTokenCount":12,"totalTokenCount":17},"finishReason":"STOP"}
+`,
+      stderr: '',
+      exitCode: 0,
+    });
+  });
+});
+
+describe('the request', () => {
+  test('is one POST with the key in a header and the documented defaults', async (t) => {
+    const gemini = await fakeGemini(t, [HELLO]);
+    await runGmn(t, ['Say', 'hello', 'in', '日本語'], { gemini });
+    const [request] = gemini.requests;
+    expect(request?.path).toBe('/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse');
+    expect(request?.headers['x-goog-api-key']).toBe('test-key-0123456789');
+    expect(request?.headers['user-agent']).toMatch(/^gmn\/\d/);
+    expect(request?.body).toEqual({
+      contents: [{ role: 'user', parts: [{ text: 'Say hello in 日本語' }] }],
+      generationConfig: { temperature: 1, topP: 0.95, topK: 40, maxOutputTokens: 65536 },
+    });
+  });
+
+  test('carries what the flags say', async (t) => {
+    const gemini = await fakeGemini(t, [HELLO]);
+    const flags = ['-m', 'gemini-2.5-pro', '--temperature', '0', '--top-p', '0.5', '--top-k', '3', '--seed', '7'];
+    const more = ['--max-output-tokens', '100', '--system', 'Be brief.', '--append-system-prompt', '@rules.md'];
+    const gmn = await runGmn(t, [...flags, ...more, 'hi'], { gemini, files: { 'rules.md': 'No emoji.' } });
+    expect(gmn.exitCode).toBe(0);
+    expect(gemini.requests[0]?.path).toContain('/gemini-2.5-pro:');
+    expect(gemini.requests[0]?.body).toEqual({
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      systemInstruction: { role: 'user', parts: [{ text: 'Be brief.\n\nNo emoji.' }] },
+      generationConfig: { temperature: 0, topP: 0.5, topK: 3, maxOutputTokens: 100, seed: 7 },
+    });
+  });
+
+  test('puts stdin before the prompt, byte for byte', async (t) => {
+    const gemini = await fakeGemini(t, [HELLO]);
+    await runGmn(t, ['-p', 'review this'], { gemini, stdin: '  line 1\r\nこんにちは\n\n' });
+    expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: '  line 1\r\nこんにちは\n\n\n\nreview this' }]);
+  });
+
+  test('puts files before stdin, each under its name', async (t) => {
+    const gemini = await fakeGemini(t, [HELLO]);
+    await runGmn(t, ['-f', 'a.md', '-f', 'b.txt', 'compare'], {
+      gemini,
+      files: { 'a.md': 'A\n', 'b.txt': 'B' },
+      stdin: 'S',
+    });
+    expect(gemini.requests[0]?.body.contents[0].parts).toEqual([
+      { text: '=== a.md ===\nA\n\n\n=== b.txt ===\nB\n\nS\n\ncompare' },
+    ]);
+  });
+
+  test('is shown and not sent by --dry-run, without the key', async (t) => {
+    const gemini = await fakeGemini(t, []);
+    const gmn = await runGmn(t, ['--dry-run', 'hi'], { gemini });
+    expect(gmn.exitCode).toBe(0);
+    expect(JSON.parse(gmn.stdout)).toMatchObject({
+      method: 'POST',
+      url: `${gemini.url}/v1beta/models/gemini-2.5-flash:streamGenerateContent?alt=sse`,
+      body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
+    });
+    expect(gmn.stdout).not.toContain('test-key');
+  });
+});
+
+test('a warning goes to stderr in text, and into the object in json', async (t) => {
+  const cut = events([chunk([{ text: 'Once upon' }]), finish('MAX_TOKENS')]);
+  const text = await runGmn(t, ['story'], { gemini: await fakeGemini(t, [cut]) });
+  expect(text).toMatchObject({ stdout: 'Once upon\n', exitCode: 0 });
+  expect(text.stderr).toMatch(/^gmn: .*token limit.*\n$/);
+  const json = await runGmn(t, ['story', '-o', 'json'], { gemini: await fakeGemini(t, [cut]) });
+  expect(json).toMatchObject({ stderr: '', exitCode: 0 });
+  expect(JSON.parse(json.stdout)).toMatchObject({ response: 'Once upon', finishReason: 'MAX_TOKENS' });
+  expect(JSON.parse(json.stdout).warnings).toHaveLength(1);
+});
+
+test('a passing fault is retried and the answer is whole', async (t) => {
+  const gemini = await fakeGemini(t, [failure(503, 'UNAVAILABLE'), HELLO]);
+  const gmn = await runGmn(t, ['Hello'], { gemini });
+  expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', exitCode: 0 });
+});
+
+test('the model in json is the one that answered', async (t) => {
+  const answer = events([{ ...finish('STOP', [{ text: 'hi' }]), modelVersion: 'gemini-2.5-flash-002' }]);
+  const gmn = await runGmn(t, ['hi', '-o', 'json'], { gemini: await fakeGemini(t, [answer]) });
+  expect(JSON.parse(gmn.stdout).model).toBe('gemini-2.5-flash-002');
+});

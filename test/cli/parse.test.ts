@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { ROOT } from '../../src/cli/commands.ts';
+import { parseCommandLine, wantedFormat } from '../../src/cli/parse.ts';
+import { AppError } from '../../src/core/error.ts';
+
+function parse(argv: readonly string[], env: Record<string, string> = {}) {
+  return parseCommandLine(ROOT, argv, env);
+}
+
+function options(argv: readonly string[], env: Record<string, string> = {}) {
+  const invocation = parse(argv, env);
+  if (invocation.kind !== 'run') throw new Error(`not a run: ${invocation.kind}`);
+  return { path: invocation.path, ...invocation.options };
+}
+
+function refusal(argv: readonly string[], env: Record<string, string> = {}): string {
+  try {
+    parse(argv, env);
+  } catch (thrown) {
+    if (thrown instanceof AppError && thrown.fault === 'usage') return `${thrown.message} | ${thrown.hint}`;
+    throw thrown;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('a one-shot', () => {
+  test.each([
+    [['hello'], { args: ['hello'] }],
+    [['why', 'is', 'the', 'sky', 'blue'], { args: ['why', 'is', 'the', 'sky', 'blue'] }],
+    [['--', '-1+2=?'], { args: ['-1+2=?'] }],
+    [['-p', '-1+2=?'], { prompt: '-1+2=?', args: [] }],
+    [['hello', '-m', 'pro'], { model: 'pro', args: ['hello'] }],
+    [['-f', 'a', '-f', 'b', 'hello'], { file: ['a', 'b'], args: ['hello'] }],
+    [['-o', 'json', '-t', '1m30s', 'hi'], { outputFormat: 'json', timeout: 90_000, args: ['hi'] }],
+    [['--no-stdin', '--no-color', 'hi'], { noStdin: true, noColor: true, args: ['hi'] }],
+    [['--temperature', '0', '--seed', '7', 'hi'], { temperature: 0, seed: 7, args: ['hi'] }],
+    [['-m', 'demo', 'hi'], { model: 'demo', args: ['hi'] }],
+    [['-qu', 'hi'], { quiet: true, usage: true, args: ['hi'] }],
+    [['--system', 'demo', 'what is help'], { system: 'demo', args: ['what is help'] }],
+  ])('%j', (argv, expected) => {
+    expect(options(argv)).toEqual({ path: 'gmn', ...expected });
+  });
+
+  test('takes defaults from the environment, and a flag wins over it', () => {
+    const env = { GMN_MODEL: 'pro', GMN_TIMEOUT: '10s', GMN_DEMO: '1', GMN_DEBUG: '0' };
+    expect(options(['-m', 'flash', 'hi'], env)).toMatchObject({
+      model: 'flash',
+      timeout: 10_000,
+      demo: true,
+      debug: false,
+    });
+  });
+});
+
+describe('sub-commands', () => {
+  test('are found by name, with flags before or after it', () => {
+    expect(options(['--debug', 'demo', 'serve', '--port', '8080'])).toEqual({
+      path: 'gmn demo serve',
+      debug: true,
+      port: 8080,
+      args: [],
+    });
+  });
+
+  test('refuse a flag that does not apply to them', () => {
+    expect(refusal(['-o', 'json', 'demo'])).toBe('--output-format does not apply to "gmn demo" | Run: gmn demo --help');
+  });
+
+  test('refuse a word that is no command of theirs', () => {
+    expect(refusal(['demo', 'sevre'])).toBe(
+      '"sevre" is not a command of "gmn demo" | Commands: serve. Run: gmn demo --help',
+    );
+  });
+});
+
+describe('help and version', () => {
+  test.each([
+    [['--help'], []],
+    [['-m', 'x', '--help'], []],
+    [
+      ['demo', 'serve', '-h'],
+      ['demo', 'serve'],
+    ],
+    [['help', 'demo'], ['demo']],
+  ])('%j asks for help', (argv, path) => {
+    expect(parse(argv)).toEqual({ kind: 'help', path });
+  });
+
+  test('-v anywhere among the flags asks for the version', () => {
+    expect(parse(['-m', 'x', '-v'])).toEqual({ kind: 'version' });
+  });
+});
+
+test.each([
+  [['--nope', 'x'], "unknown option '--nope' | Run: gmn --help"],
+  [['--modle', 'x', 'hi'], "unknown option '--modle' | Did you mean --model?"],
+  [['-t', '5x', 'hi'], '--timeout: "5x" is not a duration | Examples: 90s, 5m, 1h30m, 0 = never'],
+  [['-t', '30', 'hi'], '--timeout: "30" is not a duration | Did you mean 30s?'],
+  [['-t', '-1s', 'hi'], '--timeout: "-1s" is not a duration | Examples: 90s, 5m, 1h30m, 0 = never'],
+  [['-o', 'xml', 'hi'], '--output-format: "xml" is not one of text, json, stream-json | Example: --output-format text'],
+  [['--temperature', 'hot', 'hi'], '--temperature: "hot" is not a number | Example: --temperature 1'],
+  [['--seed', '1.5', 'hi'], '--seed: "1.5" is not a whole number | Example: --seed 40'],
+  [['-m'], "option '-m, --model <id>' argument missing | Run: gmn --help"],
+])('%j is refused', (argv, message) => {
+  expect(refusal(argv)).toBe(message);
+});
+
+test('a bad value in the environment names the variable', () => {
+  expect(refusal(['hi'], { GMN_TIMEOUT: 'soon' })).toMatch(/^GMN_TIMEOUT: "soon" is not a duration/);
+});
+
+test.each([
+  [['-o', 'json', '--nope'], 'json'],
+  [['-ojson'], 'json'],
+  [['--output-format=stream-json'], 'stream-json'],
+  [['models', '--json'], 'json'],
+  [['-p', 'give me json'], 'text'],
+])('%j wants %s even if it cannot be parsed', (argv, format) => {
+  expect(wantedFormat(argv)).toBe(format);
+});

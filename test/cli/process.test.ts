@@ -1,0 +1,217 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { describe, expect, type TestContext, test } from 'vitest';
+import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { GMN, type GmnOptions, place, runGmn } from '../support/gmn.ts';
+
+/** An answer that begins and then stays silent; `closed` resolves when the client lets go. */
+function stalled(text: string) {
+  let onClosed = (): void => {};
+  const closed = new Promise<void>((resolve) => {
+    onClosed = resolve;
+  });
+  const scripted: Scripted = (response) => {
+    response.on('close', () => onClosed());
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(chunk([{ text }])));
+  };
+  return { scripted, closed };
+}
+
+function start(t: TestContext, args: readonly string[], options: GmnOptions) {
+  const { cwd, env } = place(t, options);
+  const child = spawn(process.execPath, [GMN, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  return child;
+}
+
+describe.each([
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+] as const)('%s in the middle of an answer', (signal, code) => {
+  test('stops the request, ends the line and exits with its code', async (t) => {
+    const { scripted, closed } = stalled('Once upon a time');
+    const child = start(t, ['story'], { gemini: await fakeGemini(t, [scripted]) });
+    let stdout = '';
+    child.stdout.on('data', (data) => {
+      stdout += data;
+      if (stdout === 'Once upon a time') child.kill(signal);
+    });
+    const [[exitCode]] = await Promise.all([once(child, 'close'), closed]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: 'Once upon a time\n' });
+  });
+
+  test('in stream-json the last line is an error that keeps what came', async (t) => {
+    const { scripted } = stalled('Once upon a time');
+    const child = start(t, ['-o', 'stream-json', 'story'], { gemini: await fakeGemini(t, [scripted]) });
+    let stdout = '';
+    child.stdout.on('data', (data) => {
+      stdout += data;
+      if (/"content"/.test(stdout)) child.kill(signal);
+    });
+    const [exitCode] = await once(child, 'close');
+    expect(exitCode).toBe(code);
+    const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
+    expect(last).toMatchObject({
+      type: 'error',
+      error: { code, type: 'Interrupted', partialResponse: 'Once upon a time' },
+    });
+  });
+});
+
+test('a reader that goes away ends the request quietly, with 0', async (t) => {
+  const endless: Scripted = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const event = sse(chunk([{ text: 'line\n'.repeat(200) }]));
+    const pump = (): void => {
+      while (!response.destroyed && response.write(event));
+    };
+    response.on('drain', pump);
+    pump();
+  };
+  const child = start(t, ['count'], { gemini: await fakeGemini(t, [endless]) });
+  let stderr = '';
+  child.stderr.on('data', (data) => {
+    stderr += data;
+  });
+  child.stdout.once('data', () => child.stdout.destroy());
+  const [exitCode] = await once(child, 'exit');
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+});
+
+test.runIf(process.platform === 'linux')('a full disk is an error with a next step', async (t) => {
+  const { cwd, env } = place(t, { gemini: await fakeGemini(t, [reply('hello')]) });
+  const child = spawn(process.execPath, [GMN, 'hi'], {
+    cwd,
+    env,
+    stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
+  });
+  let stderr = '';
+  child.stderr?.on('data', (data) => {
+    stderr += data;
+  });
+  const [exitCode] = await once(child, 'close');
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^Error: cannot write the output: .*ENOSPC.*\n\S.*\n$/);
+});
+
+test('an answer of 3 MB arrives whole through a pipe', async (t) => {
+  const text = `${'0123456789abcdef'.repeat(4096)}\n`.repeat(48);
+  const gmn = await runGmn(t, ['-o', 'json', 'big'], { gemini: await fakeGemini(t, [reply(text)]) });
+  expect(gmn.exitCode).toBe(0);
+  expect(JSON.parse(gmn.stdout).response === text).toBe(true);
+});
+
+test('--timeout ends a silent answer, and what came stays', async (t) => {
+  const { scripted } = stalled('Once');
+  const gmn = await runGmn(t, ['-t', '700ms', 'story'], { gemini: await fakeGemini(t, [scripted]) });
+  expect(gmn).toMatchObject({ exitCode: 3, stdout: 'Once\n' });
+  expect(gmn.stderr).toMatch(/^Error: timed out after 700 ms\n\S/);
+});
+
+test('an idle line ends the answer by its own timer', async (t) => {
+  const { scripted } = stalled('Once');
+  const gmn = await runGmn(t, ['story'], {
+    gemini: await fakeGemini(t, [scripted]),
+    env: { GMN_IDLE_TIMEOUT: '300ms' },
+  });
+  expect(gmn).toMatchObject({ exitCode: 3, stdout: 'Once\n' });
+});
+
+test('a pipe that nobody writes to does not hang a run that has a prompt', async (t) => {
+  const gemini = await fakeGemini(t, [reply('hi')]);
+  const { cwd, env } = place(t, { gemini, env: { GMN_STDIN_WAIT: '300ms' } });
+  const child = spawn(process.execPath, [GMN, 'hello'], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.on('data', (data) => {
+    output += data;
+  });
+  child.stderr.on('data', (data) => {
+    output += data;
+  });
+  const [exitCode] = await once(child, 'close');
+  expect(exitCode).toBe(0);
+  expect(output).toMatch(/stdin/);
+  expect(output).toMatch(/hi\n$/);
+  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'hello' }]);
+});
+
+test('--debug shows the request on stderr without the key, and stdout stays the answer', async (t) => {
+  const gmn = await runGmn(t, ['--debug', 'hi'], { gemini: await fakeGemini(t, [reply('hello')]) });
+  expect(gmn).toMatchObject({ stdout: 'hello\n', exitCode: 0 });
+  expect(gmn.stderr).toContain('POST');
+  expect(gmn.stderr).toContain(':streamGenerateContent');
+  expect(gmn.stderr).not.toContain('test-key-0123456789');
+});
+
+test('a home that cannot be written to costs nothing but the cache', async (t) => {
+  const gmn = await runGmn(t, ['hi'], {
+    gemini: await fakeGemini(t, [reply('hello')]),
+    files: { taken: '' },
+    env: { GMN_HOME: 'taken/gmn' },
+  });
+  expect(gmn).toMatchObject({ stdout: 'hello\n', stderr: '', exitCode: 0 });
+});
+
+test('--version prints the version and --help prints the help, whatever the home looks like', () => {
+  const run = (flag: string) =>
+    spawnSync(process.execPath, [GMN, flag], { env: { PATH: process.env.PATH }, encoding: 'utf8' });
+  expect(run('--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(run('-v').stdout).toBe(run('--version').stdout);
+  expect(run('--help')).toMatchObject({ status: 0, stderr: '' });
+  expect(run('--help').stdout).toContain('Usage:\n  gmn [prompt...] [flags]\n');
+});
+
+test('the compiled code is kept for the next start, for nobody else to read, and a spoilt one does no harm', async (t) => {
+  const { readdirSync, statSync, writeFileSync } = await import('node:fs');
+  const { join } = await import('node:path');
+  const { cwd, env, home } = place(t, { gemini: await fakeGemini(t, [reply('one'), reply('two'), reply('three')]) });
+  const run = () => spawn(process.execPath, [GMN, 'hi'], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const answer = async () => {
+    const child = run();
+    let stdout = '';
+    child.stdout?.on('data', (data) => {
+      stdout += data;
+    });
+    const [exitCode] = await once(child, 'close');
+    return { stdout, exitCode };
+  };
+  expect(await answer()).toEqual({ stdout: 'one\n', exitCode: 0 });
+  const cache = join(home, '.gmn', 'cache', readdirSync(join(home, '.gmn', 'cache'))[0] ?? '');
+  const files = readdirSync(cache);
+  expect(files.length).toBeGreaterThan(3);
+  expect(files.every((name) => name.endsWith('.cache'))).toBe(true);
+  expect(files.map((name) => statSync(join(cache, name)).mode & 0o777)).toEqual(files.map(() => 0o600));
+  expect(statSync(cache).mode & 0o777).toBe(0o700);
+  const stamps = () => files.map((name) => statSync(join(cache, name)).mtimeMs);
+  const before = stamps();
+  expect(await answer()).toEqual({ stdout: 'two\n', exitCode: 0 });
+  expect(stamps()).toEqual(before);
+  for (const name of files) writeFileSync(join(cache, name), 'spoilt');
+  expect(await answer()).toEqual({ stdout: 'three\n', exitCode: 0 });
+  expect(readdirSync(cache).sort()).toEqual([...files].sort());
+});
+
+test('an answer is on stdout before the next one is asked for', async (t) => {
+  let release = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const gated: Scripted = async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(chunk([{ text: 'first' }])));
+    await gate;
+    response.end(sse(finish('STOP', [{ text: ' second' }])));
+  };
+  const child = start(t, ['hi'], { gemini: await fakeGemini(t, [gated]) });
+  let stdout = '';
+  child.stdout.on('data', (data) => {
+    stdout += data;
+    if (stdout === 'first') release();
+  });
+  await once(child, 'close');
+  expect(stdout).toBe('first second\n');
+});

@@ -1,0 +1,48 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { expand } from '../../src/config/expansion.ts';
+
+test.each([
+  ['$A', 'x'],
+  ['#{A}', 'x'],
+  ['a$A-b', 'ax-b'],
+  ['#{A}A', 'xA'],
+  ['$AA', '$AA'],
+  ['#{B}', '#{B}'],
+  ['#{B:-y z}', 'y z'],
+  ['#{B:-}', ''],
+  ['#{A:-y}', 'x'],
+  ['#{EMPTY:-y}', ''],
+  ['$EMPTY', ''],
+  ['$DOLLAR', '$A'],
+  ['$', '$'],
+  ['$$A', '$x'],
+  ['#{}', '#{}'],
+  ['#{A', '#{A'],
+  ['cost: $5', 'cost: $5'],
+])('%s becomes "%s" (# stands for the dollar sign of a brace)', (written, expected) => {
+  const dollars = (text: string): string => text.replaceAll('#', '$');
+  expect(expand(dollars(written), { A: 'x', EMPTY: '', DOLLAR: '$A' })).toBe(dollars(expected));
+});
+
+test('what every object has is no variable', () => {
+  expect(expand(`$constructor $__proto__ ${'$'}{toString:-no}`, {})).toBe('$constructor $__proto__ no');
+});
+
+test('text without a dollar sign is itself, and so is every text if no variable is set and none has a default', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+      fc.pre(!text.includes(':-'));
+      expect(expand(text, {})).toBe(text);
+    }),
+  );
+});
+
+test('a value is put in as it is, whatever it holds', () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), fc.string(), (value, before, after) => {
+      fc.pre(!before.includes('$') && !after.includes('$') && !before.includes('{'));
+      expect(expand(`${before}\${NAME}${after}`, { NAME: value })).toBe(before + value + after);
+    }),
+  );
+});

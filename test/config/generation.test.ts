@@ -1,0 +1,128 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { generationConfig, type Sampling } from '../../src/config/generation.ts';
+import { MODELS, type ThinkingLevel } from '../../src/core/models.ts';
+
+const LEVELS: readonly ThinkingLevel[] = ['minimal', 'low', 'medium', 'high'];
+
+const refusal = (model: string, sampling: Sampling): unknown => {
+  try {
+    return generationConfig(model, sampling);
+  } catch (thrown) {
+    const { fault, message, hint } = thrown as { fault: string; message: string; hint: string };
+    return { fault, message, hint };
+  }
+};
+
+test('the defaults', () => {
+  const common = { temperature: 1, topP: 0.95, topK: 40 };
+  expect(generationConfig('gemini-2.5-flash', {})).toEqual({ ...common, maxOutputTokens: 65_536 });
+  expect(generationConfig('gemini-9-new', {})).toEqual({ ...common, maxOutputTokens: 65_536 });
+  expect(generationConfig('gemini-2.0-flash', {})).toEqual({ ...common, maxOutputTokens: 8192 });
+  expect(generationConfig('gemma-4-31b-it', {})).toEqual({ ...common, maxOutputTokens: 32_768 });
+});
+
+test('an explicit 0 is kept', () => {
+  expect(
+    generationConfig('gemini-2.5-flash', { temperature: 0, topP: 0, topK: 0, seed: 0, thinkingBudget: 0 }),
+  ).toEqual({
+    temperature: 0,
+    topP: 0,
+    topK: 0,
+    maxOutputTokens: 65_536,
+    seed: 0,
+    thinkingConfig: { thinkingBudget: 0 },
+  });
+});
+
+test.each([
+  [{ temperature: 2.1 }, '--temperature: 2.1 is out of range', 'It must be 0 to 2.'],
+  [{ temperature: -0.1 }, '--temperature: -0.1 is out of range', 'It must be 0 to 2.'],
+  [{ temperature: Number.NaN }, '--temperature: NaN is out of range', 'It must be 0 to 2.'],
+  [{ topP: 1.01 }, '--top-p: 1.01 is out of range', 'It must be 0 to 1.'],
+  [{ topK: -1 }, '--top-k: -1 is out of range', 'It must be a whole number, 0 or more.'],
+  [{ topK: 1.5 }, '--top-k: 1.5 is out of range', 'It must be a whole number, 0 or more.'],
+  [{ maxOutputTokens: 0 }, '--max-output-tokens: 0 is out of range', 'It must be a whole number, 1 or more.'],
+  [{ seed: 2 ** 31 }, '--seed: 2147483648 is out of range', 'It must be a whole number, -2147483648 to 2147483647.'],
+])('%j is refused', (sampling, message, hint) => {
+  expect(refusal('gemini-2.5-flash', sampling)).toMatchObject({
+    fault: 'usage',
+    message,
+    hint,
+  });
+});
+
+test('a level and a budget together are refused', () => {
+  expect(refusal('gemini-3-flash-preview', { thinkingLevel: 'low', thinkingBudget: 1 })).toEqual({
+    fault: 'usage',
+    message: '--thinking-level and --thinking-budget cannot be used together',
+    hint: 'Use one of them. To see which the model takes: gmn models',
+  });
+});
+
+test('a level the model does not have is refused with those it has', () => {
+  expect(refusal('gemini-3-pro-preview', { thinkingLevel: 'medium' })).toEqual({
+    fault: 'usage',
+    message: 'gemini-3-pro-preview has no thinking level "medium"',
+    hint: 'Its levels: low, high',
+  });
+  expect(refusal('gemini-2.5-flash-lite', { thinkingLevel: 'low' })).toEqual({
+    fault: 'usage',
+    message: 'gemini-2.5-flash-lite has no thinking levels',
+    hint: 'Give it a budget instead: --thinking-budget 0, or 512 to 24576',
+  });
+  expect(refusal('gemini-2.0-flash', { thinkingLevel: 'low' })).toMatchObject({ fault: 'usage' });
+});
+
+test('every model takes exactly the levels of its row, sent in capitals', () => {
+  for (const { id, levels, budget } of MODELS) {
+    for (const level of LEVELS) {
+      const isTaken = levels?.includes(level) ?? budget === undefined;
+      const config = refusal(id, { thinkingLevel: level });
+      if (isTaken) expect(config, id).toMatchObject({ thinkingConfig: { thinkingLevel: level.toUpperCase() } });
+      else expect(config, id).toMatchObject({ fault: 'usage' });
+    }
+  }
+});
+
+test('a budget is taken exactly inside its range, -1 always, 0 where thinking can be turned off', () => {
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...MODELS),
+      fc.integer({ min: -3, max: 40_000 }),
+      ({ id, budget, outputLimit }, tokens) => {
+        const { min, max, canBeOff } = budget ?? { min: 0, max: outputLimit, canBeOff: undefined };
+        const isTaken = tokens === -1 || (tokens === 0 && canBeOff) || (tokens >= min && tokens <= max);
+        const config = refusal(id, { thinkingBudget: tokens });
+        if (isTaken) expect(config).toMatchObject({ thinkingConfig: { thinkingBudget: tokens } });
+        else expect(config).toMatchObject({ fault: 'usage' });
+      },
+    ),
+  );
+  expect(refusal('gemini-2.5-pro', { thinkingBudget: 0 })).toEqual({
+    fault: 'usage',
+    message: '--thinking-budget: 0 is not possible with gemini-2.5-pro',
+    hint: 'Possible: 128 to 32768, or -1 to leave it to the model',
+  });
+  expect(refusal('gemini-2.0-flash', { thinkingBudget: 1 })).toMatchObject({
+    message: 'gemini-2.0-flash does not think',
+  });
+});
+
+test('thoughts are asked for only of models that have some', () => {
+  expect(generationConfig('gemini-2.5-pro', { showThoughts: true, thinkingBudget: 200 })).toMatchObject({
+    thinkingConfig: { includeThoughts: true, thinkingBudget: 200 },
+  });
+  expect(generationConfig('gemini-2.0-flash', { showThoughts: true })).not.toHaveProperty('thinkingConfig');
+});
+
+test('of a model gmn does not know, any level and budget pass', () => {
+  for (const model of ['gemini-9-new', 'tunedModels/mine']) {
+    expect(generationConfig(model, { thinkingLevel: 'minimal' })).toMatchObject({
+      thinkingConfig: { thinkingLevel: 'MINIMAL' },
+    });
+    expect(generationConfig(model, { thinkingBudget: 60_000 })).toMatchObject({
+      thinkingConfig: { thinkingBudget: 60_000 },
+    });
+  }
+});

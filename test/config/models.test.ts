@@ -1,0 +1,135 @@
+import { expect, test } from 'vitest';
+import { rememberDefault, rememberedDefault } from '../../src/config/default-model.ts';
+import { resolveModel, successor } from '../../src/config/model-choice.ts';
+import { ALIASES, type Backend, DEFAULT_MODEL, MODELS, modelFacts } from '../../src/core/models.ts';
+import { place } from './place.ts';
+
+const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
+const ids = (name: string): readonly string[] => BACKENDS.map((backend) => resolveModel(name, { backend }).id);
+
+test('no name is the default, and nobody chose it', () => {
+  for (const backend of BACKENDS) {
+    expect(resolveModel(undefined, { backend })).toEqual({ id: 'gemini-2.5-flash', notices: [], isDefault: true });
+  }
+});
+
+test('aliases mean a model on each backend', () => {
+  expect(Object.fromEntries([...Object.keys(ALIASES)].map((name) => [name, ids(name)]))).toEqual({
+    'gemini-3-pro': ['gemini-3-pro-preview', 'gemini-3-pro-preview', 'gemini-3-pro-preview'],
+    'gemini-3-flash': ['gemini-3-flash-preview', 'gemini-3-flash-preview', 'gemini-3-flash'],
+    pro: ['gemini-pro-latest', 'gemini-3.1-pro-preview', 'gemini-2.5-pro'],
+    flash: ['gemini-flash-latest', 'gemini-3.5-flash', 'gemini-3-flash'],
+    'flash-lite': ['gemini-flash-lite-latest', 'gemini-3.1-flash-lite', 'gemini-3.1-flash-lite'],
+  });
+  expect(BACKENDS.map(successor)).toEqual(ids('flash'));
+});
+
+test('every alias means a model that gmn knows and that backend carries', () => {
+  for (const by of Object.values(ALIASES)) {
+    for (const backend of BACKENDS) expect(modelFacts(by[backend])?.backends, by[backend]).toContain(backend);
+  }
+});
+
+test('auto is the default, said in a notice, and gives way like it', () => {
+  for (const name of ['auto', 'auto-gemini-3', 'auto-gemini-2.5']) {
+    expect(resolveModel(name, { backend: 'vertex' })).toEqual({
+      id: DEFAULT_MODEL,
+      notices: [`model "${name}": gmn uses its default, gemini-2.5-flash`],
+      isDefault: true,
+    });
+  }
+});
+
+test('a model that is named is never the default, even if it is the same', () => {
+  expect(resolveModel('gemini-2.5-flash', { backend: 'gemini-api' })).toEqual({
+    id: 'gemini-2.5-flash',
+    notices: [],
+    isDefault: false,
+  });
+});
+
+test('an unknown model passes, with its nearest names', () => {
+  expect(resolveModel('gemini-2.5-falsh', { backend: 'gemini-api' })).toMatchObject({
+    id: 'gemini-2.5-falsh',
+    notices: [
+      expect.stringMatching(/^gmn does not know the model "gemini-2\.5-falsh".*Did you mean gemini-2\.5-flash /),
+    ],
+  });
+  expect(resolveModel('zzz', { backend: 'gemini-api' }).notices).toEqual([
+    'gmn does not know the model "zzz"; it is asked for all the same',
+  ]);
+});
+
+test('models/ in front is left off, other paths pass', () => {
+  expect(resolveModel('models/gemini-2.5-pro', { backend: 'gemini-api' })).toMatchObject({
+    id: 'gemini-2.5-pro',
+    notices: [],
+  });
+  expect(resolveModel('tunedModels/mine-1', { backend: 'gemini-api' })).toMatchObject({
+    id: 'tunedModels/mine-1',
+    notices: [],
+  });
+});
+
+test.each(['', ' ', 'a b', '../x', 'a/../b', 'a?key=1', 'a#b', '/a', 'a//b', 'é', '__proto__', 'constructor/'])(
+  '%j cannot be a model',
+  (name) => {
+    expect(() => resolveModel(name, { backend: 'gemini-api', source: '-m' })).toThrow(
+      expect.objectContaining({ fault: 'usage', message: `"${name}" cannot be the name of a model (-m)` }),
+    );
+  },
+);
+
+test('what every object has is no alias', () => {
+  expect(resolveModel('constructor', { backend: 'gemini-api' }).id).toBe('constructor');
+});
+
+test('the table has each model once, with either levels or a budget or neither', () => {
+  expect(new Set(MODELS.map(({ id }) => id)).size).toBe(MODELS.length);
+  expect(MODELS.filter(({ levels, budget }) => levels && budget)).toEqual([]);
+  expect(modelFacts('gemini-3-pro-preview')?.levels).toEqual(['low', 'high']);
+  expect(modelFacts('gemini-3-flash-preview')?.levels).toEqual(['minimal', 'low', 'medium', 'high']);
+});
+
+const DAY = 86_400_000;
+
+test('a default that was found out is remembered for a day, per backend and account', async (t) => {
+  const { app } = place(t);
+  const owner = { backend: 'vertex', account: 'a' } as const;
+  const at = (ms: number) => ({ ...app, clock: { ...app.clock, now: () => app.clock.now() + ms } });
+  expect(rememberedDefault(app, owner)).toBeUndefined();
+  await rememberDefault(app, owner, 'gemini-3.5-flash');
+  await rememberDefault(app, { ...owner, account: 'b' }, 'other');
+  expect(rememberedDefault(app, owner)).toBe('gemini-3.5-flash');
+  expect(rememberedDefault(at(DAY - 1), owner)).toBe('gemini-3.5-flash');
+  expect(rememberedDefault(at(DAY), owner)).toBeUndefined();
+  expect(rememberedDefault(at(-1), owner)).toBeUndefined();
+  expect(rememberedDefault(app, { ...owner, backend: 'gemini-api' })).toBeUndefined();
+  expect(rememberedDefault(app, { ...owner, account: 'b' })).toBe('other');
+});
+
+test('a spoilt memory is no memory, and is written anew', async (t) => {
+  const { app, write } = place(t);
+  const owner = { backend: 'vertex', account: 'a' } as const;
+  for (const content of [
+    '',
+    '{',
+    'null',
+    '[]',
+    '7',
+    '{"vertex a": 1}',
+    '{"vertex a": {"model": 1, "time": 1}}',
+    '\0',
+  ]) {
+    write({ 'home/.gmn/default-models.json': content });
+    expect(rememberedDefault(app, owner), content).toBeUndefined();
+    await rememberDefault(app, owner, 'm');
+    expect(rememberedDefault(app, owner), content).toBe('m');
+  }
+});
+
+test('a memory that cannot be written does no harm', async (t) => {
+  const { app } = place(t, { 'home/.gmn/default-models.json/file': '' });
+  await rememberDefault(app, { backend: 'vertex', account: 'a' }, 'm');
+  expect(rememberedDefault(app, { backend: 'vertex', account: 'a' })).toBeUndefined();
+});

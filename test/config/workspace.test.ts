@@ -1,0 +1,237 @@
+import { readFileSync, statSync } from 'node:fs';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { run } from '../../src/commands/trust.ts';
+import { workspaceServers } from '../../src/config/workspace-servers.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { place } from './place.ts';
+
+const json = JSON.stringify;
+const WORKSPACE = 'work/.gemini/settings.json';
+
+const SERVER = {
+  command: 'npx',
+  args: ['-y', 'files'],
+  env: { ROOT: '$HOME' },
+  cwd: '/srv',
+  url: 'https://a.test',
+  headers: { Accept: 'x' },
+  timeout: 1000,
+  includeTools: ['a'],
+};
+
+test('a server is used only as it was when gmn trust saw it; any change is noticed, undoing it heals', async (t) => {
+  const { app, write, settings, path } = place(t, { [WORKSPACE]: json({ mcpServers: { files: SERVER } }) });
+  const notice = `${path(WORKSPACE)}: MCP server "files" new or changed, not used. To look and approve, run: gmn trust`;
+  await run({ args: [] }, app);
+  expect((await settings({ HOME: '/h' })).servers).toEqual([
+    { name: 'files', definition: { ...SERVER, env: { ROOT: '/h' } }, scope: 'workspace', file: path(WORKSPACE) },
+  ]);
+  const changes: readonly JsonObject[] = [
+    { command: 'npx ' },
+    { args: ['-y', 'files', ''] },
+    { args: ['files', '-y'] },
+    { env: { ROOT: '$HOMES' } },
+    { env: { ROOTS: '$HOME' } },
+    { cwd: '/srv2' },
+    { url: 'https://b.test' },
+    { headers: { Accept: 'y' } },
+    { timeout: 1001 },
+    { includeTools: [] },
+    { trust: true },
+  ];
+  for (const change of changes) {
+    write({ [WORKSPACE]: json({ mcpServers: { files: { ...SERVER, ...change } } }) });
+    expect(await settings(), json(change)).toMatchObject({ servers: [], notices: [notice] });
+  }
+  write({
+    [WORKSPACE]: `// moved\n${json({ mcpServers: { files: Object.fromEntries(Object.entries(SERVER).reverse()) } })}`,
+  });
+  expect(await settings()).toMatchObject({ servers: [{ name: 'files' }], notices: [] });
+});
+
+test('a new server waits while the approved ones are used, and two are named in one notice', async (t) => {
+  const { app, write, settings, path } = place(t, { [WORKSPACE]: json({ mcpServers: { a: { command: 'a' } } }) });
+  await run({ args: [] }, app);
+  write({
+    [WORKSPACE]: json({ mcpServers: { b: { command: 'b' }, a: { command: 'a' } }, mcp: { serverCommand: 'c' } }),
+  });
+  const { servers, document, notices } = await settings();
+  expect(servers?.map(({ name }) => name)).toEqual(['a']);
+  expect(document).toEqual({ mcpServers: { a: { command: 'a' } }, mcp: {} });
+  expect(notices).toEqual([
+    `${path(WORKSPACE)}: MCP servers "b", "mcp.serverCommand" new or changed, not used. To look and approve, run: gmn trust`,
+  ]);
+  await run({ args: [] }, app);
+  expect(await settings()).toMatchObject({ notices: [], document: { mcp: { serverCommand: 'c' } } });
+});
+
+test('trust by the official list or the environment is no approval of servers', async (t) => {
+  const { settings, write, path } = place(t, {
+    [WORKSPACE]: json({ model: { name: 'm' }, mcpServers: { a: { command: 'a' } } }),
+  });
+  expect(await settings({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })).toMatchObject({ model: 'm', servers: [] });
+  write({ 'home/.gemini/trustedFolders.json': json({ [path('work')]: 'TRUST_FOLDER' }) });
+  expect(await settings()).toMatchObject({ model: 'm', servers: [] });
+});
+
+test("an unapproved server does not hide the user's own of the same name", async (t) => {
+  const { settings, path } = place(t, {
+    'home/.gemini/settings.json': json({ mcpServers: { a: { command: 'mine', trust: true } } }),
+    [WORKSPACE]: json({ mcpServers: { a: { command: 'theirs' } } }),
+  });
+  expect((await settings({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })).servers).toEqual([
+    {
+      name: 'a',
+      definition: { command: 'mine', trust: true },
+      scope: 'user',
+      file: path('home/.gemini/settings.json'),
+    },
+  ]);
+});
+
+test('an approved server may start, but is never trusted blindly', async (t) => {
+  const { app, settings } = place(t, { [WORKSPACE]: json({ mcpServers: { a: { command: 'a', trust: true } } }) });
+  await run({ args: [] }, app);
+  expect((await settings()).servers).toMatchObject([{ definition: { command: 'a' } }]);
+  expect((await settings()).servers?.[0]?.definition).not.toHaveProperty('trust');
+});
+
+test('a folder cannot decide about credentials, approval or policies', async (t) => {
+  const { settings, path } = place(t, {
+    'home/.gemini/settings.json': json({ security: { auth: { selectedType: 'gemini-api-key' } } }),
+    [WORKSPACE]: json({
+      selectedAuthType: 'vertex-ai',
+      oauth: { clientId: 'x' },
+      general: { defaultApprovalMode: 'auto_edit', vimMode: true },
+      tools: { allowed: ['run_shell_command'], exclude: ['a'] },
+      policyPaths: ['p'],
+      theme: 't',
+    }),
+  });
+  expect(await settings({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })).toMatchObject({
+    authType: 'gemini-api-key',
+    document: {
+      security: { auth: { selectedType: 'gemini-api-key' } },
+      general: { vimMode: true },
+      tools: { exclude: ['a'] },
+      theme: 't',
+    },
+    notices: [
+      `${path(WORKSPACE)}: not taken from a folder's settings: security, oauth, policyPaths, general.defaultApprovalMode, tools.allowed`,
+    ],
+  });
+});
+
+test('broken settings of a trusted folder are passed over with the place of the fault', async (t) => {
+  const { settings, path, write } = place(t);
+  const file = path(WORKSPACE);
+  const cases: readonly (readonly [string, string])[] = [
+    ['{', `${file}:1:2: close brace expected`],
+    ['{"model": {"name": 1}}', `${file}:1:20: model.name must be a string`],
+  ];
+  for (const [text, fault] of cases) {
+    write({ [WORKSPACE]: text });
+    expect(await settings({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })).toMatchObject({
+      document: {},
+      notices: [`${file} is not used: ${fault}`],
+    });
+  }
+});
+
+test('gmn trust shows whole command lines and keeps a private file', async (t) => {
+  const { app, path, output } = place(t, {
+    [WORKSPACE]: json({
+      mcpServers: {
+        files: { command: 'npx', args: ['-y', 'a b', "it's"], env: { ROOT: '/srv', API_TOKEN: 's3cret', T: '$TOKEN' } },
+        far: { httpUrl: 'https://far.test/mcp', headers: { Authorization: 'Bearer abc' }, timeout: 5 },
+        'odd\u001b[2J\u202e': { command: 'x\u0007' },
+      },
+    }),
+  });
+  expect(await run({ args: [] }, app)).toBe(0);
+  expect(output()).toEqual({
+    out: `Trusted: ${path('work')}
+Its MCP servers may now start:
+  files (new): npx -y 'a b' 'it'\\''s'
+      env: ROOT=/srv API_TOKEN=‹hidden› T=$TOKEN
+  far (new): https://far.test/mcp
+      headers: Authorization=‹hidden›
+      timeout: 5
+  odd\\u{1b}[2J\\u{202e} (new): 'x\\u{7}'
+To take it back: gmn trust --remove
+`,
+    err: '',
+  });
+  const file = path('home/.gmn/trust.json');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(path('home/.gmn')).mode & 0o777).toBe(0o700);
+  const { version, folders } = JSON.parse(readFileSync(file, 'utf8'));
+  expect({ version, folders: Object.keys(folders), names: Object.keys(folders[path('work')].servers) }).toEqual({
+    version: 1,
+    folders: [path('work')],
+    names: ['files', 'far', 'odd\u001b[2J\u202e'],
+  });
+});
+
+test('gmn trust for programs says what is new, changed or as before', async (t) => {
+  const { app, path, write, output } = place(t, {
+    [WORKSPACE]: json({ mcpServers: { a: { command: 'a' }, b: { command: 'b' } } }),
+  });
+  await run({ args: [] }, app);
+  output();
+  write({ [WORKSPACE]: json({ mcpServers: { a: { command: 'a' }, b: { command: 'B' }, c: { command: 'c' } } }) });
+  await run({ args: ['.'], json: true }, app);
+  expect(JSON.parse(output().out)).toEqual({
+    folder: path('work'),
+    servers: [
+      { name: 'a', commandLine: 'a', details: [], status: 'unchanged' },
+      { name: 'b', commandLine: 'B', details: [], status: 'changed' },
+      { name: 'c', commandLine: 'c', details: [], status: 'new' },
+    ],
+    file: path('home/.gmn/trust.json'),
+  });
+  await run({ args: [], list: true }, app);
+  expect(output().out).toBe(`${path('work')}  2026-11-20  a, b, c\n`);
+});
+
+test('gmn trust refuses what is no folder, broken settings, and to forget what it never knew', async (t) => {
+  const { app, write } = place(t, { 'work/file': '' });
+  await expect(run({ args: ['nowhere'] }, app)).rejects.toMatchObject({ fault: 'usage' });
+  await expect(run({ args: ['file'] }, app)).rejects.toMatchObject({ fault: 'usage' });
+  await expect(run({ args: ['a', 'b'] }, app)).rejects.toMatchObject({ fault: 'usage' });
+  await expect(run({ args: [], remove: true }, app)).rejects.toMatchObject({ fault: 'usage' });
+  write({ [WORKSPACE]: '{' });
+  await expect(run({ args: [] }, app)).rejects.toMatchObject({ fault: 'config' });
+});
+
+test('several at once lose nothing', async (t) => {
+  const { app, write, output } = place(t);
+  const folders = Array.from({ length: 6 }, (_, index) => `folder-${index}`);
+  for (const folder of folders) write({ [`work/${folder}/x`]: '' });
+  await Promise.all(folders.map((folder) => run({ args: [folder] }, { ...app, clock: systemClock })));
+  output();
+  await run({ args: [], list: true, json: true }, app);
+  expect(JSON.parse(output().out).folders).toHaveLength(6);
+});
+
+test('the fingerprint does not depend on the order of keys, and on everything else', () => {
+  const hash = (definition: unknown): string | undefined => {
+    const [server] = workspaceServers(JSON.parse(json({ mcpServers: { a: definition } })));
+    return server?.hash;
+  };
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (one, two) => {
+      const clean = (value: unknown): unknown => JSON.parse(json(value));
+      expect(hash(Object.fromEntries(Object.entries(one).reverse()))).toBe(hash(one));
+      let isSame = true;
+      try {
+        expect(clean(one)).toStrictEqual(clean(two));
+      } catch {
+        isSame = false;
+      }
+      expect(hash(one) === hash(two)).toBe(isSame);
+    }),
+  );
+});

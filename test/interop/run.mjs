@@ -1,0 +1,270 @@
+// `npm run test:interop [-- --allow-skip]`: other Gemini clients against gmn's offline model, and gmn beside them.
+// The clients come from this folder's own lock file and are installed into a cache outside the tree.
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const { values: flags } = parseArgs({
+  options: { 'allow-skip': { type: 'boolean' }, gmn: { type: 'string', default: join(root, 'bin', 'gmn.js') } },
+});
+const MODEL = 'gemini-2.5-flash';
+const HELLO = 'Hello! How can I help you today?';
+const CALLS = 'call read_file {"file_path":"a.txt"}\ncall glob {"pattern":"*.md"}\nthen call glob {"pattern":"*.txt"}';
+const RUN_LIMIT_MS = 90_000;
+
+const cache = install();
+const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8'));
+const geminiVersion = lock.packages['node_modules/@google/gemini-cli'].version;
+const gemini = join(cache, 'node_modules', '@google', 'gemini-cli', 'bundle', 'gemini.js');
+if (!existsSync(join(root, 'dist', 'boot.js')) && flags.gmn.startsWith(root)) {
+  const built = spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
+  if (built.status !== 0) process.exit(built.status ?? 1);
+}
+
+const scratch = mkdtempSync(join(tmpdir(), 'gmn-interop-run-'));
+const work = join(scratch, 'work');
+const homes = { key: join(scratch, 'key'), oauth: join(scratch, 'oauth') };
+const script = join(scratch, 'script.jsonl');
+const started = [];
+let rows = [];
+try {
+  prepareFiles();
+  const demo = await serve([]);
+  const replay = await serve(['--script', script]);
+  rows = await runAll(demo, replay);
+} finally {
+  // Each writes its code cache as it ends, so the files can go only after that.
+  await Promise.all(started.map(ended));
+  rmSync(scratch, { recursive: true, force: true });
+}
+report(rows);
+process.exitCode = rows.every((row) => row.ok) ? 0 : 1;
+
+function ended(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return undefined;
+  return new Promise((resolve) => {
+    child.on('exit', resolve);
+    child.kill('SIGTERM');
+  });
+}
+
+/** The directory with the clients of the lock file, installed at most once. */
+function install() {
+  const lockText = readFileSync(join(here, 'package-lock.json'));
+  const hash = createHash('sha256').update(lockText).digest('hex').slice(0, 16);
+  const base = process.env.XDG_CACHE_HOME || (homedir() ? join(homedir(), '.cache') : tmpdir());
+  const done = join(base, `gmn-interop-${hash}`);
+  if (existsSync(done)) return done;
+  let staging;
+  try {
+    mkdirSync(base, { recursive: true });
+    staging = mkdtempSync(`${done}.`);
+    for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(here, name), join(staging, name));
+    const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'];
+    const npm = process.env.npm_execpath;
+    const result = npm
+      ? spawnSync(process.execPath, [npm, ...args], { cwd: staging, encoding: 'utf8' })
+      : spawnSync('npm', args, { cwd: staging, encoding: 'utf8', shell: process.platform === 'win32' });
+    if (result.status !== 0) throw new Error(`npm ci failed: ${(result.stderr || String(result.error)).trim()}`);
+    renameSync(staging, done);
+    return done;
+  } catch (thrown) {
+    if (staging) rmSync(staging, { recursive: true, force: true });
+    if (existsSync(done)) return done;
+    console.log(`skipped: the clients cannot be installed (${thrown.message})`);
+    process.exit(flags['allow-skip'] ? 0 : 1);
+  }
+}
+
+function prepareFiles() {
+  mkdirSync(work);
+  writeFileSync(join(work, 'a.txt'), 'hello\n');
+  for (const [name, selectedType] of [
+    ['key', 'gemini-api-key'],
+    ['oauth', 'oauth-personal'],
+  ]) {
+    mkdirSync(join(homes[name], '.gemini'), { recursive: true });
+    const settings = { security: { auth: { selectedType } } };
+    writeFileSync(join(homes[name], '.gemini', 'settings.json'), JSON.stringify(settings));
+  }
+  const chunk = (text, more) => ({ candidates: [{ content: { role: 'model', parts: [{ text }] }, ...more }] });
+  const response = [chunk('from '), chunk('a script', { finishReason: 'STOP' })];
+  const line = JSON.stringify({ method: 'generateContentStream', response });
+  writeFileSync(script, `${line}\n${line}\n`);
+}
+
+/** Starts `gmn demo serve` and gives its address; `requests` collects what it was asked. */
+function serve(args) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [flags.gmn, 'demo', 'serve', '--port', '0', ...args], {
+      env: cleanEnv(homes.key, {}),
+    });
+    started.push(child);
+    const requests = [];
+    let out = '';
+    let errors = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      out += text;
+      if (out.includes('\n')) resolve({ url: out.slice(0, out.indexOf('\n')), requests });
+    });
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      errors += text;
+      requests.push(...text.trim().split('\n'));
+    });
+    child.on('exit', (code) => reject(new Error(`gmn demo serve ended with ${code}: ${errors}`)));
+  });
+}
+
+function cleanEnv(home, more) {
+  const kept = ['PATH', 'SystemRoot', 'TEMP', 'TMP', 'TMPDIR'].flatMap((name) =>
+    process.env[name] === undefined ? [] : [[name, process.env[name]]],
+  );
+  const own = { HOME: home, USERPROFILE: home, GMN_HOME: join(home, '.gmn'), TERM: 'xterm-256color', LANG: 'C.UTF-8' };
+  return { ...Object.fromEntries(kept), ...own, ...more };
+}
+
+async function runAll(demo, replay) {
+  const modes = {
+    'api key': (url) => cleanEnv(homes.key, { GEMINI_API_KEY: 'x', GOOGLE_GEMINI_BASE_URL: url }),
+    'code assist': (url) =>
+      cleanEnv(homes.oauth, {
+        GOOGLE_GENAI_USE_GCA: 'true',
+        GOOGLE_CLOUD_ACCESS_TOKEN: 'x',
+        GOOGLE_CLOUD_PROJECT: 'p',
+        CODE_ASSIST_ENDPOINT: url,
+      }),
+  };
+  const official = (model, ...args) => [gemini, '-m', model, '--skip-trust', ...args];
+  const table = [];
+  const add = async (client, mode, what, { args, url, check }) =>
+    table.push({ client, mode, what, ...(await outcome(args, modes[mode](url), check)) });
+  for (const mode of Object.keys(modes)) {
+    const name = `gemini-cli ${geminiVersion}`;
+    const { url } = demo;
+    await add(name, mode, 'text', { args: official(MODEL, '-p', 'Hello'), url, check: isText });
+    await add(name, mode, 'json', { args: official(MODEL, '-o', 'json', '-p', 'Hello'), url, check: isJson });
+    await add(name, mode, 'stream-json', {
+      args: official(MODEL, '-o', 'stream-json', '-p', 'Hello'),
+      url,
+      check: isOfficialStream,
+    });
+    await add(name, mode, 'tools, signatures checked', {
+      args: official('gemini-3-flash-preview', '-p', CALLS),
+      url,
+      check: (out) => out.startsWith('demo: glob answered: Found 1 file'),
+    });
+    const gmnArgs = [flags.gmn, '-m', MODEL, '--no-stdin'];
+    await add('gmn', mode, 'text', { args: [...gmnArgs, 'Hello'], url, check: (out) => out === `${HELLO}\n` });
+    await add('gmn', mode, 'json', { args: [...gmnArgs, '-o', 'json', 'Hello'], url, check: isJson });
+  }
+  const isScripted = (out) => out.trim() === 'from a script';
+  await add(`gemini-cli ${geminiVersion}`, 'api key', 'recording, replayed by itself', {
+    args: official(MODEL, '--fake-responses', script, '-p', 'Hello'),
+    url: demo.url,
+    check: isScripted,
+  });
+  await add(`gemini-cli ${geminiVersion}`, 'api key', 'recording, replayed by gmn demo serve --script', {
+    args: official(MODEL, '-p', 'Hello'),
+    url: replay.url,
+    check: isScripted,
+  });
+  const seen = new Set(demo.requests.map((line) => line.split(' ')[1]));
+  const methods = ['loadCodeAssist', 'retrieveUserQuota', 'listExperiments', 'streamGenerateContent'];
+  const missing = methods.filter((method) => !seen.has(`/v1internal:${method}`));
+  const detail = missing.length === 0 ? '' : `not seen: ${missing.join(', ')}`;
+  const refused = demo.requests.filter((line) => !line.endsWith(' 200'));
+  const ok = missing.length === 0 && refused.length === 0;
+  table.push({
+    client: 'demo',
+    mode: 'both',
+    what: 'every request answered with 200',
+    ok,
+    detail: detail || refused.join('; '),
+  });
+  return table;
+}
+
+function outcome(args, env, check) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, args, { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const timer = setTimeout(() => child.kill('SIGKILL'), RUN_LIMIT_MS);
+    let out = '';
+    let errors = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      out += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text) => {
+      errors += text;
+    });
+    child.on('close', (exitCode) => {
+      clearTimeout(timer);
+      const ok = exitCode === 0 && passes(check, out);
+      const told = ok
+        ? ''
+        : `${out}\n${errors}`.replaceAll(scratch, '<scratch>').replaceAll(root, '<gmn>/').trim().slice(-600);
+      resolve({ ok, exitCode, detail: told });
+    });
+  });
+}
+
+function passes(check, out) {
+  try {
+    return check(out) === true;
+  } catch {
+    return false;
+  }
+}
+
+function isText(out) {
+  return out.trim() === HELLO;
+}
+
+function isJson(out) {
+  return JSON.parse(out).response === HELLO;
+}
+
+function isOfficialStream(out) {
+  const events = out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const said = events.filter((event) => event.type === 'message' && event.role === 'assistant');
+  const last = events.at(-1);
+  return said.map((event) => event.content).join('') === HELLO && last.type === 'result' && last.status === 'success';
+}
+
+function report(table) {
+  const width = (key) => Math.max(...table.map((row) => String(row[key]).length));
+  for (const row of table) {
+    const cells = ['client', 'mode', 'what'].map((key) => row[key].padEnd(width(key)));
+    console.log(`${row.ok ? 'ok  ' : 'FAIL'}  ${cells.join('  ')}`);
+    if (!row.ok) console.log(`      ${row.detail.replaceAll('\n', '\n      ')}`);
+  }
+  const date = new Date().toISOString().slice(0, 10);
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const result = {
+    date,
+    gmn: version,
+    node: process.version,
+    system: `${process.platform} ${process.arch}`,
+    rows: table,
+  };
+  const directory = join(root, 'docs', 'results');
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, `interop-${date}.json`), `${JSON.stringify(result, undefined, 2)}\n`);
+}

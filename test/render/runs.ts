@@ -1,0 +1,60 @@
+import { AppError } from '../../src/core/error.ts';
+import type { TurnEvent } from '../../src/core/event.ts';
+
+/** The runs whose output `docs/output-formats.md` shows, and the schemas are checked against. */
+
+const usage = { promptTokenCount: 5, candidatesTokenCount: 12, totalTokenCount: 17 };
+
+export const begin: TurnEvent = { type: 'begin', model: 'gemini-2.5-flash' };
+export const end: TurnEvent = { type: 'end', finishReason: 'STOP', usage, model: 'gemini-2.5-flash' };
+
+export function texts(...deltas: readonly string[]): readonly TurnEvent[] {
+  return deltas.map((delta) => ({ type: 'text', delta }));
+}
+
+export function failure(error: AppError): TurnEvent {
+  return { type: 'failure', error };
+}
+
+export const hello: readonly TurnEvent[] = [
+  { type: 'wait', what: 'gemini-2.5-flash' },
+  begin,
+  { type: 'thought', delta: 'They greet me.' },
+  ...texts('Hello', '! How can', ' I help you today?'),
+  end,
+];
+
+export const withTools: readonly TurnEvent[] = [
+  { type: 'notice', message: 'settings.json: unknown key "modle"' },
+  begin,
+  { type: 'call', id: 'c1', name: 'read_file', args: { file_path: 'a.txt' } },
+  { type: 'call', id: 'c2', name: 'read_file', args: { file_path: 'b.txt' } },
+  { type: 'answer', id: 'c1', name: 'read_file', outcome: { ok: true, response: { output: 'hello' } } },
+  { type: 'answer', id: 'c2', name: 'read_file', outcome: { ok: false, response: { error: 'b.txt does not exist' } } },
+  begin,
+  ...texts('It says hello.'),
+  end,
+];
+
+export const unauthenticated: readonly TurnEvent[] = [
+  failure(
+    new AppError('auth', 'authentication failed: no Gemini credentials found', {
+      hint: 'Set GEMINI_API_KEY, sign in with: gemini, or add --demo',
+    }),
+  ),
+];
+
+export const cutOff: readonly TurnEvent[] = [
+  begin,
+  { type: 'notice', message: 'answered after 2 tries' },
+  ...texts('Once upon', ' a time'),
+  failure(new AppError('api', 'API error: the stream ended without a finish reason', { hint: 'Try again.' })),
+];
+
+export const interrupted: readonly TurnEvent[] = [
+  begin,
+  ...texts('Once'),
+  failure(new AppError('interrupted', 'Interrupted.')),
+];
+
+export const everyRun = { hello, withTools, unauthenticated, cutOff, interrupted };

@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../src/core/error.ts';
+import type { TurnEvent } from '../../src/core/event.ts';
+import type { Renderer, RenderOptions } from '../../src/render/renderer.ts';
+import { openRenderer } from '../../src/render/renderers.ts';
+import { type FakeOut, type FakeTime, fakeOut, fakeTime, renderOptions } from './fakes.ts';
+import { begin, end, failure, texts } from './runs.ts';
+
+const wait: TurnEvent = { type: 'wait', what: 'gemini-2.5-flash' };
+
+interface Stage {
+  readonly out: FakeOut;
+  readonly err: FakeOut;
+  readonly time: FakeTime;
+  readonly render: Renderer;
+}
+
+async function stage(err: FakeOut, options: Partial<RenderOptions> = {}, format = 'text'): Promise<Stage> {
+  const time = fakeTime();
+  const out = fakeOut();
+  return { out, err, time, render: await openRenderer(format, { out, err }, renderOptions({ ...options, ...time })) };
+}
+
+describe('on a terminal', () => {
+  const terminal = (): FakeOut => fakeOut({ isTerminal: true, columns: 40 });
+
+  test('nothing is drawn before 400 ms', async () => {
+    const { err, time, render } = await stage(terminal());
+    await render(wait);
+    await time.pass(399);
+    expect(err.text).toBe('');
+    await time.pass(1);
+    expect(err.text).toBe('\r⠋ gemini-2.5-flash');
+  });
+
+  test('says what is awaited and for how long, and is gone before the first byte', async () => {
+    const { out, err, time, render } = await stage(terminal());
+    await render(wait);
+    await time.pass(12_000);
+    expect(err.writes.at(-1)).toContain('gemini-2.5-flash · 12 s');
+    expect(out.text).toBe('');
+    await render(begin);
+    for (const event of texts('Hi')) await render(event);
+    expect(screenOf(err.text)).toBe('');
+    expect(err.writes.at(-1)).toMatch(/^\r +\r$/);
+  });
+
+  test('a shorter line covers a longer one', async () => {
+    const { err, time, render } = await stage(terminal());
+    await render({ type: 'wait', what: 'a long thing to wait for' });
+    await time.pass(500);
+    await render({ type: 'wait', what: 'short' });
+    await time.pass(100);
+    expect(screenOf(err.text).trimEnd()).toMatch(/^. short$/);
+  });
+
+  test('the line fits the window, whatever is awaited', async () => {
+    const { err, time, render } = await stage(terminal());
+    await render({ type: 'wait', what: `\u001b[31m${'日本'.repeat(40)}` });
+    await time.pass(400);
+    expect(err.text).toBe(`\r⠋ \\x1b[31m${'日本'.repeat(6)}日本…`);
+    await time.pass(11_600);
+    expect(screenOf(err.text)).toMatch(/^. \\x1b\[31m[日本]+… · 12 s$/);
+  });
+
+  test('is not drawn into the middle of a line of text', async () => {
+    const screen = fakeOut({ isTerminal: true });
+    const time = fakeTime();
+    const render = await openRenderer(
+      'text',
+      { out: screen, err: screen },
+      renderOptions({ render: 'never', ...time }),
+    );
+    for (const event of [wait, begin, ...texts('half a line')]) await render(event);
+    await time.pass(5_000);
+    expect(screen.text).toBe('half a line');
+    for (const event of texts('\n')) await render(event);
+    await time.pass(5_000);
+    expect(screen.text).toContain('⠋ gemini-2.5-flash');
+    await render(end);
+    expect(screen.text).toMatch(/\r +\r$/);
+  });
+
+  test('is not drawn while a call waits for approval', async () => {
+    const { err, time, render } = await stage(terminal());
+    await render(wait);
+    await render({ type: 'call', id: '1', name: 'run_shell_command', args: {} });
+    await time.pass(60_000);
+    expect(err.text).toBe('');
+    await render({ type: 'wait', what: 'run_shell_command' });
+    await time.pass(1_500);
+    expect(err.writes.at(-1)).toContain('run_shell_command · 1 s');
+  });
+
+  test('a stderr that is gone harms nobody', async () => {
+    const broken: FakeOut = { ...terminal(), write: () => Promise.reject(new AppError('pipe', 'gone')) };
+    const { out, time, render } = await stage(broken);
+    await render(wait);
+    await time.pass(2_000);
+    for (const event of [...texts('Hi'), end]) await render(event);
+    expect(out.text).toBe('Hi\n');
+  });
+});
+
+describe('elsewhere', () => {
+  test.each([
+    ['a file', fakeOut()],
+    ['a dumb terminal', fakeOut({ isTerminal: true })],
+  ])('on %s there is one line for every 30 s of silence', async (_name, sink) => {
+    const { err, time, render } = await stage(sink, { isDumb: true });
+    await render(wait);
+    await time.pass(29_900);
+    expect(err.text).toBe('');
+    await time.pass(60_100);
+    expect(err.text).toBe(
+      'gmn: waiting for gemini-2.5-flash · 30 s\ngmn: waiting for gemini-2.5-flash · 60 s\ngmn: waiting for gemini-2.5-flash · 90 s\n',
+    );
+  });
+
+  test('text ends a silence', async () => {
+    const { err, time, render } = await stage(fakeOut());
+    await render(wait);
+    for (let count = 0; count < 10; count += 1) {
+      await time.pass(20_000);
+      for (const event of texts('x')) await render(event);
+    }
+    expect(err.text).toBe('');
+  });
+
+  test.each([['json'], ['stream-json']])('%s never says a word', async (format) => {
+    const { err, time, render } = await stage(fakeOut({ isTerminal: true }), {}, format);
+    await render(wait);
+    await time.pass(100_000);
+    expect(err.text).toBe('');
+    expect(time.isTicking).toBe(false);
+  });
+
+  test('quiet never says a word', async () => {
+    const { err, time, render } = await stage(fakeOut({ isTerminal: true }), { quiet: true });
+    await render(wait);
+    await time.pass(100_000);
+    expect(err.text).toBe('');
+  });
+});
+
+test.each([
+  ['an end', end],
+  ['an error', failure(new AppError('api', 'x'))],
+  ['a closed pipe', failure(new AppError('pipe', 'x'))],
+])('nothing ticks after %s', async (_name, ending) => {
+  const { time, render } = await stage(fakeOut({ isTerminal: true }));
+  await render(wait);
+  expect(time.isTicking).toBe(true);
+  await render(ending);
+  expect(time.isTicking).toBe(false);
+});
+
+/** What is left of the current line when every carriage return overwrites it. */
+function screenOf(text: string): string {
+  let line: string[] = [];
+  for (const part of text.split('\r')) line = [...part, ...line.slice(Array.from(part).length)];
+  return line.join('').trim();
+}

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'vitest';
+import { AppError } from '../../src/core/error.ts';
+import type { TurnEvent } from '../../src/core/event.ts';
+import { openRenderer } from '../../src/render/renderers.ts';
+import { fakeOut, fakeTime, renderAll, renderOn, renderOptions, sharedScreen } from './fakes.ts';
+import { begin, cutOff, end, failure, hello, interrupted, texts, unauthenticated, withTools } from './runs.ts';
+
+describe('text into a pipe', () => {
+  test('is the text as it comes, with one newline at its end', async () => {
+    const { out, err, writes } = await renderAll('text', hello);
+    expect({ out, err }).toEqual({ out: 'Hello! How can I help you today?\n', err: '' });
+    expect(writes).toEqual(['Hello', '! How can', ' I help you today?', '\n']);
+  });
+
+  test('adds no newline to a text that has one', async () => {
+    expect((await renderAll('text', [begin, ...texts('a\n\n'), end])).out).toBe('a\n\n');
+  });
+
+  test('is empty if there was no text', async () => {
+    expect((await renderAll('text', [begin, end])).out).toBe('');
+  });
+
+  test('keeps control sequences and carriage returns', async () => {
+    expect((await renderAll('text', [begin, ...texts('\u001b[31m\r# x\r\n'), end])).out).toBe('\u001b[31m\r# x\r\n');
+  });
+
+  test('tools leave no trace, notices go to stderr', async () => {
+    const { out, err } = await renderAll('text', withTools);
+    expect({ out, err }).toEqual({ out: 'It says hello.\n', err: 'gmn: settings.json: unknown key "modle"\n' });
+  });
+
+  test('quiet drops notices and the usage line, not errors', async () => {
+    expect((await renderAll('text', withTools, { quiet: true, showUsage: true })).err).toBe('');
+    expect((await renderAll('text', unauthenticated, { quiet: true })).err).toMatch(/^Error: /);
+  });
+
+  test('an error is a line and its next step on stderr', async () => {
+    const { out, err } = await renderAll('text', unauthenticated);
+    expect(out).toBe('');
+    expect(err).toBe(
+      'Error: authentication failed: no Gemini credentials found\nSet GEMINI_API_KEY, sign in with: gemini, or add --demo\n',
+    );
+  });
+
+  test('partial text stays, and its line is ended', async () => {
+    const { out, err } = await renderAll('text', cutOff);
+    expect(out).toBe('Once upon a time\n');
+    expect(err).toBe(
+      'gmn: answered after 2 tries\nError: API error: the stream ended without a finish reason\nTry again.\n',
+    );
+  });
+
+  test('an interruption ends the line without alarm', async () => {
+    expect(await renderAll('text', interrupted)).toMatchObject({ out: 'Once\n', err: 'Interrupted.\n' });
+  });
+
+  test('thoughts go to stderr, and only when asked for', async () => {
+    expect((await renderAll('text', hello, { showThoughts: true })).err).toBe('They greet me.\n');
+    expect((await renderAll('text', hello)).err).toBe('');
+  });
+
+  test('the usage line comes last', async () => {
+    const time = fakeTime();
+    const err = fakeOut();
+    const render = await openRenderer('text', { out: fakeOut(), err }, renderOptions({ showUsage: true, ...time }));
+    const usage = { promptTokenCount: 48, candidatesTokenCount: 31, totalTokenCount: 79 };
+    const events: readonly TurnEvent[] = [begin, ...texts('x'), { ...endOf(end), usage }];
+    for (const event of events) {
+      await time.pass(40);
+      await render(event);
+    }
+    expect(err.text).toBe('gemini-2.5-flash · 48 in · 31 out · 79 tokens · 0.1s\n');
+  });
+
+  test('the usage line names cached and thought tokens, and leaves out what is unknown', async () => {
+    const usage = { promptTokenCount: 9, cachedContentTokenCount: 4, thoughtsTokenCount: 7 };
+    const { err } = await renderAll('text', [begin, { ...endOf(end), usage }], { showUsage: true });
+    expect(err).toBe('gemini-2.5-flash · 9 in · 4 cached · 7 thoughts · 0.0s\n');
+  });
+
+  test('Markdown is laid out if asked for always', async () => {
+    const { out } = await renderAll('text', [begin, ...texts('* a\n* b\u001b[31m\n'), end], { render: 'always' });
+    expect(out).toBe('• a\n• b\n');
+  });
+});
+
+describe('text on a terminal', () => {
+  const terminal = { isTerminal: true, isStyled: true };
+
+  test('Markdown is laid out and the model cannot send escapes', async () => {
+    const out = fakeOut(terminal);
+    await renderOn({ out, err: fakeOut() }, 'text', [begin, ...texts('**bo', 'ld** \u001b]0;x', '\u0007y\n'), end]);
+    expect(out.text).toBe('\u001b[1mbold\u001b[22m y\n');
+  });
+
+  test('blocks appear as they close', async () => {
+    const out = fakeOut({ isTerminal: true });
+    const render = await openRenderer('text', { out, err: fakeOut() }, renderOptions());
+    for (const event of [begin, ...texts('one\n\ntw', 'o')]) await render(event);
+    expect(out.text).toBe('one\n');
+    await render(end);
+    expect(out.text).toBe('one\n\ntwo\n');
+  });
+
+  test('what came before a tool call is shown before the call is made', async () => {
+    const out = fakeOut({ isTerminal: true });
+    const render = await openRenderer('text', { out, err: fakeOut() }, renderOptions());
+    for (const event of [begin, ...texts('Let me look')]) await render(event);
+    expect(out.text).toBe('');
+    await render({ type: 'call', id: '1', name: 'x', args: {} });
+    expect(out.text).toBe('Let me look\n');
+    for (const event of [...texts('\nFound it'), end]) await render(event);
+    expect(out.text).toBe('Let me look\n\nFound it\n');
+  });
+
+  test.each([
+    ['render never', { render: 'never' }],
+    ['a dumb terminal', { isDumb: true }],
+  ] as const)('with %s the text streams as it is, made harmless', async (_name, options) => {
+    const out = fakeOut(terminal);
+    await renderOn({ out, err: fakeOut() }, 'text', [begin, ...texts('**a', '** \u001b[', '31mb'), end], options);
+    expect(out.text).toBe('**a** b\n');
+    expect(out.writes[0]).toBe('**a');
+  });
+
+  test('raw output is passed as it is', async () => {
+    const out = fakeOut(terminal);
+    await renderOn({ out, err: fakeOut() }, 'text', [begin, ...texts('**a** \u001b[31mb'), end], { rawOutput: true });
+    expect(out.text).toBe('**a** \u001b[31mb\n');
+  });
+
+  test('errors, notices and thoughts that quote the outside are harmless on a terminal', async () => {
+    const err = fakeOut({ isTerminal: true });
+    const bad = '\u001b[2Jx\u009b1m';
+    const events: readonly TurnEvent[] = [
+      { type: 'notice', message: bad },
+      begin,
+      { type: 'thought', delta: bad },
+      failure(new AppError('api', bad, { hint: `${bad}\nand more` })),
+    ];
+    await renderOn({ out: fakeOut(), err }, 'text', events, { showThoughts: true });
+    expect(err.text).toBe('gmn: x\nx\nError: x\nx\nand more\n');
+  });
+
+  test('styles: thoughts and usage are dim, errors red', async () => {
+    const err = fakeOut(terminal);
+    await renderOn({ out: fakeOut(), err }, 'text', hello, { showThoughts: true, showUsage: true });
+    await renderOn({ out: fakeOut(), err }, 'text', unauthenticated);
+    expect(err.text).toBe(
+      [
+        '\u001b[2mThey greet me.\u001b[22m\n',
+        '\u001b[2mgemini-2.5-flash · 5 in · 12 out · 17 tokens · 0.0s\u001b[22m\n',
+        '\u001b[31mError: authentication failed: no Gemini credentials found\u001b[39m\n',
+        'Set GEMINI_API_KEY, sign in with: gemini, or add --demo\n',
+      ].join(''),
+    );
+  });
+
+  test('on a shared screen a notice begins on a line of its own and no empty line follows', async () => {
+    const io = sharedScreen();
+    const events: readonly TurnEvent[] = [begin, ...texts('half'), { type: 'notice', message: 'cut short' }, end];
+    await renderOn(io, 'text', events, { render: 'never' });
+    expect(io.screen.text).toBe('half\ngmn: cut short\n');
+  });
+});
+
+function endOf(event: TurnEvent): Extract<TurnEvent, { type: 'end' }> {
+  if (event.type !== 'end') throw new Error('not an end');
+  return event;
+}
