@@ -1,6 +1,7 @@
 // Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts and third-party notices.
 // Why CommonJS and why chunks: docs/decisions/0002-build-and-code-cache.md
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, transform } from 'esbuild';
@@ -8,6 +9,16 @@ import { thirdPartyNotices } from './notices.mjs';
 import { root } from './project.mjs';
 
 const dist = join(root, 'dist');
+/** commander can run sub-commands as programs of their own; we never do, and loading what that needs costs a start 2 ms. */
+const withoutChildProcess = {
+  name: 'commander-without-child-process',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
+      /[\\/]commander[\\/]/.test(importer) ? { path: 'child_process', namespace: 'absent' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
 const common = {
   absWorkingDir: root,
   bundle: true,
@@ -18,10 +29,11 @@ const common = {
   minify: true,
   legalComments: 'none',
   logLevel: 'warning',
+  plugins: [withoutChildProcess],
 };
 
-rmSync(dist, { recursive: true, force: true });
-mkdirSync(join(dist, 'help'), { recursive: true });
+// What an ordinary one-shot loads; the other formats and the parser are files of their own.
+const HOT = ['src/main.ts', 'src/commands/prompt.ts', 'src/platform/http.ts', 'src/render/text.ts'];
 
 const chunks = await build({
   ...common,
@@ -34,6 +46,12 @@ const chunks = await build({
   metafile: true,
   write: false,
 });
+// Only now, so that a source that does not compile leaves the last build in place.
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(join(dist, 'help'), { recursive: true });
+
+const hot = hotChunks(chunks.metafile);
+const pack = [];
 let mainChunk = '';
 for (const file of chunks.outputFiles) {
   const name = basename(file.path);
@@ -45,20 +63,47 @@ for (const file of chunks.outputFiles) {
     supported: { 'dynamic-import': false },
     minify: true,
   });
-  writeFileSync(join(dist, name), code);
+  if (hot.has(name)) pack.push(`${JSON.stringify(name)}(exports,require,module){${code}\n}`);
+  else writeFileSync(join(dist, name), code);
   if (name.startsWith('main-')) mainChunk = name;
 }
+// Which sources are in which chunk: for test/startup.test.ts, not for the package.
+const sources = Object.entries(chunks.metafile.outputs).map(([path, { inputs }]) => [
+  basename(path),
+  Object.keys(inputs),
+]);
+writeFileSync(join(dist, 'chunks.json'), `${JSON.stringify(Object.fromEntries(sources), null, 1)}\n`);
+const packed = `({${pack.join(',')}})`;
+const packName = `pack-${createHash('sha256').update(packed).digest('hex').slice(0, 8)}.js`;
+writeFileSync(join(dist, packName), packed);
 
 await build({
   ...common,
   entryPoints: ['src/boot.ts'],
   format: 'cjs',
   outfile: 'dist/boot.js',
-  define: { MAIN_CHUNK: JSON.stringify(mainChunk) },
+  define: {
+    VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version),
+    MAIN_CHUNK: JSON.stringify(mainChunk),
+    PACK: JSON.stringify(packName),
+  },
 });
 
 await writeHelp();
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
+
+/** The chunks an ordinary one-shot loads: in one file they cost one read and one look-up in the code cache. */
+function hotChunks({ outputs }) {
+  const found = new Set();
+  const add = (path) => {
+    if (found.has(basename(path))) return;
+    found.add(basename(path));
+    for (const next of outputs[path].imports)
+      if (next.kind === 'import-statement' && outputs[next.path]) add(next.path);
+  };
+  for (const source of HOT) add(Object.keys(outputs).find((path) => outputs[path].entryPoint === source));
+  return found;
+}
 
 async function writeHelp() {
   const file = join(dist, 'help', 'render.mjs');

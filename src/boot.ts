@@ -1,22 +1,29 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Env } from './core/io.ts';
 import { codeCache } from './platform/code-cache.ts';
 
-/** Set by the build: the file name of the chunk that holds `main`. */
+/** Set by the build: our version, the chunk that holds `main`, and the file of the chunks that an ordinary run needs. */
+declare const VERSION: string;
 declare const MAIN_CHUNK: string;
+declare const PACK: string;
 
-/** Answers `--help` from a text made at build time; hands everything else to `main` and sets the exit code. */
-export function boot(argv: readonly string[], version: string): void {
+/** Answers `--version`, and `--help` from a text made at build time; hands all else to `main` and sets the exit code. */
+export function boot(argv: readonly string[]): void {
+  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
+    // Straight to the descriptor: opening the stream would cost more than everything else here.
+    writeSync(1, `${VERSION}\n`);
+    return;
+  }
   const help = helpFor(argv);
   if (help !== undefined) {
     process.stdout.write(help);
     return;
   }
   process.on('uncaughtException', crash);
-  const cache = codeCache(__dirname, version);
+  const cache = codeCache({ dist: __dirname, pack: PACK, version: VERSION });
   const { main } = parseMain(cache.load(MAIN_CHUNK));
-  main(argv, process.env, version).then((exitCode) => {
+  main(argv, process.env, VERSION).then((exitCode) => {
     process.exitCode = exitCode;
     cache.save();
   }, crash);

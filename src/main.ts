@@ -1,8 +1,8 @@
 import { ROOT } from './cli/commands.ts';
 import type { Command } from './cli/flag.ts';
 import { helpText } from './cli/help.ts';
+import { type Options, plainPrompt, wantedFormat } from './cli/invocation.ts';
 import { guardNearMiss } from './cli/near-miss.ts';
-import { type Options, parseCommandLine, wantedFormat } from './cli/parse.ts';
 import { homes } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
 import { AppError } from './core/error.ts';
@@ -15,14 +15,15 @@ import { isAttended } from './platform/terminal.ts';
 export async function main(argv: readonly string[], env: Env, version: string): Promise<number> {
   let io = openIo({}, env);
   try {
-    const invocation = parseCommandLine(ROOT, argv, env);
+    const invocation =
+      plainPrompt(ROOT, argv, env) ?? (await import('./cli/parse.ts')).parseCommandLine(ROOT, argv, env);
     if (invocation.kind === 'version') await io.out.write(`${version}\n`);
     else if (invocation.kind === 'help') await io.out.write(help(invocation.path));
     else {
       const { command, options } = invocation;
       const flags = parseAppOptions(options);
       io = openIo(flags, env);
-      guardNearMiss(ROOT, command === ROOT ? options.args : [], isAttended());
+      guardNearMiss(ROOT, command === ROOT ? options.args : [], isAttended);
       const exitCode = await runCommand(command, options, { version, env, flags, io });
       await io.flush();
       return exitCode;

@@ -1,6 +1,7 @@
 import type { HttpRequest } from '../core/http.ts';
 import type { ModelRequest } from '../core/model.ts';
 import type { CredentialKind } from './failure.ts';
+import type { HeaderOptions } from './identity.ts';
 
 /** How one service takes a model request and gives its answer: everything that differs between them. */
 export interface Backend {
@@ -15,12 +16,25 @@ export interface Backend {
    * The request on the wire. May fetch a credential, and with `renew` must fetch a fresh one.
    * Throws AppError: `usage` for a request that cannot be sent, `auth` if there is no credential.
    */
-  prepare(
-    request: ModelRequest,
-    options: { readonly signal: AbortSignal; readonly renew: boolean },
-  ): Promise<HttpRequest>;
+  prepare(request: ModelRequest, options: HeaderOptions): Promise<HttpRequest>;
+  /** The same without a credential and without asking anyone, for people to look at. */
+  preview(request: ModelRequest): Promise<HttpRequest>;
   /** Takes the envelope off one event; gives back what it does not know. */
   unwrap(event: unknown): unknown;
   /** Removes this backend's own secrets from words of the server. */
   conceal(text: string): string;
+  /**
+   * What was remembered may be wrong: true if `prepare` now gives another request, which may pass. Asked at most once a
+   * call, with an answer outside 2xx. Absent: nothing is remembered.
+   */
+  mend?(refused: Refused, signal: AbortSignal): Promise<boolean>;
+  /** What to do when there is no such model here. Absent: the usual. */
+  notFoundHint?(model: string): string | undefined;
+}
+
+/** An answer outside 2xx. */
+export interface Refused {
+  readonly status: number;
+  /** The start of the body, secrets removed. */
+  readonly body: string;
 }

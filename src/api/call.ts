@@ -25,6 +25,8 @@ export interface ModelOptions {
   readonly showsThoughts: boolean;
   /** When the run must be over, in milliseconds since the epoch. */
   readonly deadline?: number;
+  /** Failures that another model will make good: the one asked for is then not announced with `begin`. */
+  readonly isMadeGood?: (failure: AppError, model: string) => boolean;
 }
 
 /** One call, over all its attempts. */
@@ -35,6 +37,7 @@ interface Call {
   hasBegun: boolean;
   hasShown: boolean;
   isRenewed: boolean;
+  isMended: boolean;
 }
 
 /**
@@ -46,7 +49,7 @@ export function geminiModel(options: ModelOptions): Model {
   const retries = { baseMs, random, now: clock.now, ...(deadline === undefined ? {} : { deadline }) };
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
-    const call: Call = { request, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false };
+    const call = newCall(request, signal);
     let retry: Retry | undefined;
     for (let done = 0; ; done += 1) {
       let response: HttpResponse | undefined;
@@ -61,7 +64,8 @@ export function geminiModel(options: ModelOptions): Model {
         const failure = AppError.from(signal.aborted ? signal.reason : thrown);
         retry = signal.aborted || call.hasShown ? undefined : nextRetry(failure, done, retries);
         if (retry === undefined) {
-          if (call.isSent && !call.hasBegun) yield { type: 'begin', model: request.model };
+          const isMadeGood = options.isMadeGood?.(failure, request.model) ?? false;
+          if (call.isSent && !call.hasBegun && !isMadeGood) yield { type: 'begin', model: request.model };
           throw finalFailure(failure, retries);
         }
         const words = retryWords(retry);
@@ -77,15 +81,25 @@ export function geminiModel(options: ModelOptions): Model {
   return { stream };
 }
 
+function newCall(request: ModelRequest, signal: AbortSignal): Call {
+  return { request, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false, isMended: false };
+}
+
 function retryWords({ number, of, delayMs }: Retry): string {
   return `retry ${number} of ${of} in ${formatDuration(delayMs)}`;
 }
 
-/** The 2xx answer to one attempt; any other is thrown as what it means. */
+/** The 2xx answer to one attempt; any other is thrown as what it means, unless the backend can mend it. */
 async function answerTo(call: Call, options: ModelOptions): Promise<HttpResponse> {
+  const { backend } = options;
   const response = await ask(call, options);
   if (response.status >= 200 && response.status <= 299) return response;
-  throw refused(call, options.backend, { ...response, body: await readStart(response.body, MAX_ERROR_BYTES) });
+  const body = backend.conceal(await readStart(response.body, MAX_ERROR_BYTES));
+  if (!call.isMended && backend.mend !== undefined) {
+    call.isMended = true;
+    if (await backend.mend({ status: response.status, body }, call.signal)) return answerTo(call, options);
+  }
+  throw refused(call, backend, { ...response, body });
 }
 
 async function* receive(
@@ -145,19 +159,14 @@ function refused(
   answer: { readonly status: number; readonly headers: HttpResponse['headers']; readonly body: string },
 ): AppError {
   const { credential, authHint } = backend;
-  return failureOf({
-    status: answer.status,
-    headers: answer.headers,
-    body: backend.conceal(answer.body),
-    model: call.request.model,
-    credential,
-    authHint,
-  });
+  const { model } = call.request;
+  const notFoundHint = backend.notFoundHint?.(model);
+  return failureOf({ ...answer, model, credential, authHint, notFoundHint });
 }
 
 /** An error object after a 200 has its status inside. */
 function refusedInStream(call: Call, backend: Backend, body: unknown): AppError {
   const code = parseGoogleError(body)?.code ?? 0;
   const status = code >= 400 && code <= 599 ? code : 500;
-  return refused(call, backend, { status, headers: {}, body: JSON.stringify(body) });
+  return refused(call, backend, { status, headers: {}, body: backend.conceal(JSON.stringify(body)) });
 }

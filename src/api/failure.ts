@@ -1,5 +1,6 @@
 import { formatDuration } from '../core/duration.ts';
 import { AppError, type ErrorOptions, type RetryAdvice } from '../core/error.ts';
+import { accountTrouble } from './account-trouble.ts';
 import { type GoogleError, parseDelay, parseGoogleError } from './google-error.ts';
 import { oneLine, visibleText } from './server-text.ts';
 
@@ -13,6 +14,8 @@ export interface Refusal {
   readonly credential: CredentialKind;
   /** What to do when the credential is refused. */
   readonly authHint: string;
+  /** What to do when there is no such model. */
+  readonly notFoundHint?: string | undefined;
 }
 
 /** A key proves itself on every call, so being denied means the key; an account may be known and still not be allowed. */
@@ -57,7 +60,6 @@ function redirect(one: Case): AppError {
 }
 
 const KEY_REASON = /^API_KEY_/;
-const VALIDATION = 'Open the link, verify the account, then try again:';
 
 function credentialFailure(one: Case): AppError | undefined {
   const { status, error, authHint } = one;
@@ -66,10 +68,9 @@ function credentialFailure(one: Case): AppError | undefined {
     return auth(one, authHint);
   }
   if (status !== 403) return undefined;
-  if (has('VALIDATION_REQUIRED')) return auth(one, validationHint(error));
-  if (has('TOS_VIOLATION') || has('UNSUPPORTED_CLIENT')) {
-    return auth(one, 'Google does not serve this account through gmn. Use an API key instead: set GEMINI_API_KEY.');
-  }
+  const links = [...error.links, error.metadata.validation_link ?? ''];
+  const trouble = accountTrouble(error.reasons, { words: one.words, label: label(one), links, status });
+  if (trouble !== undefined) return trouble;
   if (has('SERVICE_DISABLED'))
     return api(one, `the API is not enabled${projectOf(error)}`, { hint: enableHint(error) });
   if (has('SECURITY_POLICY_VIOLATED')) {
@@ -82,15 +83,6 @@ function credentialFailure(one: Case): AppError | undefined {
   return api(one, `permission denied${projectOf(error)}`, {
     hint: 'Check that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
   });
-}
-
-function validationHint(error: GoogleError): string {
-  const link = error.links[0] ?? error.metadata.validation_link ?? '';
-  const host = URL.canParse(link) ? new URL(link).hostname : '';
-  // A link is offered for opening only if it leads to Google; anything else stays in the quoted words.
-  return /(^|\.)google\.com$/.test(host) && link.startsWith('https:')
-    ? `${VALIDATION} ${oneLine(link)}`
-    : 'Verify the account with Google, then try again.';
 }
 
 function projectOf(error: GoogleError): string {
@@ -106,13 +98,13 @@ function enableHint(error: GoogleError): string {
 }
 
 function requestFailure(one: Case): AppError | undefined {
-  const { status, model } = one;
+  const { status, model, notFoundHint } = one;
   switch (status) {
     case 400:
       return api(one, 'invalid request', { hint: 'Check the prompt, the attachments and the flags.' });
     case 404:
       return api(one, `model ${oneLine(model, 100)} not found`, {
-        hint: 'Choose another with: gmn -m gemini-2.5-flash … (gmn models lists them)',
+        hint: notFoundHint ?? 'Choose another with: gmn -m gemini-2.5-flash … (gmn models lists them)',
       });
     case 413:
     case 431:

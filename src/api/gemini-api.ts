@@ -1,41 +1,45 @@
-import { AppError } from '../core/error.ts';
+import type { HttpRequest } from '../core/http.ts';
+import type { ModelRequest } from '../core/model.ts';
 import type { Backend } from './backend.ts';
 import { endpointUrl, modelPath } from './endpoint.ts';
+import type { Identity } from './identity.ts';
 
-export const GEMINI_API_URL = 'https://generativelanguage.googleapis.com';
+const GEMINI_API_URL = 'https://generativelanguage.googleapis.com';
+const API_VERSION = 'v1beta';
 
-const AUTH_HINT = 'Set GEMINI_API_KEY to a valid key: https://aistudio.google.com/apikey';
-
-export interface GeminiApiOptions {
-  readonly key: string;
+/** Where the Gemini API is, and how gmn introduces itself there. */
+export interface GeminiApiPlace {
   /** Already checked; the public service if absent. */
   readonly baseUrl?: URL;
+  /** Already checked; `v1beta` if absent. */
+  readonly apiVersion?: string;
   readonly userAgent: string;
 }
 
-/** The Gemini API v1beta with an API key. The key travels in a header only. */
-export function geminiApi({ key, baseUrl = new URL(GEMINI_API_URL), userAgent }: GeminiApiOptions): Backend {
-  return {
-    name: 'gemini-api',
-    credential: 'key',
-    authHint: AUTH_HINT,
-    canRenew: false,
-    async prepare({ model, contents, systemInstruction, generationConfig }) {
-      checkKey(key);
-      return {
-        method: 'POST',
-        url: endpointUrl(baseUrl, `v1beta/${modelPath(model)}:streamGenerateContent?alt=sse`),
-        headers: { 'content-type': 'application/json', 'user-agent': userAgent, 'x-goog-api-key': key },
-        body: JSON.stringify({ contents, systemInstruction, generationConfig }),
-      };
-    },
-    unwrap: (event) => event,
-    conceal: (text) => (key === '' ? text : text.replaceAll(key, '‹redacted›')),
-  };
+/** A URL of the Gemini API. */
+export function geminiApiUrl({ baseUrl, apiVersion = API_VERSION }: GeminiApiPlace, path: string): URL {
+  return endpointUrl(baseUrl ?? new URL(GEMINI_API_URL), `${apiVersion}/${path}`);
 }
 
-/** A pasted line end or quotation mark would make the header invalid, with an error that helps nobody. */
-function checkKey(key: string): void {
-  if (/^[\x21-\x7e]*$/.test(key)) return;
-  throw new AppError('auth', 'authentication failed: the API key holds characters no key has', { hint: AUTH_HINT });
+/** The Gemini API, with an API key or the token of an account; either travels in a header only. */
+export function geminiApi(place: GeminiApiPlace, identity: Identity): Backend {
+  const draft = ({ model, contents, systemInstruction, generationConfig }: ModelRequest): HttpRequest => ({
+    method: 'POST',
+    url: geminiApiUrl(place, `${modelPath(model)}:streamGenerateContent?alt=sse`),
+    headers: { 'content-type': 'application/json', 'user-agent': place.userAgent },
+    body: JSON.stringify({ contents, systemInstruction, generationConfig }),
+  });
+  return {
+    name: 'gemini-api',
+    credential: identity.kind,
+    authHint: identity.authHint,
+    canRenew: identity.canRenew,
+    async prepare(request, options) {
+      const drafted = draft(request);
+      return { ...drafted, headers: { ...drafted.headers, ...(await identity.headers(options)) } };
+    },
+    preview: async (request) => draft(request),
+    unwrap: (event) => event,
+    conceal: identity.conceal,
+  };
 }

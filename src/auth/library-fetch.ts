@@ -18,7 +18,7 @@ export interface LibraryFetchOptions {
 
 /**
  * gmn's own way to send, in the shape of `fetch`, for Google's library: no redirect is followed, proxies and timers are
- * those of every other request. Why: docs/decisions/0007-token-refresh.md
+ * those of every other request. Why: docs/decisions/0004-token-refresh.md
  */
 export function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions): typeof fetch {
   const exchange = async (request: HttpRequest): Promise<SeenAnswer & { readonly type: string }> => {

@@ -1,133 +1,98 @@
-import { APP_FLAGS, MODEL_FLAGS, QUIET_FLAG } from './common.ts';
+import { APP_FLAGS, AUTH_FLAG, JSON_FLAG, MODEL_FLAGS, QUIET_FLAG } from './common.ts';
 import { type Command, command } from './flag.ts';
+import { PROMPT_FLAGS } from './prompt-flags.ts';
 
-const PROMPT_FLAGS = [
-  {
-    long: 'prompt',
-    short: 'p',
-    value: 'text',
-    help: 'The prompt; same as the positional form, cannot be combined with it',
-  },
-  {
-    long: 'output-format',
-    short: 'o',
-    value: 'format',
-    choices: ['text', 'json', 'stream-json'],
-    env: 'GMN_OUTPUT_FORMAT',
-    fallback: 'text',
-    help: 'Shape of stdout',
-  },
-  {
-    long: 'output-dialect',
-    value: 'name',
-    choices: ['gmn', 'gemini'],
-    env: 'GMN_OUTPUT_DIALECT',
-    fallback: 'gmn',
-    help: 'Field and event names of the JSON formats',
-  },
-  {
-    long: 'file',
-    short: 'f',
-    value: 'path',
-    repeatable: true,
-    help: 'Add a file, directory or glob; text is inlined, media attached; repeat',
-  },
-  { long: 'stdin', help: 'Read stdin to its end, however long that takes' },
-  { long: 'no-stdin', help: 'Never read stdin' },
-  { long: 'no-at', help: 'Leave @path in the prompt as text' },
-  { long: 'system', value: 'text', help: 'System instruction for this run' },
-  {
-    long: 'append-system-prompt',
-    value: 'text',
-    help: 'Add this to the system instruction',
-  },
-  {
-    long: 'temperature',
-    value: 'number',
-    kind: 'number',
-    fallback: '1',
-    help: 'Sampling temperature, 0 to 2',
-  },
-  {
-    long: 'top-p',
-    value: 'number',
-    kind: 'number',
-    fallback: '0.95',
-    help: 'Nucleus sampling, 0 to 1',
-  },
-  {
-    long: 'top-k',
-    value: 'n',
-    kind: 'integer',
-    fallback: '40',
-    help: 'Sample from the k likeliest tokens',
-  },
-  {
-    long: 'max-output-tokens',
-    value: 'n',
-    kind: 'integer',
-    help: "Limit of the answer (default: the model's)",
-  },
-  {
-    long: 'seed',
-    value: 'n',
-    kind: 'integer',
-    help: 'Make sampling repeatable',
-  },
-  {
-    long: 'show-thoughts',
-    help: 'Show reasoning summaries: on stderr, or as thought events',
-  },
-  {
-    long: 'render',
-    value: 'when',
-    choices: ['auto', 'always', 'never'],
-    env: 'GMN_RENDER',
-    fallback: 'auto',
-    help: 'Render Markdown (auto: only on a terminal)',
-  },
-  {
-    long: 'raw-output',
-    help: "Let the model's control sequences reach the terminal",
-  },
-  {
-    long: 'usage',
-    short: 'u',
-    help: 'One line of tokens and time on stderr at the end',
-  },
-  {
-    long: 'dry-run',
-    help: 'Print the request as JSON, secrets removed; send nothing',
-  },
-] as const;
+const REPORT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 
-const DEMO_SERVE = command({
-  name: 'serve',
-  summary: 'Serve the offline model on 127.0.0.1, for your own tests',
-  flags: [
-    ...APP_FLAGS,
-    QUIET_FLAG,
-    {
-      long: 'port',
-      value: 'n',
-      kind: 'integer',
-      fallback: '0, a free one',
-      help: 'Port to listen on',
-    },
-    {
-      long: 'script',
-      value: 'file',
-      help: "Answers as JSON lines, in the official CLI's fake-response format",
-    },
-    {
-      long: 'fault',
-      value: 'spec',
-      repeatable: true,
-      help: 'Misbehave: 429, 503x1, cut-after=2, … (gmn help demo)',
-    },
+const AUTH = command({
+  name: 'auth',
+  summary: 'Which credential gmn uses, and the API key it keeps',
+  flags: APP_FLAGS,
+  subcommands: [
+    command({
+      name: 'status',
+      summary: 'Show which credential would be used, from where, until when',
+      flags: [
+        { long: 'online', help: 'Also ask Google: does it work, what is left of the quota' },
+        AUTH_FLAG,
+        ...REPORT_FLAGS,
+      ],
+      load: () => import('../commands/auth-status.ts'),
+    }),
+    command({
+      name: 'set-key',
+      summary: 'Keep an API key: in the keyring of the system if there is one, else in a private file',
+      flags: [{ long: 'stdin', help: 'Read the key from stdin' }, QUIET_FLAG, ...APP_FLAGS],
+      load: () => import('../commands/auth-set-key.ts'),
+    }),
+    command({
+      name: 'logout',
+      summary: 'Forget what gmn has stored; ~/.gemini is left alone',
+      flags: REPORT_FLAGS,
+      load: () => import('../commands/auth-logout.ts'),
+    }),
   ],
-  examples: [['gmn demo serve --port 8080 --fault 503x1', 'the first request fails, the next ones work']],
-  load: () => import('../commands/demo-serve.ts'),
+});
+
+const CONFIG = command({
+  name: 'config',
+  summary: 'See the settings and where each one comes from',
+  flags: APP_FLAGS,
+  subcommands: [
+    command({
+      name: 'list',
+      summary: 'All settings, merged',
+      flags: REPORT_FLAGS,
+      load: () => import('../commands/config-list.ts'),
+    }),
+    command({
+      name: 'get',
+      summary: 'The value of one key',
+      args: '<key>',
+      flags: REPORT_FLAGS,
+      load: () => import('../commands/config-get.ts'),
+    }),
+    command({
+      name: 'explain',
+      summary: 'The value of one key, and every layer that sets it',
+      args: '<key>',
+      flags: REPORT_FLAGS,
+      load: () => import('../commands/config-explain.ts'),
+    }),
+    command({
+      name: 'path',
+      summary: 'The files that are looked for, and which are used',
+      flags: REPORT_FLAGS,
+      load: () => import('../commands/config-path.ts'),
+    }),
+  ],
+});
+
+const DEMO = command({
+  name: 'demo',
+  summary: 'A short guided tour with the offline model',
+  flags: APP_FLAGS,
+  load: () => import('../commands/demo.ts'),
+  subcommands: [
+    command({
+      name: 'serve',
+      summary: 'Serve the offline model on 127.0.0.1, for your own tests',
+      flags: [
+        { long: 'port', value: 'n', kind: 'integer', fallback: '0, a free one', help: 'Port to listen on' },
+        { long: 'script', value: 'file', help: "Answers as JSON lines, in the official CLI's fake-response format" },
+        {
+          long: 'fault',
+          value: 'spec',
+          repeatable: true,
+          help: 'Misbehave: 429, 503x1, cut-after=2, … (docs/demo.md)',
+        },
+        QUIET_FLAG,
+        ...APP_FLAGS,
+      ],
+      examples: [['gmn demo serve --port 8080 --fault 503x1', 'the first request fails, the next ones work']],
+      load: () => import('../commands/demo-serve.ts'),
+    }),
+  ],
 });
 
 /** The command tree. To add a command, add an entry; parsing, help and docs follow. */
@@ -145,18 +110,26 @@ export const ROOT: Command = command({
   ],
   load: () => import('../commands/prompt.ts'),
   subcommands: [
+    AUTH,
     command({
-      name: 'demo',
-      summary: 'A short guided tour with the offline model',
-      flags: APP_FLAGS,
-      subcommands: [DEMO_SERVE],
-      load: () => import('../commands/demo.ts'),
+      name: 'models',
+      summary: 'Models, what they can do, and their short names',
+      flags: [{ long: 'refresh', help: 'Ask the service which models this account has' }, AUTH_FLAG, ...REPORT_FLAGS],
+      load: () => import('../commands/models.ts'),
     }),
+    CONFIG,
     command({
-      name: 'help',
-      summary: 'Help about a command',
-      args: '[command...]',
-      flags: [],
+      name: 'trust',
+      summary: 'Let the settings and MCP servers of a folder count',
+      args: '[dir]',
+      flags: [
+        { long: 'list', help: 'List the folders that are trusted' },
+        { long: 'remove', help: 'Trust it no longer' },
+        ...REPORT_FLAGS,
+      ],
+      load: () => import('../commands/trust.ts'),
     }),
+    DEMO,
+    command({ name: 'help', summary: 'Help about a command', args: '[command...]', flags: [] }),
   ],
 });

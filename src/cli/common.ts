@@ -15,6 +15,15 @@ export const APP_FLAGS = [
 
 export const QUIET_FLAG = { long: 'quiet', short: 'q', help: 'No spinner, no notices; errors stay' } as const;
 
+export const JSON_FLAG = { long: 'json', help: 'Print as JSON' } as const;
+
+/** Which credential to use, for the commands that need one. */
+export const AUTH_FLAG = {
+  long: 'auth',
+  value: 'type',
+  help: 'Credential: oauth-personal, gemini-api-key, vertex-ai, compute-default-credentials',
+} as const;
+
 /** Flags of the commands that ask a model. */
 export const MODEL_FLAGS = [
   {
@@ -33,6 +42,13 @@ export const MODEL_FLAGS = [
     env: 'GMN_TIMEOUT',
     fallback: '5m',
     help: 'Give up after this long, e.g. 90s, 10m; 0 = never',
+  },
+  AUTH_FLAG,
+  {
+    long: 'backend',
+    value: 'name',
+    choices: ['gemini-api', 'code-assist', 'vertex'],
+    help: 'Service to ask (default: the one the credential belongs to)',
   },
   { long: 'demo', env: 'GMN_DEMO', help: 'Use the built-in offline model: no account, no network' },
 ] as const;

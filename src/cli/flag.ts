@@ -55,18 +55,32 @@ export interface Command {
   readonly run?: (options: Readonly<Record<string, unknown>>, app: App) => Promise<number>;
 }
 
-interface CommandSpec<Flags extends readonly Flag[]> extends Omit<Command, 'run' | 'flags'> {
+/** Flags that shape the App itself; no command needs to read them. */
+type AppOption = 'color' | 'noColor' | 'cwd' | 'debug' | 'debugFile';
+
+/** The flags of a command that its module has no option for: accepted, and then ignored. There must be none. */
+type Unread<Flags extends readonly Flag[], Options> = Exclude<
+  keyof OptionsOf<Flags>,
+  keyof Options | AppOption | 'args'
+>;
+
+interface CommandSpec<Flags extends readonly Flag[], Options> extends Omit<Command, 'run' | 'flags'> {
   readonly flags: Flags;
-  readonly load?: () => Promise<CommandModule<OptionsOf<Flags>>>;
+  readonly load?: () => Promise<CommandModule<Options>>;
 }
 
-/** Ties a command's flags to the options its module takes: if they disagree, it does not compile. */
-export function command<const Flags extends readonly Flag[]>({ load, ...rest }: CommandSpec<Flags>): Command {
+/**
+ * Ties a command's flags to the options its module takes: it does not compile if they disagree, or if a flag is there
+ * that the module does not know.
+ */
+export function command<const Flags extends readonly Flag[], Options>(
+  spec: CommandSpec<Flags, Options> &
+    (OptionsOf<Flags> extends Options ? unknown : { readonly mismatch: Options }) &
+    ([Unread<Flags, Options>] extends [never] ? unknown : { readonly unread: Unread<Flags, Options> }),
+): Command {
+  const { load, ...rest }: CommandSpec<Flags, Options> = spec;
   if (load === undefined) return rest;
-  return {
-    ...rest,
-    run: async (options, app) => (await load()).run(parsedOptions<Flags>(options), app),
-  };
+  return { ...rest, run: async (options, app) => (await load()).run(parseOptions<Options>(options), app) };
 }
 
 /** The camel-cased key under which a flag's value is handed to its command. */
@@ -74,6 +88,7 @@ export function optionKey(flag: Flag): string {
   return flag.long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function parsedOptions<Flags extends readonly Flag[]>(options: Readonly<Record<string, unknown>>): OptionsOf<Flags> {
-  return options as OptionsOf<Flags>;
+/** What the parser made of the flags; the signature of `command` has compared their types. */
+function parseOptions<Options>(options: Readonly<Record<string, unknown>>): Options {
+  return options as Options;
 }

@@ -3,16 +3,16 @@ import type { Command } from './flag.ts';
 
 /**
  * Stops a mistyped command from being sent to the model. A word followed by a sub-command of the command it
- * resembles is refused; a lone word only if `isInteractive`, since a script may well ask about one word.
+ * resembles is refused; a lone word only if a person sits there, since a script may well ask about one word.
  * Throws AppError `usage`.
  */
-export function guardNearMiss(root: Command, words: readonly string[], isInteractive: boolean): void {
+export function guardNearMiss(root: Command, words: readonly string[], isAttended: () => boolean): void {
   const [word, next] = words;
-  if (word === undefined || (words.length === 1 && !isInteractive)) return;
+  if (word === undefined) return;
   for (const command of root.subcommands ?? []) {
     if (!resembles(word, command.name)) continue;
     const isFollowed = command.subcommands?.some(({ name }) => name === next) ?? false;
-    if (words.length > 1 && !isFollowed) continue;
+    if (words.length > 1 ? !isFollowed : !isAttended()) continue;
     const meant = [command.name, ...words.slice(1)].join(' ');
     throw new AppError('usage', `"${word}" looks like the command "${command.name}". Run: gmn ${meant}`, {
       hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,

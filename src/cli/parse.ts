@@ -2,22 +2,8 @@ import { CommanderError, Command as Parser } from 'commander';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { type Command, type Flag, optionKey } from './flag.ts';
+import { environmentOptions, type Invocation } from './invocation.ts';
 import { readValue } from './value.ts';
-
-/** What the command line asks for. */
-export type Invocation =
-  | { readonly kind: 'version' }
-  | { readonly kind: 'help'; readonly path: readonly string[] }
-  | {
-      readonly kind: 'run';
-      readonly command: Command;
-      readonly path: string;
-      readonly options: Options;
-    };
-
-export type Options = Readonly<Record<string, unknown>> & {
-  readonly args: readonly string[];
-};
 
 /** Reads argv by the command tree. Throws AppError `usage` for anything that is not in it. */
 export function parseCommandLine(root: Command, argv: readonly string[], env: Env): Invocation {
@@ -36,13 +22,6 @@ export function parseCommandLine(root: Command, argv: readonly string[], env: En
   }
   if (found === undefined) throw new AppError('usage', 'nothing to do', { hint: 'Run: gmn --help' });
   return found;
-}
-
-/** The output format a command line that could not be parsed most likely asked for. */
-export function wantedFormat(argv: readonly string[]): string {
-  const line = argv.join('\n');
-  if (argv.includes('--json')) return 'json';
-  return /(?:^|\n)(?:-o=?|--output-format=?)\n?(json|stream-json)(?:\n|$)/.exec(line)?.[1] ?? 'text';
 }
 
 interface Level {
@@ -125,20 +104,6 @@ function inheritedOptions(level: Level, command: Command, here: readonly string[
     }
   }
   return options;
-}
-
-function environmentOptions(flags: readonly Flag[], env: Env): Record<string, unknown> {
-  const options: Record<string, unknown> = {};
-  for (const flag of flags) {
-    const text = flag.env === undefined ? undefined : env[flag.env];
-    if (text === undefined || text === '') continue;
-    options[optionKey(flag)] = flag.value === undefined ? isTruthy(text) : readValue(flag, text, flag.env ?? '');
-  }
-  return options;
-}
-
-function isTruthy(text: string): boolean {
-  return !['0', 'false', 'no', 'off'].includes(text.toLowerCase());
 }
 
 function unknownWord(command: Command, here: readonly string[], words: readonly string[]): AppError {

@@ -1,9 +1,8 @@
-import type { ChoiceInput } from '../auth/choice.ts';
+import type { Choice, ChoiceInput } from '../auth/choice.ts';
 import { exposedFiles, type SourceRow, type Survey, surveyCredentials } from '../auth/survey.ts';
-import type { App } from '../core/app.ts';
-import type { Credential } from '../core/credential.ts';
-import { AppError } from '../core/error.ts';
+import type { App, Settings } from '../core/app.ts';
 import type { JsonObject } from '../core/json.ts';
+import type { ProbeRow } from './auth-probe.ts';
 import { type PrintOptions, printReport } from './report.ts';
 
 export interface AuthStatusOptions extends PrintOptions {
@@ -11,16 +10,8 @@ export interface AuthStatusOptions extends PrintOptions {
   readonly online?: boolean;
 }
 
-/** What the servers say of a credential. */
-export interface ProbeRow {
-  readonly ok: boolean;
-  readonly text: string;
-  /** The ways out, one a line. */
-  readonly hints?: readonly string[];
-}
-
 /** Asks the servers about a credential; what `--online` adds. Throws nothing but the signal's reason. */
-export type Probe = (credential: Credential, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
+export type Probe = (choice: Choice, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
 
 const EXIT_UNUSABLE = 2;
 
@@ -38,18 +29,16 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
     ...(options.auth === undefined ? {} : { flag: options.auth }),
   };
   const survey = await surveyCredentials(input);
-  const probed = options.online ? await ask(survey, app, probe) : [];
+  const probed =
+    options.online && survey.choice ? await (probe ?? onlineProbe(app, settings))(survey.choice, app.signal) : [];
   const isUsable = survey.rows[0]?.state === 'used' && probed.every(({ ok }) => ok);
   const notices = [...settings.notices, ...said, ...(await exposedFiles(input))];
   await printReport({ text: textOf(survey, probed), json: jsonOf(survey, probed, isUsable), notices }, options, app);
   return isUsable ? 0 : EXIT_UNUSABLE;
 }
 
-async function ask({ choice }: Survey, app: App, probe: Probe | undefined): Promise<readonly ProbeRow[]> {
-  if (probe === undefined) {
-    throw new AppError('usage', '--online is not available here', { hint: 'Run: gmn auth status' });
-  }
-  return choice === undefined ? [] : probe(choice.credential, app.signal);
+function onlineProbe(app: App, settings: Settings): Probe {
+  return async (choice) => (await import('./auth-probe.ts')).probeCredential(choice, app, settings);
 }
 
 const MARKS: Readonly<Record<SourceRow['state'], string>> = { used: '✓', unusable: '✗', found: '–', absent: '–' };

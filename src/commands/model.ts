@@ -1,84 +1,181 @@
 import { geminiModel } from '../api/call.ts';
-import { checkEndpoint } from '../api/endpoint.ts';
-import { geminiApi } from '../api/gemini-api.ts';
+import { SECRET_HEADERS } from '../api/identity.ts';
+import type { Service } from '../api/service.ts';
+import { isGone, withSuccessor } from '../api/successor.ts';
+import { chooseCredential } from '../auth/credential.ts';
+import { rememberDefault, rememberedDefault } from '../config/default-model.ts';
 import { generationConfig, type Sampling } from '../config/generation.ts';
-import type { App } from '../core/app.ts';
-import { parseDuration } from '../core/duration.ts';
-import { AppError } from '../core/error.ts';
+import { resolveModel, successor } from '../config/model-choice.ts';
+import type { App, Settings } from '../core/app.ts';
+import type { Credential } from '../core/credential.ts';
 import type { HttpRequest } from '../core/http.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { Model, ModelRequest } from '../core/model.ts';
+import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import type { Backend as BackendName } from '../core/models.ts';
+import { backendContext, openBackend, openGeminiApi } from './backend.ts';
+import type { OpenedBackend } from './opened-backend.ts';
 
-const DEFAULT_MODEL = 'gemini-2.5-flash';
-
-/** The flags that choose a model and how it samples. */
+/** The flags that choose a model, who carries the request there, and how it samples. */
 export interface ModelOptions extends Sampling {
   readonly model?: string;
+  readonly auth?: string;
+  readonly backend?: BackendName;
   readonly demo?: boolean;
+  readonly quiet?: boolean;
+  readonly outputFormat?: 'text' | 'json' | 'stream-json';
 }
 
 /** A model ready to be asked. */
 export interface OpenedModel {
   readonly model: Model;
   readonly modelId: string;
+  readonly backend: BackendName;
+  /** `Credential.account`; what the model signs for one account means nothing to another. */
+  readonly account: () => string;
   readonly generationConfig: JsonObject;
   /** What the person should know before the answer. */
   readonly notices: readonly string[];
-  /** The HTTP request that `request` would become, without its credential. */
+  /** The HTTP request that `request` would become, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
+  /** What the same service answers besides model calls. */
+  readonly service: () => Promise<Service>;
+  /** The pause before the first retry. */
+  readonly retryBaseMs: number;
+  /** The model to ask instead if `modelId`, which nobody chose, is gone. */
+  readonly successor?: string;
   close(): Promise<void>;
 }
 
 /** Settings, credential and backend as one model. Throws AppError: `config`, `auth` or `usage`, all before the network. */
 export async function openModel(options: ModelOptions, app: App, timeoutMs: number): Promise<OpenedModel> {
   const settings = await app.settings();
-  const modelId = options.model ?? (app.env.GEMINI_MODEL || settings.model) ?? DEFAULT_MODEL;
-  const config = generationConfig(modelId, options);
-  const demo = options.demo ? await startDemo(app) : undefined;
-  const override = app.env.GOOGLE_GEMINI_BASE_URL;
-  const baseUrl = demo ? new URL(demo.url) : override ? checkEndpoint(override, 'GOOGLE_GEMINI_BASE_URL') : undefined;
-  const backend = geminiApi({
-    key: demo ? 'demo' : (app.env.GEMINI_API_KEY ?? ''),
-    userAgent: `gmn/${app.version}`,
-    ...(baseUrl === undefined ? {} : { baseUrl }),
-  });
+  if (options.demo) return openDemo(options, { app, settings, timeoutMs });
+  const said = sayings(options, app);
+  const flag = options.auth === undefined ? {} : { flag: options.auth };
+  const choice = await chooseCredential({ ...app, ...flag, settings, say: said.say });
+  const wanted = options.backend === undefined ? {} : { wanted: options.backend };
+  const opened = await openBackend(choice, { app, settings, ...wanted });
+  const { credential } = choice;
+  const model = assemble(options, { app, settings, timeoutMs, opened, credential });
+  return {
+    ...model,
+    model: choice.carrier === 'key' ? model.model : said.relay(model.model),
+    notices: [...settings.notices, ...choice.notices, ...said.take(), ...model.notices],
+  };
+}
+
+interface Setting {
+  readonly app: App;
+  readonly settings: Settings;
+  readonly timeoutMs: number;
+}
+
+interface Assembly extends Setting {
+  readonly opened: OpenedBackend;
+  readonly credential: Credential;
+}
+
+function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
+  const { app, settings, timeoutMs, opened, credential } = assembly;
+  const { name, backend } = opened;
+  const source = options.model === undefined ? 'the settings' : '-m';
+  const choice = resolveModel(options.model ?? settings.model, { backend: name, source });
+  // `account` may have to be worked out, so it is handed over as a question.
+  const owner = {
+    backend: name,
+    get account() {
+      return credential.account;
+    },
+  };
+  const modelId = (choice.isDefault ? rememberedDefault(app, owner) : undefined) ?? choice.id;
   const model = geminiModel({
     backend,
     send: app.send,
     clock: app.clock,
     trace: app.trace,
     random: app.random,
-    retryBaseMs: retryBase(app),
+    retryBaseMs: opened.retryBaseMs,
     showsThoughts: options.showThoughts ?? false,
     ...(timeoutMs > 0 ? { deadline: app.clock.now() + timeoutMs } : {}),
+    isMadeGood: (failure, asked) => choice.isDefault && asked === choice.id && isGone(failure),
   });
+  const heir = successor(name);
+  const succession = {
+    retired: choice.id,
+    successor: heir,
+    generationConfig: () => generationConfig(heir, options),
+    remember: () => rememberDefault(app, owner, heir),
+  };
   return {
-    model,
+    model: choice.isDefault ? withSuccessor(model, succession) : model,
     modelId,
-    generationConfig: config,
-    notices: settings.notices,
-    preview: async (request) => previewOf(await backend.prepare(request, { signal: app.signal, renew: false })),
-    close: async () => demo?.close(),
+    backend: name,
+    account: () => credential.account,
+    generationConfig: generationConfig(modelId, options),
+    notices: choice.notices,
+    preview: async (request) => previewOf(await backend.preview(request)),
+    service: opened.service,
+    retryBaseMs: opened.retryBaseMs,
+    ...(choice.isDefault ? { successor: heir } : {}),
+    close: async () => {},
   };
 }
 
-/** The real client talks to it, over the loopback: only the answers are made up. */
-async function startDemo(app: App): Promise<{ readonly url: string; close(): Promise<void> }> {
-  const demo = await import('../demo/server.ts');
-  return demo.startDemo({ clock: app.clock });
-}
+const DEMO: Credential = {
+  type: 'gemini-api-key',
+  source: '--demo',
+  account: 'demo',
+  headers: async () => ({ 'x-goog-api-key': 'demo' }),
+};
 
-function retryBase({ env }: App): number {
-  const text = env.GMN_RETRY_DELAY;
-  if (text === undefined || text === '') return 1000;
-  const ms = parseDuration(text);
-  if (ms !== undefined) return ms;
-  throw new AppError('config', `GMN_RETRY_DELAY: "${text}" is not a duration`, {
-    hint: 'Example: GMN_RETRY_DELAY=500ms',
-  });
+/** The real client talks to it, over the loopback: only the answers are made up. */
+async function openDemo(options: ModelOptions, setting: Setting): Promise<OpenedModel> {
+  const { app, settings } = setting;
+  const { startDemo } = await import('../demo/server.ts');
+  const demo = await startDemo({ clock: app.clock });
+  try {
+    const context = backendContext({ credential: DEMO, carrier: 'key' }, app, settings);
+    const opened = openGeminiApi(context, { baseUrl: new URL(demo.url) });
+    const model = assemble(options, { ...setting, opened, credential: DEMO });
+    return { ...model, notices: [...settings.notices, ...model.notices], close: () => demo.close() };
+  } catch (thrown) {
+    await demo.close();
+    throw thrown;
+  }
 }
 
 function previewOf({ method, url, headers, body }: HttpRequest): JsonObject {
-  const shown = Object.entries(headers).filter(([name]) => !['x-goog-api-key', 'authorization'].includes(name));
+  const shown = Object.entries(headers).filter(([name]) => !SECRET_HEADERS.includes(name.toLowerCase()));
   return { method, url: url.href, headers: Object.fromEntries(shown), body: JSON.parse(body ?? 'null') };
+}
+
+interface Sayings {
+  readonly say: (message: string) => void;
+  /** What was not shown yet. */
+  readonly take: () => readonly string[];
+  /** The model, with what is said while it answers among its events. */
+  readonly relay: (model: Model) => Model;
+}
+
+/** Words of the credential: at once where a person may see them, else with the notices, else in the stream. */
+function sayings(options: ModelOptions, { io }: App): Sayings {
+  const isSeen = io.err.isTerminal && !options.quiet && (options.outputFormat ?? 'text') === 'text';
+  const kept: string[] = [];
+  const take = (): readonly string[] => kept.splice(0);
+  async function* relayed(events: AsyncGenerator<ReplyEvent, Reply>): AsyncGenerator<ReplyEvent, Reply> {
+    for (;;) {
+      const step = await events.next();
+      for (const message of take()) yield { type: 'notice', message };
+      if (step.done) return step.value;
+      yield step.value;
+    }
+  }
+  return {
+    take,
+    say(message: string): void {
+      if (isSeen) io.err.write(`gmn: ${message}\n`).catch(() => {});
+      else kept.push(message);
+    },
+    relay: (model: Model): Model => ({ stream: (request, signal) => relayed(model.stream(request, signal)) }),
+  };
 }

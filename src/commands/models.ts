@@ -1,16 +1,33 @@
-import { aliasRows, knownModels, type ModelLine, modelRows, modelsDocument } from '../config/model-list.ts';
+import { keepListing, lastListing, type ModelListing } from '../config/listed-models.ts';
+import {
+  aliasRows,
+  knownModels,
+  type ModelLine,
+  mergeListed,
+  modelRows,
+  modelsDocument,
+} from '../config/model-list.ts';
 import type { App } from '../core/app.ts';
+import { formatDuration } from '../core/duration.ts';
 import { DEFAULT_MODEL } from '../core/models.ts';
 import { type PrintOptions, printReport, type Report, table } from './report.ts';
 
 /** The flags of `gmn models`. */
 export interface ModelsOptions extends PrintOptions {
   readonly args: readonly string[];
+  readonly refresh?: boolean;
+  readonly auth?: string;
 }
 
-/** The models gmn knows, what they can do and what their short names mean. Nothing is asked over the network. */
+/**
+ * The models gmn knows, what they can do and what their short names mean; and, as of the last `--refresh`, which of them
+ * the account is offered. Only `--refresh` asks anyone.
+ */
 export async function run(options: ModelsOptions, app: App): Promise<number> {
-  await printReport(modelsReport(knownModels()), options, app);
+  const { listing, notices } = options.refresh
+    ? await refresh(options, app)
+    : { listing: lastListing(app), notices: [] };
+  await printReport({ ...reportOf(listing, app), notices }, options, app);
   return 0;
 }
 
@@ -18,4 +35,36 @@ export async function run(options: ModelsOptions, app: App): Promise<number> {
 export function modelsReport(lines: readonly ModelLine[]): Report {
   const text = `${table(modelRows(lines))}\n${table(aliasRows())}\nDefault: ${DEFAULT_MODEL}\n`;
   return { text, json: modelsDocument(lines), notices: [] };
+}
+
+function reportOf(listing: ModelListing | undefined, { clock }: App): Report {
+  if (listing === undefined) return modelsReport(knownModels());
+  const { backend, source, time } = listing;
+  const report = modelsReport(mergeListed(listing.models, backend));
+  const age = clock.now() - time;
+  const when = age < 1000 ? 'now' : `${formatDuration(age)} ago`;
+  return {
+    ...report,
+    text: `${report.text}Listed by ${backend} for ${source}, ${when}\n`,
+    json: { ...report.json, listed: { backend, source, time: new Date(time).toISOString() } },
+  };
+}
+
+async function refresh(
+  options: ModelsOptions,
+  app: App,
+): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
+  const { chooseCredential } = await import('../auth/credential.ts');
+  const { openBackend } = await import('./backend.ts');
+  const { persistentService } = await import('./service.ts');
+  const settings = await app.settings();
+  const said: string[] = [];
+  const flag = options.auth === undefined ? {} : { flag: options.auth };
+  const choice = await chooseCredential({ ...app, ...flag, settings, say: (message) => said.push(message) });
+  const opened = await openBackend(choice, { app, settings });
+  const models = await (await persistentService(opened, app)).listModels(app.signal);
+  const { source } = choice.credential;
+  const listing = { backend: opened.name, source, time: app.clock.now(), models };
+  await keepListing(app, listing);
+  return { listing, notices: [...settings.notices, ...choice.notices, ...said] };
 }

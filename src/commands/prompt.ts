@@ -9,8 +9,10 @@ import { NO_USAGE } from '../core/usage.ts';
 import { promptContent } from '../input/prompt.ts';
 import { deadline, every } from '../platform/clock.ts';
 import { systemStdin } from '../platform/stdin.ts';
+import { isAttended } from '../platform/terminal.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { openRenderer } from '../render/renderers.ts';
+import type { countEvents } from './count-tokens.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
 
 /** The flags of a one-shot. */
@@ -30,6 +32,7 @@ export interface PromptOptions extends ModelOptions {
   readonly render?: 'auto' | 'always' | 'never';
   readonly rawOutput?: boolean;
   readonly usage?: boolean;
+  readonly countTokens?: boolean;
   readonly dryRun?: boolean;
 }
 
@@ -37,6 +40,11 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 
 /** One prompt, one answer. Every failure is shown in the chosen format; the exit code says which it was. */
 export async function run(options: PromptOptions, app: App): Promise<number> {
+  if (isIdle(options) && isAttended() && app.io.out.isTerminal) {
+    const { card } = await import('./card.ts');
+    await app.io.out.write(card(app.version));
+    return 0;
+  }
   const render = await rendererFor(options, app);
   let exitCode = 0;
   for await (const event of settle(ask(options, app))) {
@@ -46,8 +54,9 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
   return exitCode;
 }
 
-function rendererFor(options: PromptOptions, app: App): Promise<Renderer> {
-  return openRenderer(options.dryRun ? 'text' : (options.outputFormat ?? 'text'), app.io, {
+async function rendererFor(options: PromptOptions, app: App): Promise<Renderer> {
+  const format = options.dryRun ? 'text' : (options.outputFormat ?? 'text');
+  const render = await openRenderer(format, app.io, {
     quiet: options.quiet ?? false,
     showThoughts: options.showThoughts ?? false,
     showUsage: options.usage ?? false,
@@ -59,6 +68,9 @@ function rendererFor(options: PromptOptions, app: App): Promise<Renderer> {
     clock: app.clock,
     ticker: { every },
   });
+  if (!options.countTokens) return render;
+  const { countRenderer } = await import('./count-tokens.ts');
+  return countRenderer(render, app.io.out, format);
 }
 
 async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent, void> {
@@ -71,6 +83,7 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     for (const message of opened.notices) yield { type: 'notice', message };
     const request = await requestFor(options, app, opened, yield* readPrompt(options, app, limit.signal));
     if (options.dryRun) yield* preview(opened, request);
+    else if (options.countTokens) yield* count(opened, request, { app, signal: limit.signal });
     else yield* runTurn(opened.model, request, limit.signal);
   } finally {
     limit.clear();
@@ -123,6 +136,16 @@ async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenera
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };
 }
 
+async function* count(...input: Parameters<typeof countEvents>): AsyncGenerator<TurnEvent, void> {
+  const { countEvents } = await import('./count-tokens.ts');
+  yield* countEvents(...input);
+}
+
+/** Nothing was asked: no words, no files, nothing to read. */
+function isIdle({ args, prompt, file, stdin }: PromptOptions): boolean {
+  return args.length === 0 && prompt === undefined && file === undefined && !stdin;
+}
+
 function promptText({ prompt, args }: PromptOptions): string | undefined {
   return prompt ?? (args.length > 0 ? args.join(' ') : undefined);
 }
@@ -132,6 +155,9 @@ function checkUsage(options: PromptOptions): void {
     throw new AppError('usage', '-p cannot be combined with a positional prompt', {
       hint: 'Use one of them: gmn "…" or gmn -p "…"',
     });
+  }
+  if (options.dryRun && options.countTokens) {
+    throw new AppError('usage', '--dry-run cannot be combined with --count-tokens', { hint: 'Use one of them.' });
   }
   if (options.stdin && options.noStdin) {
     throw new AppError('usage', '--stdin cannot be combined with --no-stdin', { hint: 'Use one of them.' });

@@ -18,7 +18,9 @@ export function rememberedDefault(
   { homes, clock }: Pick<App, 'homes' | 'clock'>,
   owner: DefaultOwner,
 ): string | undefined {
-  const entry = readEntries(fileIn(homes().gmn)).get(keyOf(owner));
+  const entries = readEntries(fileIn(homes().gmn));
+  // Most often there is no such file, and the account may have to be worked out.
+  const entry = entries.size === 0 ? undefined : entries.get(keyOf(owner));
   return entry !== undefined && isFresh(entry, clock.now()) ? entry.model : undefined;
 }
 

@@ -13,10 +13,13 @@ export const systemClock: Clock = {
         clearTimeout(timer);
         reject(signal.reason);
       };
-      const timer = setTimeout(() => {
-        signal.removeEventListener('abort', stop);
-        resolve();
-      }, Math.min(ms, LONGEST_MS));
+      const timer = setTimeout(
+        () => {
+          signal.removeEventListener('abort', stop);
+          resolve();
+        },
+        Math.min(ms, LONGEST_MS),
+      );
       signal.addEventListener('abort', stop, { once: true });
     }),
 };

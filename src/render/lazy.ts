@@ -1,7 +1,6 @@
-import type { Page } from './markdown/stream.ts';
-import type { Presentation } from './presentation.ts';
+import type { markdownStream, Page } from './markdown/stream.ts';
 
 /** Loads the Markdown chunk (marked, chalk, string-width) and opens a page in it. */
-export async function openMarkdown(page: Page): Promise<Presentation> {
+export async function openMarkdown(page: Page): Promise<ReturnType<typeof markdownStream>> {
   return (await import('./markdown/stream.ts')).markdownStream(page);
 }

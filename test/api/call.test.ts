@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Backend } from '../../src/api/backend.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
 import { AppError } from '../../src/core/error.ts';
-import { converse, converseWith, KEY } from './conversation.ts';
+import { converse, converseWith, KEY, keyIdentity } from './conversation.ts';
 import { type Answer, answer, event, reply, stream, whole } from './loopback.ts';
 
 const STOP = { finishReason: 'STOP' };
@@ -228,7 +228,7 @@ test('a server that echoes the key does not get it into the error', async (t) =>
 test('a backend with an envelope and a renewable credential: one renewal, one resend, nothing to see', async (t) => {
   const renewals: boolean[] = [];
   const url = (base: string): Backend => ({
-    ...geminiApi({ key: KEY, userAgent: 'gmn/test' }),
+    ...geminiApi({ userAgent: 'gmn/test' }, keyIdentity(KEY)),
     credential: 'account',
     canRenew: true,
     unwrap: (value) => (value as { response: unknown }).response,

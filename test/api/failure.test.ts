@@ -66,7 +66,7 @@ test.for<readonly [string, string, string]>([
       },
       { credential: 'account' },
     ),
-    'auth: authentication failed: Verify. (403)\nOpen the link, verify the account, then try again: https://accounts.google.com/v',
+    'auth: authentication failed: Google wants this account verified first (403): Verify.\nOpen the link, verify the account, then try again: https://accounts.google.com/v',
   ],
   [
     '403 N12 with a foreign link',
@@ -78,7 +78,7 @@ test.for<readonly [string, string, string]>([
       },
       { credential: 'account' },
     ),
-    'auth: authentication failed: Verify. (403)\nVerify the account with Google, then try again.',
+    'auth: authentication failed: Google wants this account verified first (403): Verify.\nVerify the account with Google, then try again.',
   ],
   [
     '403 N13 policy',
@@ -104,7 +104,12 @@ test.for<readonly [string, string, string]>([
   [
     '403 terms',
     told(403, { message: 'Gone.', details: reason('TOS_VIOLATION') }, { credential: 'account' }),
-    'auth: authentication failed: Gone. (403)\nGoogle does not serve this account through gmn. Use an API key instead: set GEMINI_API_KEY.',
+    'auth: authentication failed: Google answered TOS_VIOLATION: it has suspended this account for breaking its terms of service (403): Gone.\nUse an API key: gmn auth set-key (https://aistudio.google.com/apikey) of another account, or appeal to Google',
+  ],
+  [
+    '403 client',
+    told(403, { message: 'Gone.', details: reason('UNSUPPORTED_CLIENT') }, { credential: 'account' }),
+    'auth: authentication failed: Google answered UNSUPPORTED_CLIENT: personal accounts can no longer use this sign-in (since 2026-06-18) (403): Gone.\nUse an API key: gmn auth set-key (https://aistudio.google.com/apikey), or a Workspace or Code Assist account with GOOGLE_CLOUD_PROJECT=<id>',
   ],
   [
     '404',

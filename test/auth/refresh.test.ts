@@ -1,15 +1,16 @@
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import {
   bearerDigest,
   bundleProgram,
   CANARIES,
-  type Ended,
   filesIn,
+  type Home,
   home,
   oauthDocument,
   start,
 } from './support/home.ts';
+import { runSignIn } from './support/run-sign-in.ts';
 import { type Answer, granting, json, rotating, tokenServer } from './support/token-server.ts';
 
 const DAY_MS = 86_400_000;
@@ -20,19 +21,8 @@ beforeAll(async () => {
 afterAll(() => program.remove());
 
 type T = Parameters<typeof home>[0];
-
-async function runOnce(t: T, answer: Answer, place = home(t), args: readonly string[] = []) {
-  const server = await tokenServer(t, answer);
-  const before = readFileSync(place.credentials, 'utf8');
-  const env = { ...place.env, GMN_OAUTH_TOKEN_URL: server.url, SHOW_TRACE: '1' };
-  const ended = await start(t, program.path, { env, args }).ended;
-  expectNoSecrets(ended);
-  return { ended, server, place, before, after: readFileSync(place.credentials, 'utf8') };
-}
-
-function expectNoSecrets({ output }: Ended): void {
-  for (const secret of [...Object.values(CANARIES), 'ya29.granted']) expect(output).not.toContain(secret);
-}
+const runOnce = (t: T, answer: Answer, place?: Home, args?: readonly string[]) =>
+  runSignIn(t, program.path, { answer, ...(place ? { place } : {}), ...(args ? { args } : {}) });
 
 test('a fresh token is used without a request', async (t) => {
   const fresh = home(t, { '.gemini/oauth_creds.json': oauthDocument({ expiry_date: Date.now() + 3_000_000 }) });

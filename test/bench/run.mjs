@@ -94,9 +94,9 @@ async function calls() {
 }
 
 async function officialCli() {
-  const { installPeer } = await import('../interop/install.mjs');
+  const { installPeers } = await import('../interop/install.mjs');
   try {
-    return join(await installPeer(), 'node_modules/@google/gemini-cli/bundle/gemini.js');
+    return join(installPeers(), 'node_modules/@google/gemini-cli/bundle/gemini.js');
   } catch (error) {
     console.log(`skipped: the official CLI (${error.message})`);
     return undefined;

@@ -23,7 +23,7 @@ test.each([
   [['session'], true],
   [['sesions'], true],
 ])('%j is stopped (a person there: %s)', (words, isInteractive) => {
-  expect(() => guardNearMiss(ROOT, words, isInteractive)).toThrow(/looks like the command/);
+  expect(() => guardNearMiss(ROOT, words, () => isInteractive)).toThrow(/looks like the command/);
 });
 
 test.each([
@@ -33,11 +33,11 @@ test.each([
   [['mcp explained'], true],
   [[], true],
 ])('%j goes to the model (a person there: %s)', (words, isInteractive) => {
-  expect(() => guardNearMiss(ROOT, words, isInteractive)).not.toThrow();
+  expect(() => guardNearMiss(ROOT, words, () => isInteractive)).not.toThrow();
 });
 
 test('the refusal names the command that was meant, and the way to send it all the same', () => {
-  expect(() => guardNearMiss(ROOT, ['mpc', 'list'], false)).toThrow(
+  expect(() => guardNearMiss(ROOT, ['mpc', 'list'], () => false)).toThrow(
     expect.objectContaining({
       message: '"mpc" looks like the command "mcp". Run: gmn mcp list',
       hint: 'To send it as a prompt: gmn -p "mpc list"',

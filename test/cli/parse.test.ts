@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../../src/cli/commands.ts';
-import { parseCommandLine, wantedFormat } from '../../src/cli/parse.ts';
+import { plainPrompt, wantedFormat } from '../../src/cli/invocation.ts';
+import { parseCommandLine } from '../../src/cli/parse.ts';
 import { AppError } from '../../src/core/error.ts';
 
 function parse(argv: readonly string[], env: Record<string, string> = {}) {
@@ -51,6 +52,21 @@ describe('a one-shot', () => {
     });
   });
 });
+
+test.each([[['hello']], [['why', 'is', 'the', 'sky', 'blue']], [['what does demo mean', 'help']]])(
+  '%j needs no parser, and means the same with and without it',
+  (argv) => {
+    const env = { GMN_MODEL: 'pro' };
+    expect(plainPrompt(ROOT, argv, env)).toEqual(parse(argv, env));
+  },
+);
+
+test.each([[['demo']], [['demo', 'serve']], [['help']], [['hi', '-q']], [['--', 'hi']], [[]]])(
+  '%j needs the parser',
+  (argv) => {
+    expect(plainPrompt(ROOT, argv, {})).toBeUndefined();
+  },
+);
 
 describe('sub-commands', () => {
   test('are found by name, with flags before or after it', () => {

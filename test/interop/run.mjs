@@ -1,21 +1,12 @@
 // `npm run test:interop [-- --allow-skip]`: other Gemini clients against gmn's offline model, and gmn beside them.
 // The clients come from this folder's own lock file and are installed into a cache outside the tree.
 import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { installPeers } from './install.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -27,7 +18,14 @@ const HELLO = 'Hello! How can I help you today?';
 const CALLS = 'call read_file {"file_path":"a.txt"}\ncall glob {"pattern":"*.md"}\nthen call glob {"pattern":"*.txt"}';
 const RUN_LIMIT_MS = 90_000;
 
-const cache = install();
+const cache = (() => {
+  try {
+    return installPeers();
+  } catch (thrown) {
+    console.log(`skipped: the clients cannot be installed (${thrown.message})`);
+    process.exit(flags['allow-skip'] ? 0 : 1);
+  }
+})();
 const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8'));
 const geminiVersion = lock.packages['node_modules/@google/gemini-cli'].version;
 const gemini = join(cache, 'node_modules', '@google', 'gemini-cli', 'bundle', 'gemini.js');
@@ -64,33 +62,6 @@ function ended(child) {
 }
 
 /** The directory with the clients of the lock file, installed at most once. */
-function install() {
-  const lockText = readFileSync(join(here, 'package-lock.json'));
-  const hash = createHash('sha256').update(lockText).digest('hex').slice(0, 16);
-  const base = process.env.XDG_CACHE_HOME || (homedir() ? join(homedir(), '.cache') : tmpdir());
-  const done = join(base, `gmn-interop-${hash}`);
-  if (existsSync(done)) return done;
-  let staging;
-  try {
-    mkdirSync(base, { recursive: true });
-    staging = mkdtempSync(`${done}.`);
-    for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(here, name), join(staging, name));
-    const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'];
-    const npm = process.env.npm_execpath;
-    const result = npm
-      ? spawnSync(process.execPath, [npm, ...args], { cwd: staging, encoding: 'utf8' })
-      : spawnSync('npm', args, { cwd: staging, encoding: 'utf8', shell: process.platform === 'win32' });
-    if (result.status !== 0) throw new Error(`npm ci failed: ${(result.stderr || String(result.error)).trim()}`);
-    renameSync(staging, done);
-    return done;
-  } catch (thrown) {
-    if (staging) rmSync(staging, { recursive: true, force: true });
-    if (existsSync(done)) return done;
-    console.log(`skipped: the clients cannot be installed (${thrown.message})`);
-    process.exit(flags['allow-skip'] ? 0 : 1);
-  }
-}
-
 function prepareFiles() {
   mkdirSync(work);
   writeFileSync(join(work, 'a.txt'), 'hello\n');

@@ -1,0 +1,118 @@
+import { AppError } from '../core/error.ts';
+import type { HttpRequest, HttpResponse, SendHttp } from '../core/http.ts';
+import type { Clock, Trace } from '../core/io.ts';
+import { isObject } from '../core/json.ts';
+import { failureOf } from './failure.ts';
+import { parseGoogleError } from './google-error.ts';
+import type { Identity } from './identity.ts';
+import { readStart } from './payload.ts';
+import { finalFailure, nextRetry } from './retry.ts';
+
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Everything a backend's side calls need besides their address. */
+export interface Caller {
+  readonly identity: Identity;
+  readonly send: SendHttp;
+  readonly userAgent: string;
+}
+
+/** How a call is repeated. */
+export interface Patience {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly trace: Trace;
+  /** The pause before the first retry. */
+  readonly retryBaseMs: number;
+}
+
+export interface JsonCall {
+  readonly url: URL;
+  /** Absent: it is a GET. */
+  readonly body?: object;
+  /** For the error, if the server says there is no such thing. */
+  readonly model?: string;
+  /** Headers besides those of every call. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Takes a refusal for an answer, by the reasons it names. */
+  readonly instead?: (reasons: readonly string[]) => Fields | undefined;
+}
+
+/** A JSON object, its fields not looked at yet. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * One question, one JSON object. A 401 that a fresh credential may cure is answered with one, once. Throws AppError `auth`
+ * or `api`, with `retry` where the same call may pass later.
+ */
+export async function callJson(
+  { identity, send, userAgent }: Caller,
+  call: JsonCall,
+  signal: AbortSignal,
+): Promise<Fields> {
+  const attempt = async (renew: boolean): Promise<HttpResponse> => {
+    const credential = await identity.headers({ signal, renew });
+    const type = call.body === undefined ? {} : { 'content-type': 'application/json' };
+    const request: HttpRequest = {
+      method: call.body === undefined ? 'GET' : 'POST',
+      url: call.url,
+      headers: { ...type, accept: 'application/json', 'user-agent': userAgent, ...call.headers, ...credential },
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    };
+    return send(request, signal);
+  };
+  let response = await attempt(false);
+  if (response.status === 401 && identity.canRenew) {
+    await readStart(response.body, 0);
+    response = await attempt(true);
+  }
+  return readAnswer(response, identity, call);
+}
+
+async function readAnswer(response: HttpResponse, identity: Identity, call: JsonCall): Promise<Fields> {
+  const { status, headers } = response;
+  const text = identity.conceal(await readStart(response.body, MAX_BYTES));
+  if (status < 200 || status > 299) {
+    const instead = call.instead?.(parseGoogleError(text)?.reasons ?? []);
+    if (instead !== undefined) return instead;
+    const { kind: credential, authHint } = identity;
+    throw failureOf({ status, headers, body: text, model: call.model ?? '', credential, authHint });
+  }
+  const value = parseObject(text);
+  if (value !== undefined) return value;
+  throw new AppError('api', 'API error: the server answered with something else than a JSON object', {
+    hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
+    status,
+  });
+}
+
+function parseObject(text: string): Fields | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs `task` again as its failures advise, quietly. Throws the last one. */
+export async function persist<Value>(
+  task: () => Promise<Value>,
+  patience: Patience,
+  signal: AbortSignal,
+): Promise<Value> {
+  const { clock, random, trace, retryBaseMs: baseMs } = patience;
+  const options = { baseMs, random, now: clock.now };
+  for (let done = 0; ; done += 1) {
+    try {
+      return await task();
+    } catch (thrown) {
+      if (signal.aborted) throw signal.reason;
+      if (!(thrown instanceof AppError)) throw thrown;
+      const retry = nextRetry(thrown, done, options);
+      if (retry === undefined) throw finalFailure(thrown, options);
+      trace(`${thrown.message}; retry ${retry.number} of ${retry.of}`);
+      await clock.sleep(retry.delayMs, signal);
+    }
+  }
+}

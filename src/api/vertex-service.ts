@@ -1,0 +1,33 @@
+import { allPages, count, parseCount } from './gemini-api-service.ts';
+import { type Caller, callJson } from './json-call.ts';
+import type { ListedModel, Service } from './service.ts';
+import { type VertexPlace, vertexModelPath, vertexUrl } from './vertex.ts';
+
+const PAGE_SIZE = 100;
+
+/** What Vertex AI answers besides model calls. */
+export function vertexService(place: VertexPlace, caller: Caller): Service {
+  const { site } = place;
+  // The list of a publisher belongs to no project, so the call itself must say whom it is for.
+  const headers = site === undefined ? {} : { 'x-goog-user-project': site.project };
+  const listModels = async (signal: AbortSignal): Promise<readonly ListedModel[]> => {
+    const models = await allPages(async (pageToken) => {
+      const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
+      const url = vertexUrl(place, `publishers/google/models?pageSize=${PAGE_SIZE}${page}`);
+      return callJson(caller, { url, headers }, signal);
+    }, 'publisherModels');
+    // Google publishes much that does not answer in text, and the list does not say which.
+    return models.filter(({ id }) => /^gem(?:ini|ma)-(?!embedding)/.test(id));
+  };
+  return {
+    listModels,
+    async countTokens({ model, contents, systemInstruction }, signal) {
+      const url = vertexUrl(place, `${vertexModelPath(place, model)}:countTokens`);
+      return parseCount(await callJson(caller, { url, body: { contents, systemInstruction }, model }, signal));
+    },
+    async standing(signal) {
+      const where = site === undefined ? '' : ` (project ${site.project}, location ${site.location})`;
+      return { lines: [`Vertex AI accepts it${where}: ${count(await listModels(signal))}.`] };
+    },
+  };
+}

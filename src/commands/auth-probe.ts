@@ -1,0 +1,26 @@
+import type { App, Settings } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { type Bearer, openBackend } from './backend.ts';
+import { persistentService } from './service.ts';
+
+/** What the servers say of a credential. */
+export interface ProbeRow {
+  readonly ok: boolean;
+  readonly text: string;
+  /** The ways out, one a line. */
+  readonly hints?: readonly string[];
+}
+
+/** Asks the service a credential belongs to whether it is taken, and what is left. Throws nothing but the signal's reason. */
+export async function probeCredential(bearer: Bearer, app: App, settings: Settings): Promise<readonly ProbeRow[]> {
+  try {
+    const service = await persistentService(await openBackend(bearer, { app, settings }), app);
+    const { lines } = await service.standing(app.signal);
+    return lines.map((text) => ({ ok: true, text }));
+  } catch (thrown) {
+    if (app.signal.aborted) throw app.signal.reason;
+    const { message, hint } = AppError.from(thrown);
+    const text = message.replace(/^(?:authentication failed|API error): /, '');
+    return [{ ok: false, text, ...(hint === undefined ? {} : { hints: [hint] }) }];
+  }
+}

@@ -1,0 +1,24 @@
+import { vertex, vertexSite } from '../api/vertex.ts';
+import { type BackendContext, endpointFrom, type OpenedBackend, versionFrom } from './opened-backend.ts';
+
+/** Vertex AI: of a project with a token, the express mode with a key. Throws AppError `config`, naming what is missing. */
+export function openVertex(context: BackendContext): OpenedBackend {
+  const { app, settings, identity, carrier, userAgent } = context;
+  const { env } = settings;
+  const project = env.GOOGLE_CLOUD_PROJECT || env.GOOGLE_CLOUD_PROJECT_ID;
+  const place = {
+    userAgent,
+    ...endpointFrom(app, 'GOOGLE_VERTEX_BASE_URL'),
+    ...versionFrom(settings, 'GOOGLE_GENAI_API_VERSION'),
+    ...(carrier === 'key' ? {} : { site: vertexSite(project, env.GOOGLE_CLOUD_LOCATION) }),
+  };
+  return {
+    name: 'vertex',
+    retryBaseMs: context.retryBaseMs,
+    backend: vertex(place, identity),
+    async service() {
+      const { vertexService } = await import('../api/vertex-service.ts');
+      return vertexService(place, { identity, userAgent, send: app.send });
+    },
+  };
+}

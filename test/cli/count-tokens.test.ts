@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { fakeGemini, type Scripted } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
+
+const counted: Scripted = (response) => {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end('{"totalTokens":42}');
+};
+
+test.for([
+  { flags: [], stdout: '42\n' },
+  { flags: ['-o', 'json'], stdout: '{\n  "model": "gemini-2.5-flash",\n  "totalTokens": 42\n}\n' },
+  { flags: ['-o', 'stream-json'], stdout: '{"model":"gemini-2.5-flash","totalTokens":42}\n' },
+])('--count-tokens $flags prints the count and asks nothing else', async ({ flags, stdout }, t) => {
+  const gemini = await fakeGemini(t, [counted]);
+  const gmn = await runGmn(t, [...flags, '--count-tokens', 'how long is this?'], { gemini });
+  expect(gmn).toMatchObject({ stdout, stderr: '', exitCode: 0 });
+  expect(gemini.requests[0]?.path).toBe('/v1beta/models/gemini-2.5-flash:countTokens');
+});

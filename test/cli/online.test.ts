@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest';
+import { account, CANARY, denied, json, served, signedIn } from '../support/account.ts';
+import { failure, fakeGemini } from '../support/fake-gemini.ts';
+
+const KEY = { GEMINI_API_KEY: 'a-key-0123456789' };
+const ANSWERS = ['generateContent', 'countTokens'];
+
+test('models --refresh asks for every page, and models shows what was listed', async (t) => {
+  const google = await fakeGemini(t, [
+    json({
+      models: [
+        {
+          name: 'models/gemini-2.5-pro',
+          inputTokenLimit: 10,
+          outputTokenLimit: 20,
+          supportedGenerationMethods: ANSWERS,
+        },
+        { name: 'models/embedding-1', supportedGenerationMethods: ['embedContent'] },
+      ],
+      nextPageToken: 'a b',
+    }),
+    json({ models: [{ name: 'models/gemini-99-flash', supportedGenerationMethods: ANSWERS, thinking: true }, {}, 7] }),
+  ]);
+  const me = account(t, google, { env: KEY });
+  const { stdout, exitCode } = await me.run(['models', '--refresh', '--json']);
+  expect(google.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    'GET /v1beta/models?pageSize=1000',
+    'GET /v1beta/models?pageSize=1000&pageToken=a%20b',
+  ]);
+  const { models, listed } = JSON.parse(stdout);
+  expect([exitCode, listed]).toMatchObject([0, { backend: 'gemini-api', source: 'GEMINI_API_KEY' }]);
+  const found = models.filter(({ isListed }: { isListed: boolean }) => isListed);
+  expect(found).toMatchObject([
+    { id: 'gemini-2.5-pro', inputLimit: 10, outputLimit: 20 },
+    { id: 'gemini-99-flash', thinks: true, backends: ['gemini-api'] },
+  ]);
+  expect(models.find(({ id }: { id: string }) => id === 'gemini-2.5-flash')).toMatchObject({ isListed: false });
+  const later = await me.run(['models']);
+  expect(later.stdout).toMatch(/^gemini-99-flash +unknown +yes/m);
+  expect(later.stdout).toMatch(/^gemini-2\.5-flash +not listed/m);
+  expect(later.stdout).toMatch(/\nListed by gemini-api for GEMINI_API_KEY, .+\n$/);
+  expect(me.mode('.gmn/listed-models.json')).toBe(0o600);
+});
+
+test.for(['', '{', '{"backend":"other"}', '{"backend":"vertex","source":"x","time":1,"models":[]}'])(
+  'models passes over a list that is %j',
+  async (text, t) => {
+    const me = account(t, await fakeGemini(t, []), { env: KEY, home: { '.gmn/listed-models.json': text } });
+    const { stdout, exitCode } = await me.run(['models']);
+    expect([exitCode, stdout]).toEqual([0, expect.stringMatching(/^gemini-2\.5-flash +retiring/m)]);
+    expect(stdout).not.toContain('Listed by');
+  },
+);
+
+test('models --refresh asks Vertex for its publisher models, and Code Assist for its quota', async (t) => {
+  const google = await fakeGemini(t, [
+    json({
+      publisherModels: [
+        { name: 'publishers/google/models/gemini-3.5-flash' },
+        { name: 'publishers/google/models/imagen-4' },
+        { name: 'publishers/google/models/gemini-embedding-001' },
+      ],
+    }),
+    served('p-1'),
+    json({ buckets: [{ modelId: 'gemini-2.5-pro' }, { modelId: 'gemini-2.5-pro' }, { modelId: 'gemini-3-flash' }] }),
+  ]);
+  const me = signedIn(t, google, { env: { GOOGLE_API_KEY: 'express-key-0123' } });
+  const ids = (stdout: string): readonly string[] =>
+    JSON.parse(stdout)
+      .models.filter(({ isListed }: { isListed: boolean }) => isListed)
+      .map(({ id }: { id: string }) => id);
+  expect(ids((await me.run(['models', '--refresh', '--json'])).stdout)).toEqual(['gemini-3.5-flash']);
+  const assist = await me.run(['models', '--refresh', '--json', '--auth', 'oauth-personal']);
+  expect(ids(assist.stdout)).toEqual(['gemini-2.5-pro', 'gemini-3-flash']);
+  expect(google.requests.map(({ path }) => path)).toEqual([
+    '/v1beta1/publishers/google/models?pageSize=100',
+    '/v1internal:loadCodeAssist',
+    '/v1internal:retrieveUserQuota',
+  ]);
+  expect(google.requests[2]?.body).toEqual({ project: 'p-1' });
+});
+
+test('a list that cannot be had leaves the last one, and says why', async (t) => {
+  const google = await fakeGemini(t, [json({ models: [{ name: 'models/gemini-98' }] }), failure(400, 'X', 'Bad.')]);
+  const me = account(t, google, { env: KEY });
+  await me.run(['models', '--refresh']);
+  expect(await me.run(['models', '--refresh', '--json'])).toMatchObject({ exitCode: 3, stderr: '' });
+  expect((await me.run(['models'])).stdout).toContain('gemini-98');
+});
+
+test('auth status --online: a key is tried with the list of models', async (t) => {
+  const google = await fakeGemini(t, [json({ models: [{ name: 'models/a-1' }, { name: 'models/a-2' }] })]);
+  const { stdout, exitCode } = await account(t, google, { env: KEY }).run(['auth', 'status', '--online']);
+  expect([exitCode, stdout]).toEqual([0, expect.stringContaining('\n    The Gemini API accepts it: 2 models.\n')]);
+});
+
+test('auth status --online: a refused key is exit 2 with the way out', async (t) => {
+  const google = await fakeGemini(t, [denied(400, 'API_KEY_INVALID', { message: 'a-key-0123456789 is no key' })]);
+  const { stdout, exitCode } = await account(t, google, { env: KEY }).run(['auth', 'status', '--online']);
+  expect(exitCode).toBe(2);
+  expect(stdout.split('\n').slice(0, 3)).toEqual([
+    expect.stringMatching(/^✗ gemini-api-key +GEMINI_API_KEY/),
+    '    ‹redacted› is no key (400 PERMISSION_DENIED)',
+    '    → Set GEMINI_API_KEY to a valid key: https://aistudio.google.com/apikey',
+  ]);
+});
+
+test('auth status --online: a sign-in shows project, tier and what is left of each quota', async (t) => {
+  const google = await fakeGemini(t, [
+    served('p-1'),
+    json({
+      buckets: [
+        { modelId: 'gemini-2.5-pro', remainingFraction: 0.876, remainingAmount: '87', tokenType: 'REQUESTS' },
+        { modelId: 'gemini-3-flash', remainingFraction: 0, resetTime: '2999-01-01T00:00:00Z' },
+        { modelId: 'bad\u001b[31m' },
+        { modelId: 'gemini-3.8-flash' },
+      ],
+    }),
+  ]);
+  const { stdout, exitCode } = await signedIn(t, google).run(['auth', 'status', '--online']);
+  expect(exitCode).toBe(0);
+  expect(stdout.split('\n').slice(1, 5)).toEqual([
+    '    Code Assist serves it: project p-1, standard-tier.',
+    '    gemini-2.5-pro: 87 % left, 87 requests',
+    expect.stringMatching(/^ {4}gemini-3-flash: 0 % left, resets in \d+ h( \d+ min)?$/),
+    '    gemini-3.8-flash: quota unknown',
+  ]);
+});
+
+test('auth status --online: why a Google sign-in does not work any more', async (t) => {
+  const google = await fakeGemini(t, [json({ ineligibleTiers: [{ reasonCode: 'UNSUPPORTED_CLIENT' }] })]);
+  const { stdout, stderr, exitCode } = await signedIn(t, google).run(['auth', 'status', '--online']);
+  expect(exitCode).toBe(2);
+  expect(stdout.split('\n').slice(0, 3)).toEqual([
+    expect.stringMatching(/^✗ oauth-personal +~\/\.gemini\/oauth_creds\.json/),
+    '    Google answered UNSUPPORTED_CLIENT: personal accounts can no longer use this sign-in (since 2026-06-18)',
+    '    → Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), or a Workspace or Code Assist account with GOOGLE_CLOUD_PROJECT=<id>',
+  ]);
+  for (const secret of Object.values(CANARY)) expect(stdout + stderr).not.toContain(secret);
+});

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'vitest';
+import { type Account, account, denied, enveloped, served, signedIn } from '../support/account.ts';
+import { failure, fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';
+
+const GONE = failure(404, 'NOT_FOUND', 'models/gemini-2.5-flash is no longer available.');
+const NOTICE = 'gemini-2.5-flash is retired, using gemini-flash-latest (set GMN_MODEL to choose)';
+
+async function keyed(t: Parameters<typeof account>[0], script: readonly Scripted[]) {
+  const google = await fakeGemini(t, script);
+  const me: Account = account(t, google, { env: { GEMINI_API_KEY: 'a-key-0123456789' } });
+  const models = (): readonly (string | undefined)[] =>
+    google.requests.map(({ path }) => /models\/([^:]+):/.exec(path)?.[1]);
+  return { google, me, models };
+}
+
+describe('a default that is gone', () => {
+  test('is replaced once, aloud, and the next run knows it', async (t) => {
+    const { me, models } = await keyed(t, [GONE, reply('hello'), reply('again')]);
+    expect(await me.run(['hi'])).toMatchObject({ stdout: 'hello\n', stderr: `gmn: ${NOTICE}\n`, exitCode: 0 });
+    expect(await me.run(['hi'])).toMatchObject({ stdout: 'again\n', stderr: '', exitCode: 0 });
+    expect(models()).toEqual(['gemini-2.5-flash', 'gemini-flash-latest', 'gemini-flash-latest']);
+    expect(me.mode('.gmn/default-models.json')).toBe(0o600);
+    expect(me.files()['.gmn/default-models.json']).not.toContain('a-key');
+  });
+
+  test('leaves one start, which names the model that was asked', async (t) => {
+    const { me } = await keyed(t, [GONE, reply('hello')]);
+    const { stdout, stderr } = await me.run(['hi', '-o', 'stream-json']);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(stderr).toBe('');
+    expect(lines.filter(({ type }) => type === 'start')).toEqual([{ type: 'start', model: 'gemini-flash-latest' }]);
+    expect(lines.at(-1)).toMatchObject({ type: 'done', warnings: [NOTICE] });
+  });
+
+  test('with a gone successor is exit 3, naming how to find another', async (t) => {
+    const script = [GONE, failure(404, 'NOT_FOUND')];
+    const { me } = await keyed(t, script);
+    expect(await me.run(['hi'])).toMatchObject({
+      stdout: '',
+      stderr: `gmn: ${NOTICE}\nError: API error: gemini-2.5-flash is retired, and so is gemini-flash-latest (404)\nSee which models there are: gmn models --refresh; then choose one with -m or GMN_MODEL.\n`,
+      exitCode: 3,
+    });
+    const again = await keyed(t, script);
+    const { stdout, exitCode } = await again.me.run(['hi', '-o', 'stream-json']);
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect([exitCode, lines.map(({ type }) => type)]).toEqual([3, ['start', 'error']]);
+    expect(lines[0].model).toBe('gemini-flash-latest');
+  });
+
+  test('whose remembered successor is gone too is exit 3 all the same', async (t) => {
+    const { me, models } = await keyed(t, [GONE, reply('hello'), failure(404, 'NOT_FOUND')]);
+    await me.run(['hi']);
+    const { stderr, exitCode } = await me.run(['hi']);
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining('gmn models --refresh')]);
+    expect(models()).toHaveLength(3);
+  });
+
+  test('is remembered for its own account only', async (t) => {
+    const { me, models } = await keyed(t, [GONE, reply('hello'), reply('other')]);
+    await me.run(['hi']);
+    await me.run(['hi'], { GEMINI_API_KEY: 'b-key-0123456789' });
+    expect(models()).toEqual(['gemini-2.5-flash', 'gemini-flash-latest', 'gemini-2.5-flash']);
+  });
+
+  test('has a successor of its own on each backend', async (t) => {
+    const warm = [served('p'), enveloped('warm')];
+    // A remembered project might be the reason for the 404, so it is asked for once more.
+    const google = await fakeGemini(t, [...warm, denied(404, 'X'), served('p'), enveloped('ca'), GONE, reply('v')]);
+    const me = signedIn(t, google, { env: { GOOGLE_CLOUD_LOCATION: 'global', GOOGLE_CLOUD_PROJECT: 'p' } });
+    await me.run(['-m', 'gemini-2.5-pro', 'hi']);
+    expect(await me.run(['hi'])).toMatchObject({
+      stdout: 'ca\n',
+      stderr: 'gmn: gemini-2.5-flash is retired, using gemini-3-flash (set GMN_MODEL to choose)\n',
+    });
+    expect(await me.run(['--backend', 'vertex', 'hi'])).toMatchObject({
+      stdout: 'v\n',
+      stderr: 'gmn: gemini-2.5-flash is retired, using gemini-3.5-flash (set GMN_MODEL to choose)\n',
+    });
+    expect(google.requests[4]?.body.model).toBe('gemini-3-flash');
+    expect(google.requests.at(-1)?.path).toContain('/models/gemini-3.5-flash:');
+  });
+});
+
+describe('a model that someone chose is never replaced', () => {
+  test.for([
+    [['-m', 'gemini-2.5-flash'], {}],
+    [[], { GMN_MODEL: 'gemini-2.5-flash' }],
+    [[], { GEMINI_MODEL: 'gemini-2.5-flash' }],
+  ] as const)('with %j and %j', async ([args, env], t) => {
+    const { me, models } = await keyed(t, [GONE]);
+    const { stderr, exitCode } = await me.run([...args, 'hi'], env);
+    expect([exitCode, stderr]).toEqual([3, expect.stringContaining('model gemini-2.5-flash not found')]);
+    expect(models()).toEqual(['gemini-2.5-flash']);
+  });
+});
+
+test('other failures of the default are no retirement', async (t) => {
+  const { me, models } = await keyed(t, [failure(400, 'INVALID_ARGUMENT', 'Bad.')]);
+  expect((await me.run(['hi'])).exitCode).toBe(3);
+  expect(models()).toEqual(['gemini-2.5-flash']);
+});

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+const ESCAPE = '\u001b';
+
+test('Markdown is laid out and code is coloured', async (t) => {
+  const gemini = await fakeGemini(t, [reply('# Title\n\nSome **bold** text.\n\n```js\nconst a = 1;\n```\n')]);
+  const { exitCode, output } = await runInTerminal(t, ['hi'], { gemini }).ended;
+  expect(exitCode).toBe(0);
+  expect(output).not.toContain('**');
+  expect(output).toMatch(new RegExp(`${ESCAPE}\\[[0-9;]*m`));
+  expect(plain(output)).toContain('Some bold text.');
+  expect(plain(output)).toContain('const a = 1;');
+});
+
+test('with NO_COLOR there is not one escape', async (t) => {
+  const gemini = await fakeGemini(t, [reply('# Title\n\nSome **bold** text.\n')]);
+  const { output } = await runInTerminal(t, ['-q', 'hi'], { gemini, env: { NO_COLOR: '1' } }).ended;
+  expect(output).not.toContain(ESCAPE);
+  expect(output).toContain('Some bold text.');
+});
+
+test('--render never shows the text as it is', async (t) => {
+  const gemini = await fakeGemini(t, [reply('# Title\n**bold**\n')]);
+  const { output } = await runInTerminal(t, ['--render', 'never', 'hi'], { gemini }).ended;
+  expect(plain(output).replaceAll('\r', '')).toContain('# Title\n**bold**\n');
+});
+
+test("the model's control sequences do not reach the terminal, however they are cut", async (t) => {
+  const evil = ['a\u001b', ']0;owned\u0007b', '\u001b[2', 'Jc\u009b31md', '\u0008\u007fe'];
+  for (const render of ['auto', 'never']) {
+    const gemini = await fakeGemini(t, [events([...evil.map((text) => chunk([{ text }])), finish()])]);
+    const { output } = await runInTerminal(t, ['-q', '--no-color', '--render', render, 'hi'], { gemini }).ended;
+    expect(output.replaceAll('\r', '')).toBe('abcde\n');
+  }
+});
+
+test('a spinner says what is awaited, and is gone before the answer', async (t) => {
+  let release = (): void => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow: Scripted = async (response) => {
+    await gate;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(sse(finish('STOP', [{ text: 'there you are' }])));
+  };
+  const terminal = runInTerminal(t, ['hi'], { gemini: await fakeGemini(t, [slow]) });
+  await terminal.until(/gemini-2\.5-flash/);
+  release();
+  const { output } = await terminal.ended;
+  expect(output.slice(output.lastIndexOf('gemini-2.5-flash'))).toMatch(
+    /^gemini-2\.5-flash[^\n]*\r +\r\n?there you are/,
+  );
+});
+
+test('Ctrl+C stops the answer, keeps what came and exits with 130', async (t) => {
+  const stalled: Scripted = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(chunk([{ text: 'Once upon a time.\n\n' }])));
+  };
+  const terminal = runInTerminal(t, ['--render', 'never', 'story'], { gemini: await fakeGemini(t, [stalled]) });
+  await terminal.until(/Once upon a time\./);
+  terminal.type('\u0003');
+  expect((await terminal.ended).exitCode).toBe(130);
+});
+
+test('a mistyped command is stopped when a person typed it', async (t) => {
+  const { exitCode, output } = await runInTerminal(t, ['modles'], { gemini: await fakeGemini(t, []) }).ended;
+  expect(exitCode).toBe(1);
+  expect(output).toContain('"modles" looks like the command "models". Run: gmn models');
+});
+
+test('gmn alone shows what it can do', async (t) => {
+  const { exitCode, output } = await runInTerminal(t, []).ended;
+  expect(exitCode).toBe(0);
+  expect(output).toContain('gmn --demo "hello"');
+});
+
+test('wide characters wrap by the columns they take', async (t) => {
+  const gemini = await fakeGemini(t, [reply(`${'日本語の文章です。'.repeat(12)}\n`)]);
+  const { output } = await runInTerminal(t, ['-q', '--no-color', 'hi'], { gemini, columns: 40 }).ended;
+  const lines = output.replaceAll('\r', '').trimEnd().split('\n');
+  expect(lines.every((line) => [...line].length <= 20)).toBe(true);
+  expect(lines.join('')).toBe('日本語の文章です。'.repeat(12));
+});
+
+function plain(output: string): string {
+  return output.replace(/\u001b\[[0-9;?]*[A-Za-z]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g, '');
+}

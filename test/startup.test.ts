@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, type TestContext, test } from 'vitest';
+import { fakeGemini, reply } from './support/fake-gemini.ts';
+import { GMN, place } from './support/gmn.ts';
+
+/** What one run loads: our sources and bundled packages by V8's coverage, Node's own modules by its load list. */
+async function loadedBy(t: TestContext, args: readonly string[], script: Parameters<typeof fakeGemini>[1] = []) {
+  const { root, cwd, env } = place(t, { gemini: await fakeGemini(t, script) });
+  const coverage = join(root, 'coverage');
+  const list = join(root, 'modules');
+  const hook = fileURLToPath(new URL('./support/module-list.cjs', import.meta.url));
+  const child = spawn(process.execPath, ['--require', hook, GMN, ...args], {
+    cwd,
+    env: { ...env, NODE_V8_COVERAGE: coverage, GMN_TEST_MODULES: list },
+    stdio: 'ignore',
+  });
+  const [exitCode] = await once(child, 'exit');
+  expect(exitCode).toBe(0);
+  return { sources: sourcesIn(coverage), builtins: readFileSync(list, 'utf8').split('\n') };
+}
+
+function sourcesIn(coverage: string): readonly string[] {
+  const chunks = JSON.parse(readFileSync(join(GMN, '../../dist/chunks.json'), 'utf8'));
+  const files = readdirSync(coverage).map((name) => JSON.parse(readFileSync(join(coverage, name), 'utf8')));
+  const run = new Set<string>();
+  for (const { result } of files) {
+    for (const { url, functions } of result) {
+      run.add(basename(url));
+      for (const { functionName, ranges } of functions) if (ranges[0].count > 0) run.add(functionName);
+    }
+  }
+  const sources = [...run].flatMap((chunk) => (Object.hasOwn(chunks, chunk) ? chunks[chunk] : []));
+  return [
+    ...new Set(sources.map((path: string) => path.replace(/^.*node_modules\/((?:@[^/]+\/)?[^/]+).*$/, '$1'))),
+  ].sort();
+}
+
+test('--version loads nothing of ours but the boot file', async (t) => {
+  const { sources, builtins } = await loadedBy(t, ['--version']);
+  expect(sources).toEqual([]);
+  expect(builtins.filter((name) => ['net', 'tty', 'stream', 'http'].includes(name))).toEqual([]);
+});
+
+test('--help loads nothing of ours but the boot file', async (t) => {
+  expect((await loadedBy(t, ['--help'])).sources).toEqual([]);
+});
+
+test('a one-shot loads only what it needs', async (t) => {
+  const { sources, builtins } = await loadedBy(t, ['Hello'], [reply('hi')]);
+  expect(sources).toMatchInlineSnapshot(`
+    [
+      "src/agent/turn.ts",
+      "src/api/account-trouble.ts",
+      "src/api/call.ts",
+      "src/api/chunk.ts",
+      "src/api/endpoint.ts",
+      "src/api/failure.ts",
+      "src/api/gemini-api.ts",
+      "src/api/google-error.ts",
+      "src/api/identity.ts",
+      "src/api/payload.ts",
+      "src/api/reply.ts",
+      "src/api/retry.ts",
+      "src/api/server-text.ts",
+      "src/api/sse.ts",
+      "src/api/successor.ts",
+      "src/auth/choice.ts",
+      "src/auth/credential.ts",
+      "src/cli/commands.ts",
+      "src/cli/common.ts",
+      "src/cli/flag.ts",
+      "src/cli/help.ts",
+      "src/cli/invocation.ts",
+      "src/cli/near-miss.ts",
+      "src/cli/prompt-flags.ts",
+      "src/cli/value.ts",
+      "src/commands/backend.ts",
+      "src/commands/model.ts",
+      "src/commands/opened-backend.ts",
+      "src/commands/prompt.ts",
+      "src/config/default-model.ts",
+      "src/config/document.ts",
+      "src/config/environment.ts",
+      "src/config/generation.ts",
+      "src/config/home.ts",
+      "src/config/keys.ts",
+      "src/config/layer.ts",
+      "src/config/layers.ts",
+      "src/config/lazy.ts",
+      "src/config/legacy-keys.ts",
+      "src/config/merge.ts",
+      "src/config/model-choice.ts",
+      "src/config/nesting.ts",
+      "src/config/settings.ts",
+      "src/core/color.ts",
+      "src/core/duration.ts",
+      "src/core/edit-distance.ts",
+      "src/core/endpoint.ts",
+      "src/core/error.ts",
+      "src/core/event.ts",
+      "src/core/json.ts",
+      "src/core/models.ts",
+      "src/core/usage.ts",
+      "src/input/prompt.ts",
+      "src/main.ts",
+      "src/platform/app.ts",
+      "src/platform/clock.ts",
+      "src/platform/hash.ts",
+      "src/platform/http-body.ts",
+      "src/platform/http-exchange.ts",
+      "src/platform/http-failure.ts",
+      "src/platform/http.ts",
+      "src/platform/io.ts",
+      "src/platform/proxy-choice.ts",
+      "src/platform/signals.ts",
+      "src/platform/state-file.ts",
+      "src/platform/stdin.ts",
+      "src/platform/system-files.ts",
+      "src/platform/terminal.ts",
+      "src/render/lazy.ts",
+      "src/render/presentation.ts",
+      "src/render/renderers.ts",
+      "src/render/spinner.ts",
+      "src/render/stderr.ts",
+      "src/render/terminal-filter.ts",
+      "src/render/text.ts",
+      "src/render/usage-line.ts",
+    ]
+  `);
+  const heavy = [
+    'https',
+    'tls',
+    'crypto',
+    'zlib',
+    'child_process',
+    'worker_threads',
+    'readline',
+    'dgram',
+    'fs/promises',
+    'internal/deps/undici/undici',
+  ];
+  expect(builtins.filter((name) => heavy.includes(name))).toEqual([]);
+});

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import type { TestContext } from 'vitest';
+import type { FakeGemini, Scripted } from './fake-gemini.ts';
+import { GMN, type GmnOptions, type GmnResult, place } from './gmn.ts';
+
+/** Secrets that may turn up in no output, and in no file but the official CLI's own and gmn's token cache. */
+export const CANARY = {
+  access: 'ya29.canary-access-token',
+  refresh: '1//canary-refresh-token',
+  granted: 'ya29.canary-granted-token',
+  clientId: 'canary-client-id.apps.example',
+  clientSecret: 'GOCSPX-canary-client-secret',
+} as const;
+
+/** The official CLI's sign-in file; the token is good for an hour. */
+export function signInFile(changes: Readonly<Record<string, unknown>> = {}): string {
+  const document = {
+    access_token: CANARY.access,
+    refresh_token: CANARY.refresh,
+    token_type: 'Bearer',
+    expiry_date: Date.now() + 3_600_000,
+    unknown_key: ['kept'],
+    ...changes,
+  };
+  return JSON.stringify(document, null, 2);
+}
+
+export interface Account {
+  readonly home: string;
+  run(args: readonly string[], env?: Readonly<Record<string, string>>): Promise<GmnResult>;
+  /** The files below the home directory, by their paths; gmn's code cache left out. */
+  files(): Readonly<Record<string, string>>;
+  mode(path: string): number;
+}
+
+/** A home that stays between runs; all of Google's services are at `gemini`. */
+export function account(t: TestContext, gemini: Pick<FakeGemini, 'url'>, options: GmnOptions = {}): Account {
+  const { cwd, env, home } = place(t, options);
+  const services = {
+    CODE_ASSIST_ENDPOINT: gemini.url,
+    GOOGLE_GEMINI_BASE_URL: gemini.url,
+    GOOGLE_VERTEX_BASE_URL: gemini.url,
+    GMN_OAUTH_TOKEN_URL: `${gemini.url}/token`,
+    GMN_OAUTH_CLIENT_ID: CANARY.clientId,
+    GMN_OAUTH_CLIENT_SECRET: CANARY.clientSecret,
+  };
+  return {
+    home,
+    run: (args, more = {}) => runIn(t, args, { cwd, env: { ...env, ...services, ...options.env, ...more } }),
+    files: () => filesIn(home),
+    mode: (path) => statSync(join(home, path)).mode & 0o777,
+  };
+}
+
+/** A home with a Google sign-in, whose note about Google's terms was shown before. */
+export function signedIn(t: TestContext, gemini: Pick<FakeGemini, 'url'>, options: GmnOptions = {}): Account {
+  const home = { '.gemini/oauth_creds.json': signInFile(), '.gmn/sign-in-note-shown': '', ...options.home };
+  return account(t, gemini, { ...options, home });
+}
+
+async function runIn(
+  t: TestContext,
+  args: readonly string[],
+  where: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+): Promise<GmnResult> {
+  const child = spawn(process.execPath, [GMN, ...args], { ...where, stdio: ['ignore', 'pipe', 'pipe'] });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  child.stdout.on('data', (data: Buffer) => out.push(data));
+  child.stderr.on('data', (data: Buffer) => err.push(data));
+  const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
+    child.on('close', (...ending) => resolve(ending)),
+  );
+  const bytes = Buffer.concat(out);
+  return { stdout: String(bytes), stderr: String(Buffer.concat(err)), exitCode, signal, bytes };
+}
+
+function filesIn(directory: string): Readonly<Record<string, string>> {
+  const files: Record<string, string> = {};
+  for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name).slice(directory.length + 1);
+    if (entry.isFile() && !path.startsWith('.gmn/cache/')) files[path] = readFileSync(join(directory, path), 'utf8');
+  }
+  return files;
+}
+
+/** Answers with one JSON document. */
+export function json(body: object, status = 200): Scripted {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(body));
+  };
+}
+
+/** What Code Assist says of an account it serves. */
+export function served(project: string): Scripted {
+  return json({ currentTier: { id: 'standard-tier' }, cloudaicompanionProject: project });
+}
+
+/** A whole answer in Code Assist's envelope. */
+export function enveloped(text: string): Scripted {
+  return (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    const candidate = { content: { role: 'model', parts: [{ text }] }, finishReason: 'STOP' };
+    response.end(`data: ${JSON.stringify({ response: { candidates: [candidate] }, traceId: 'trace-1' })}\r\n\r\n`);
+  };
+}
+
+/** A refusal in Google's shape with one reason. */
+export function denied(status: number, reason: string, more: Readonly<Record<string, unknown>> = {}): Scripted {
+  const { message = 'No.', metadata = {}, links } = more;
+  const info = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, metadata };
+  const help = links === undefined ? [] : [{ '@type': 'type.googleapis.com/google.rpc.Help', links }];
+  const name = status === 429 ? 'RESOURCE_EXHAUSTED' : status === 404 ? 'NOT_FOUND' : 'PERMISSION_DENIED';
+  return json({ error: { code: status, message, status: name, details: [info, ...help] } }, status);
+}
