@@ -138,3 +138,31 @@ test('auth status --online: why a Google sign-in does not work any more', async 
   ]);
   for (const secret of Object.values(CANARY)) expect(stdout + stderr).not.toContain(secret);
 });
+
+test('--count-tokens prints the number alone, or model and number', async (t) => {
+  const counted = json({ totalTokens: 31 });
+  const google = await fakeGemini(t, [counted, counted, counted]);
+  const me = account(t, google, { env: KEY });
+  expect(await me.run(['--count-tokens', 'hi'])).toMatchObject({ stdout: '31\n', stderr: '', exitCode: 0 });
+  expect(await me.run(['--count-tokens', '-o', 'json', '-m', 'gemini-2.5-pro', 'hi'])).toMatchObject({
+    stdout: '{\n  "model": "gemini-2.5-pro",\n  "totalTokens": 31\n}\n',
+    stderr: '',
+    exitCode: 0,
+  });
+  expect((await me.run(['--count-tokens', '-o', 'stream-json', 'hi'])).stdout).toBe(
+    '{"model":"gemini-2.5-flash","totalTokens":31}\n',
+  );
+  expect(google.requests[1]?.path).toBe('/v1beta/models/gemini-2.5-pro:countTokens');
+  expect(google.requests[1]?.body).toEqual({ contents: [{ role: 'user', parts: [{ text: 'hi' }] }] });
+});
+
+test('--count-tokens lets the successor count where the default is gone, and fails in the chosen format', async (t) => {
+  const google = await fakeGemini(t, [failure(404, 'NOT_FOUND'), json({ totalTokens: 5 }), failure(400, 'X', 'Bad.')]);
+  const me = account(t, google, { env: KEY });
+  expect(JSON.parse((await me.run(['--count-tokens', '-o', 'json', 'hi'])).stdout)).toMatchObject({
+    model: 'gemini-flash-latest',
+    totalTokens: 5,
+  });
+  const { stdout, stderr, exitCode } = await me.run(['--count-tokens', '-o', 'json', 'hi']);
+  expect([exitCode, stderr, JSON.parse(stdout)]).toMatchObject([3, '', { error: { code: 3, type: 'ApiError' } }]);
+});

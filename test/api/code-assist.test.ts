@@ -1,0 +1,188 @@
+import { expect, test } from 'vitest';
+import { codeAssist, type Enrolments, enrolments } from '../../src/api/code-assist.ts';
+import { type Enrolment, enrol, projectFrom } from '../../src/api/code-assist-enrolment.ts';
+import type { EnrolmentCache } from '../../src/api/enrolment-cache.ts';
+import { AppError } from '../../src/core/error.ts';
+import { keyIdentity, REQUEST } from './conversation.ts';
+
+const SIGNAL = new AbortController().signal;
+const NOT_DONE = { name: 'operations/1', done: false };
+
+/** `enrol` against these answers, one a request, the last for all after it. */
+async function enrolWith(answers: readonly object[], project?: string) {
+  const seen: { readonly url: string; readonly body: unknown }[] = [];
+  const sleeps: number[] = [];
+  const send = async ({ url, body }: { readonly url: URL; readonly body?: string }) => {
+    const answer = answers[Math.min(seen.length, answers.length - 1)];
+    seen.push({ url: url.pathname, body: body === undefined ? undefined : JSON.parse(body) });
+    return { status: 200, headers: {}, body: bytes(JSON.stringify(answer)) };
+  };
+  const clock = {
+    now: () => 0,
+    sleep: async (ms: number) => {
+      sleeps.push(ms);
+    },
+  };
+  const caller = { identity: keyIdentity('k'), userAgent: 'gmn/test', send };
+  const result = await enrol({ place: {}, caller, clock, pollMs: 5000, project }, SIGNAL).catch((error) => error);
+  return { result, seen, sleeps };
+}
+
+async function* bytes(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+}
+
+test('an operation is looked at every five seconds until it is done', async () => {
+  const done = { done: true, response: { cloudaicompanionProject: { id: 'given' } } };
+  const { result, seen, sleeps } = await enrolWith([
+    { allowedTiers: [{ id: 'free-tier', isDefault: true }] },
+    NOT_DONE,
+    NOT_DONE,
+    done,
+  ]);
+  expect(result).toEqual({ project: 'given', tier: 'free-tier' });
+  expect(sleeps).toEqual([5000, 5000]);
+  expect(seen.map(({ url }) => url)).toEqual([
+    '/v1internal:loadCodeAssist',
+    '/v1internal:onboardUser',
+    '/v1internal/operations/1',
+    '/v1internal/operations/1',
+  ]);
+});
+
+test('an operation that is never done is given up', async () => {
+  const { result, sleeps } = await enrolWith([{}, NOT_DONE]);
+  expect(result).toMatchObject({ fault: 'api', message: expect.stringContaining('did not finish setting up') });
+  expect(sleeps).toHaveLength(60);
+});
+
+test.for<readonly [string, object, string | undefined, Enrolment]>([
+  [
+    'the server’s project wins',
+    { currentTier: { id: 'a' }, cloudaicompanionProject: 'theirs' },
+    'mine',
+    { project: 'theirs', tier: 'a' },
+  ],
+  ['else it is the person’s', { currentTier: {} }, 'mine', { project: 'mine', tier: 'standard-tier' }],
+  [
+    'a paid tier is the tier',
+    { currentTier: { id: 'a' }, paidTier: { id: 'paid' }, cloudaicompanionProject: 'p' },
+    undefined,
+    { project: 'p', tier: 'paid' },
+  ],
+  [
+    'a tier in use counts over those that are closed',
+    {
+      currentTier: { id: 'a' },
+      cloudaicompanionProject: 'p',
+      ineligibleTiers: [{ reasonCode: 'VALIDATION_REQUIRED', validationUrl: 'https://accounts.google.com/' }],
+    },
+    undefined,
+    { project: 'p', tier: 'a' },
+  ],
+])('%s', async ([, answer, project, enrolment]) => {
+  expect((await enrolWith([answer], project)).result).toEqual(enrolment);
+});
+
+test.for([{}, { currentTier: 7, allowedTiers: 'x', ineligibleTiers: [null, 3] }, { allowedTiers: [{}] }])(
+  'an answer like %j is onboarded as a legacy account, and needs a project',
+  async (answer) => {
+    const { result, seen } = await enrolWith([answer, { done: true }]);
+    expect(seen[1]?.body).toMatchObject({ tierId: 'legacy-tier' });
+    expect(result).toMatchObject({ fault: 'api', message: expect.stringContaining('needs a project') });
+  },
+);
+
+test('the project comes from either variable, and is not a number', () => {
+  expect(projectFrom({ GOOGLE_CLOUD_PROJECT: 'a', GOOGLE_CLOUD_PROJECT_ID: 'b' })).toBe('a');
+  expect(projectFrom({ GOOGLE_CLOUD_PROJECT: '', GOOGLE_CLOUD_PROJECT_ID: 'b' })).toBe('b');
+  expect(projectFrom({})).toBeUndefined();
+  expect(() => projectFrom({ GOOGLE_CLOUD_PROJECT_ID: '123' })).toThrow(
+    expect.objectContaining({ fault: 'config', message: expect.stringContaining('GOOGLE_CLOUD_PROJECT_ID') }),
+  );
+});
+
+function memory(kept?: Enrolment): EnrolmentCache & { readonly written: Enrolment[] } {
+  const written: Enrolment[] = [];
+  return {
+    written,
+    read: async () => written.at(-1) ?? kept,
+    write: async (enrolment) => void written.push(enrolment),
+  };
+}
+
+const OLD = { project: 'old', tier: 't' };
+const NEW = { project: 'new', tier: 't' };
+
+test('what is remembered is not asked for; what was just asked is not asked again', async () => {
+  let asked = 0;
+  const ask = async (): Promise<Enrolment> => {
+    asked += 1;
+    return NEW;
+  };
+  const cache = memory(OLD);
+  const known = enrolments(cache, ask);
+  expect([await known.current(SIGNAL), asked]).toEqual([OLD, 0]);
+  expect([await known.renew(SIGNAL), await known.renew(SIGNAL), asked]).toEqual([true, false, 1]);
+  expect([await known.current(SIGNAL), cache.written]).toEqual([NEW, [NEW]]);
+  const fresh = enrolments(memory(), ask);
+  await fresh.current(SIGNAL);
+  expect([await fresh.renew(SIGNAL), asked]).toEqual([false, 2]);
+});
+
+const KNOWN: Enrolments = {
+  current: async () => OLD,
+  remembered: async () => undefined,
+  ask: async () => OLD,
+  renew: async () => true,
+};
+
+const backend = codeAssist({
+  place: {},
+  userAgent: 'gmn/test',
+  identity: keyIdentity('k'),
+  enrolments: KNOWN,
+  project: 'mine',
+  sessionId: 'session-1',
+});
+
+test.for([
+  [404, '', true],
+  [403, '', true],
+  [403, { details: [{ reason: 'CONSUMER_INVALID' }] }, true],
+  [403, { details: [{ reason: 'UNSUPPORTED_CLIENT' }] }, false],
+  [403, { details: [{ reason: 'VALIDATION_REQUIRED' }] }, false],
+  [400, '', false],
+  [429, '', false],
+  [500, '', false],
+] as const)('a refusal with %i and %j may be due to a stale project: %j', async ([status, error, isStale]) => {
+  expect(await backend.mend?.({ status, body: JSON.stringify({ error }) }, SIGNAL)).toBe(isStale);
+});
+
+test('the envelope is taken off; what is in none passes', () => {
+  expect(backend.unwrap({ response: { candidates: [] }, traceId: 'x' })).toEqual({ candidates: [] });
+  expect(backend.unwrap({ error: { code: 500 } })).toEqual({ error: { code: 500 } });
+  expect([backend.unwrap(7), backend.unwrap({ response: null })]).toEqual([7, { response: null }]);
+});
+
+test('a system instruction goes into the inner request; the id stands bare', async () => {
+  const system = { role: 'user', parts: [{ text: 'Be brief.' }] } as const;
+  const request = { ...REQUEST, model: 'models/gemini-x', systemInstruction: system };
+  const { url, body } = await backend.preview(request);
+  expect(url.href).toBe('https://cloudcode-pa.googleapis.com/v1internal:streamGenerateContent?alt=sse');
+  expect(JSON.parse(body ?? '')).toEqual({
+    model: 'gemini-x',
+    project: 'mine',
+    user_prompt_id: 'session-1',
+    request: {
+      contents: REQUEST.contents,
+      systemInstruction: system,
+      generationConfig: REQUEST.generationConfig,
+      session_id: 'session-1',
+    },
+  });
+});
+
+test('an id that is none is refused before the network', async () => {
+  await expect(backend.preview({ ...REQUEST, model: '../x' })).rejects.toThrow(AppError);
+});

@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { identity } from '../../src/api/identity.ts';
+import type { Credential } from '../../src/core/credential.ts';
+
+const SIGNAL = new AbortController().signal;
+
+function credential(changes: Partial<Credential> = {}): Credential {
+  const headers = async () => ({ authorization: 'Bearer token-1' });
+  return { type: 'oauth-personal', source: 'a file', account: 'abc', headers, ...changes };
+}
+
+test('every secret that was ever sent is concealed, also after a renewal', async () => {
+  let count = 1;
+  const who = identity(
+    credential({
+      headers: async () => ({ authorization: `Bearer token-${count}` }),
+      renew: async () => {
+        count += 1;
+      },
+    }),
+    'bearer',
+  );
+  expect(who.canRenew).toBe(true);
+  expect(await who.headers({ signal: SIGNAL, renew: false })).toEqual({ authorization: 'Bearer token-1' });
+  expect(await who.headers({ signal: SIGNAL, renew: true })).toEqual({ authorization: 'Bearer token-2' });
+  expect(who.conceal('token-1, token-2, token-3')).toBe('‹redacted›, ‹redacted›, token-3');
+});
+
+test('an empty key conceals nothing', async () => {
+  const who = identity(credential({ headers: async () => ({ 'x-goog-api-key': '' }) }), 'key');
+  await who.headers({ signal: SIGNAL, renew: false });
+  expect(who.conceal('abc')).toBe('abc');
+});
+
+test('the quota project goes with a token, not with a key, and not over the credential’s own', async () => {
+  const ask = (who: ReturnType<typeof identity>) => who.headers({ signal: SIGNAL, renew: false });
+  expect(await ask(identity(credential(), 'bearer', 'q'))).toMatchObject({ 'x-goog-user-project': 'q' });
+  expect(await ask(identity(credential(), 'key', 'q'))).not.toHaveProperty('x-goog-user-project');
+  const own = credential({ headers: async () => ({ authorization: 'Bearer t', 'x-goog-user-project': 'own' }) });
+  expect(await ask(identity(own, 'bearer', 'q'))).toMatchObject({ 'x-goog-user-project': 'own' });
+});
+
+test('a token that no header can carry is refused without being shown', async () => {
+  const who = identity(credential({ headers: async () => ({ authorization: 'Bearer se\ncret' }) }), 'bearer');
+  const failed = await who.headers({ signal: SIGNAL, renew: false }).catch((error: unknown) => error);
+  expect(failed).toMatchObject({ fault: 'auth' });
+  expect(String(failed)).not.toContain('cret');
+});
+
+test.for([
+  [credential(), 'bearer', 'Please re-authenticate using: gemini'],
+  [
+    credential({ source: 'GOOGLE_CLOUD_ACCESS_TOKEN' }),
+    'bearer',
+    'Set GOOGLE_CLOUD_ACCESS_TOKEN to a token that is still valid.',
+  ],
+  [
+    credential({ type: 'vertex-ai' }),
+    'bearer',
+    'Run: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS',
+  ],
+  [credential({ type: 'vertex-ai', source: 'GOOGLE_API_KEY' }), 'key', 'Set GOOGLE_API_KEY to a valid key.'],
+  [
+    credential({ type: 'gemini-api-key', source: '~/.gmn/key.json' }),
+    'key',
+    'Store a valid key: gmn auth set-key (https://aistudio.google.com/apikey)',
+  ],
+] as const)('what helps when it is refused depends on where it came from: %#', ([who, carrier, hint]) => {
+  expect(identity(who, carrier).authHint).toBe(hint);
+});

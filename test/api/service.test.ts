@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { codeAssistService } from '../../src/api/code-assist-service.ts';
+import { geminiApiService } from '../../src/api/gemini-api-service.ts';
+import { identity } from '../../src/api/identity.ts';
+import { type Caller, callJson, persist } from '../../src/api/json-call.ts';
+import type { Service } from '../../src/api/service.ts';
+import { vertexService } from '../../src/api/vertex-service.ts';
+import { AppError } from '../../src/core/error.ts';
+import { startDemo } from '../../src/demo/server.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { sendHttp } from '../../src/platform/http.ts';
+import { REQUEST } from './conversation.ts';
+import { answer, loopback } from './loopback.ts';
+
+const SIGNAL = new AbortController().signal;
+const JSON_TYPE = { 'content-type': 'application/json' };
+const timers = { connectMs: 5000, headersMs: 5000, idleMs: 5000 };
+const send = sendHttp({ timers, env: {}, trace: () => {}, clock: systemClock });
+const userAgent = 'gmn/test';
+
+function caller(renew?: () => Promise<void>): Caller {
+  const headers = async () => ({ authorization: 'Bearer test-token-0123' });
+  const who = { type: 'oauth-personal', source: 'test', account: 'a', headers, ...(renew ? { renew } : {}) } as const;
+  return { identity: identity(who, 'bearer'), send, userAgent };
+}
+
+const ENROLMENT = { project: 'p', tier: 't' };
+const ENROLMENTS = {
+  current: async () => ENROLMENT,
+  remembered: async () => ENROLMENT,
+  ask: async () => ENROLMENT,
+  renew: async () => false,
+};
+
+const SERVICES: Readonly<Record<string, (baseUrl: URL) => Service>> = {
+  'the Gemini API': (baseUrl) => geminiApiService({ baseUrl, userAgent }, caller()),
+  Vertex: (baseUrl) => vertexService({ baseUrl, userAgent, site: { project: 'p', location: 'us-central1' } }, caller()),
+  'Code Assist': (baseUrl) =>
+    codeAssistService({ place: { baseUrl }, caller: caller(), enrolments: ENROLMENTS, clock: systemClock }),
+};
+
+test.for(Object.entries(SERVICES))('%s counts tokens, lists models and knows who asks', async ([, open], t) => {
+  const demo = await startDemo({ clock: systemClock });
+  t.onTestFinished(() => demo.close());
+  const service = open(new URL(demo.url));
+  const contents = [{ role: 'user', parts: [{ text: 'How do the tides come about?' }] }] as const;
+  const request = { ...REQUEST, contents, model: 'gemini-2.5-flash' };
+  const plain = await service.countTokens(request, SIGNAL);
+  const system = { role: 'user', parts: [{ text: 'Answer in one short and simple sentence.' }] } as const;
+  expect(plain).toBeGreaterThan(0);
+  expect(await service.countTokens({ ...request, systemInstruction: system }, SIGNAL)).toBeGreaterThan(plain);
+  expect((await service.listModels(SIGNAL)).map(({ id }) => id)).toContain('gemini-2.5-pro');
+  expect((await service.standing(SIGNAL)).lines[0]).toMatch(/accepts it|serves it/);
+  await expect(service.countTokens({ ...request, model: 'gemini-1.0-gone' }, SIGNAL)).rejects.toMatchObject({
+    status: 404,
+  });
+});
+
+test('Code Assist counts nothing as 0; elsewhere a missing number is a failure', async (t) => {
+  const server = await loopback(t, [answer(200, '{}', JSON_TYPE)]);
+  expect(await SERVICES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL)).toBe(0);
+  await expect(SERVICES.Vertex?.(server.url).countTokens(REQUEST, SIGNAL)).rejects.toMatchObject({ fault: 'api' });
+});
+
+test('Code Assist is given the model with its prefix, and neither project nor prompt id', async (t) => {
+  const server = await loopback(t, [answer(200, '{"totalTokens":3}', JSON_TYPE)]);
+  await SERVICES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL);
+  expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({
+    request: { model: 'models/gemini-test', contents: REQUEST.contents },
+  });
+});
+
+test('a list that never ends is left after a hundred pages', async (t) => {
+  const server = await loopback(t, [
+    answer(200, '{"models":[{"name":"models/a-1"}],"nextPageToken":"more"}', JSON_TYPE),
+  ]);
+  expect(await SERVICES['the Gemini API']?.(server.url).listModels(SIGNAL)).toEqual([{ id: 'a-1' }]);
+  expect(server.requests).toHaveLength(100);
+});
+
+test('a 401 is cured with one renewal, and no more', async (t) => {
+  let renewals = 0;
+  const renewing = caller(async () => {
+    renewals += 1;
+  });
+  const cured = await loopback(t, [answer(401), answer(200, '{"a":1}', JSON_TYPE)]);
+  expect(await callJson(renewing, { url: cured.url }, SIGNAL)).toEqual({ a: 1 });
+  const hopeless = await loopback(t, [answer(401)]);
+  await expect(callJson(renewing, { url: hopeless.url }, SIGNAL)).rejects.toMatchObject({ fault: 'auth' });
+  expect([renewals, hopeless.requests.length]).toEqual([2, 2]);
+});
+
+test.for(['', '[]', '7', '<html>Sign in</html>', '{"a":'])('%j is no JSON object', async (body, t) => {
+  const server = await loopback(t, [answer(200, body, JSON_TYPE)]);
+  await expect(callJson(caller(), { url: server.url }, SIGNAL)).rejects.toMatchObject({ fault: 'api', status: 200 });
+});
+
+test('what the server echoes of the token is not repeated', async (t) => {
+  const server = await loopback(t, [
+    answer(400, '{"error":{"code":400,"message":"test-token-0123 is bad"}}', JSON_TYPE),
+  ]);
+  const failed = await callJson(caller(), { url: server.url }, SIGNAL).catch((error: unknown) => error);
+  expect(String(failed)).toContain('‹redacted› is bad');
+});
+
+test('a question is repeated as its failure advises, and then given up', async () => {
+  const sleeps: number[] = [];
+  const clock = {
+    now: () => 0,
+    sleep: async (ms: number) => {
+      sleeps.push(ms);
+    },
+  };
+  const patience = { clock, random: () => 0.5, trace: () => {}, retryBaseMs: 10 };
+  let tries = 0;
+  const busy = async (): Promise<never> => {
+    tries += 1;
+    throw new AppError('api', 'busy', { retry: {} });
+  };
+  await expect(persist(busy, patience, SIGNAL)).rejects.toMatchObject({ message: 'busy' });
+  expect([tries, sleeps]).toEqual([4, [10, 20, 40]]);
+  const final = persist(async () => Promise.reject(new AppError('auth', 'no')), patience, SIGNAL);
+  await expect(final).rejects.toMatchObject({ message: 'no' });
+  expect(sleeps).toHaveLength(3);
+});
