@@ -10,14 +10,9 @@ declare const PACK: string;
 
 /** Answers `--version`, and `--help` from a text made at build time; hands all else to `main` and sets the exit code. */
 export function boot(argv: readonly string[]): void {
-  if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
-    // Straight to the descriptor: opening the stream would cost more than everything else here.
-    writeSync(1, `${VERSION}\n`);
-    return;
-  }
-  const help = helpFor(argv);
-  if (help !== undefined) {
-    process.stdout.write(help);
+  const text = argv.length === 1 && isVersion(argv[0]) ? `${VERSION}\n` : helpFor(argv);
+  if (text !== undefined) {
+    print(text);
     return;
   }
   process.on('uncaughtException', crash);
@@ -25,13 +20,29 @@ export function boot(argv: readonly string[]): void {
   const { main } = parseMain(cache.load(MAIN_CHUNK));
   main(argv, process.env, VERSION).then((exitCode) => {
     process.exitCode = exitCode;
-    cache.save();
+    // A run that failed compiled little of what a good one needs.
+    if (exitCode === 0) cache.save();
   }, crash);
+}
+
+function isVersion(word: string | undefined): boolean {
+  return word === '--version' || word === '-v';
+}
+
+/** Straight to the descriptor: opening the stream would cost more than everything else here. */
+function print(text: string): void {
+  try {
+    writeSync(1, text);
+  } catch (thrown) {
+    const isGone = thrown instanceof Error && 'code' in thrown && thrown.code === 'EPIPE';
+    // A pipe that is full and does not block (EAGAIN) takes the text when it can.
+    if (!isGone) process.stdout.on('error', () => {}).write(text);
+  }
 }
 
 function helpFor(argv: readonly string[]): string | undefined {
   const words = argv.filter((word) => word !== '--help' && word !== '-h');
-  if (words.length === argv.length || !words.every((word) => /^[a-z]+$/.test(word))) return undefined;
+  if (words.length === argv.length || !words.every((word) => /^[a-z][a-z-]*$/.test(word))) return undefined;
   try {
     return readFileSync(join(__dirname, 'help', `${['gmn', ...words].join('-')}.txt`), 'utf8');
   } catch {

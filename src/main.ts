@@ -1,6 +1,5 @@
 import { ROOT } from './cli/commands.ts';
 import type { Command } from './cli/flag.ts';
-import { helpText } from './cli/help.ts';
 import { type Options, plainPrompt, wantedFormat } from './cli/invocation.ts';
 import { guardNearMiss } from './cli/near-miss.ts';
 import { homes } from './config/home.ts';
@@ -18,11 +17,11 @@ export async function main(argv: readonly string[], env: Env, version: string): 
     const invocation =
       plainPrompt(ROOT, argv, env) ?? (await import('./cli/parse.ts')).parseCommandLine(ROOT, argv, env);
     if (invocation.kind === 'version') await io.out.write(`${version}\n`);
-    else if (invocation.kind === 'help') await io.out.write(help(invocation.path));
+    else if (invocation.kind === 'help') await io.out.write(await help(invocation.path));
     else {
       const { command, options } = invocation;
       const flags = parseAppOptions(options);
-      io = openIo(flags, env);
+      if (flags.color !== undefined || flags.noColor) io = openIo(flags, env);
       guardNearMiss(ROOT, command === ROOT ? options.args : [], isAttended);
       const exitCode = await runCommand(command, options, { version, env, flags, io });
       await io.flush();
@@ -48,7 +47,8 @@ async function runCommand(command: Command, options: Options, setting: Setting):
   return command.run(options, app);
 }
 
-function help(path: readonly string[]): string {
+async function help(path: readonly string[]): Promise<string> {
+  const { helpText } = await import('./cli/help.ts');
   let command = ROOT;
   for (const name of path) {
     const child = command.subcommands?.find((candidate) => candidate.name === name);

@@ -73,7 +73,6 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/cli/commands.ts",
       "src/cli/common.ts",
       "src/cli/flag.ts",
-      "src/cli/help.ts",
       "src/cli/invocation.ts",
       "src/cli/near-miss.ts",
       "src/cli/prompt-flags.ts",

@@ -7,7 +7,7 @@ import { settle, type TurnEvent } from '../core/event.ts';
 import type { ModelRequest } from '../core/model.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import { promptContent } from '../input/prompt.ts';
-import { deadline, every } from '../platform/clock.ts';
+import { type Deadline, deadline, every } from '../platform/clock.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { isAttended } from '../platform/terminal.ts';
 import type { Renderer } from '../render/renderer.ts';
@@ -81,7 +81,8 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
   try {
     opened = await openModel(options, app, timeoutMs);
     for (const message of opened.notices) yield { type: 'notice', message };
-    const request = await requestFor(options, app, opened, yield* readPrompt(options, app, limit.signal));
+    const prompt = yield* readPrompt(options, app, limit);
+    const request = requestFor(opened, prompt, await systemInstruction(options, app.cwd));
     if (options.dryRun) yield* preview(opened, request);
     else if (options.countTokens) yield* count(opened, request, { app, signal: limit.signal });
     else yield* runTurn(opened.model, request, limit.signal);
@@ -91,27 +92,28 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
   }
 }
 
-function readPrompt(options: PromptOptions, app: App, signal: AbortSignal): AsyncGenerator<TurnEvent, Content> {
-  return promptContent({
-    prompt: promptText(options),
+async function* readPrompt(options: PromptOptions, app: App, limit: Deadline): AsyncGenerator<TurnEvent, Content> {
+  const stdin = systemStdin();
+  const prompt = promptText(options);
+  // A person who types takes the time it takes.
+  const isTyped = (options.stdin || prompt === '-') && (await stdin.isTerminal());
+  if (isTyped) limit.hold();
+  const content = yield* promptContent({
+    prompt,
     files: options.file ?? [],
     stdinMode: options.stdin ? 'always' : options.noStdin ? 'never' : 'auto',
     mentions: !options.noAt,
     cwd: app.cwd,
     env: app.env,
-    stdin: systemStdin(),
+    stdin,
     clock: app.clock,
-    signal,
+    signal: limit.signal,
   });
+  if (isTyped) limit.resume();
+  return content;
 }
 
-async function requestFor(
-  options: PromptOptions,
-  app: App,
-  opened: OpenedModel,
-  prompt: Content,
-): Promise<ModelRequest> {
-  const system = await systemInstruction(options, app.cwd);
+function requestFor(opened: OpenedModel, prompt: Content, system: string | undefined): ModelRequest {
   return {
     model: opened.modelId,
     contents: [prompt],

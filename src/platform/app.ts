@@ -1,4 +1,3 @@
-import { homedir } from 'node:os';
 import { resolve } from 'node:path';
 import type { App, Homes, Settings } from '../core/app.ts';
 import type { ColorChoice } from '../core/color.ts';
@@ -32,7 +31,7 @@ export async function processApp(options: {
   const trace = await openTrace(flags, env);
   const cwd = workingDirectory(flags.cwd);
   let foundHomes: Homes | undefined;
-  const homes = (): Homes => (foundHomes ??= options.findHomes(env, homedir));
+  const homes = (): Homes => (foundHomes ??= options.findHomes(env, userHome));
   let settings: Promise<Settings> | undefined;
   return {
     version,
@@ -47,6 +46,11 @@ export async function processApp(options: {
     homes,
     settings: () => (settings ??= options.loadSettings({ env, cwd, homes })),
   };
+}
+
+/** Asked only where HOME is not set, so it is loaded only then. */
+function userHome(): string {
+  return process.getBuiltinModule('node:os').homedir();
 }
 
 /** The process's streams, with colour decided by the flags. */

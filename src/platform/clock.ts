@@ -32,20 +32,37 @@ export function every(ms: number, action: () => void): () => void {
 
 export interface Deadline {
   readonly signal: AbortSignal;
+  /** Stops the time, for as long as a person is asked for something. */
+  hold(): void;
+  /** Lets it run on from where it was held. */
+  resume(): void;
   /** Lets go of the timer, so that the process can end. */
   clear(): void;
 }
 
 /** A signal that follows `parent` and aborts with `reason()` after `ms` (0 = never). */
 export function deadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
-  if (ms === 0) return { signal: parent, clear: () => {} };
+  if (ms === 0) return { signal: parent, hold: () => {}, resume: () => {}, clear: () => {} };
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(reason()), Math.min(ms, LONGEST_MS));
+  let timer: NodeJS.Timeout | undefined;
+  let startedMs = 0;
+  let leftMs = ms;
   const follow = (): void => controller.abort(parent.reason);
+  const resume = (): void => {
+    startedMs = Date.now();
+    timer = setTimeout(() => controller.abort(reason()), Math.min(leftMs, LONGEST_MS));
+  };
+  const hold = (): void => {
+    clearTimeout(timer);
+    leftMs -= Date.now() - startedMs;
+  };
   if (parent.aborted) follow();
   parent.addEventListener('abort', follow, { once: true });
+  resume();
   return {
     signal: controller.signal,
+    hold,
+    resume,
     clear: () => {
       clearTimeout(timer);
       parent.removeEventListener('abort', follow);

@@ -1,6 +1,8 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Script } from 'node:vm';
+
+const MONTH_MS = 30 * 86_400_000;
 
 export interface CodeCache {
   /** Runs a chunk of `dist/` once and returns its exports. */
@@ -79,8 +81,7 @@ function cacheDirectory(version: string): string | undefined {
 
 /** Loaded only where HOME is not set. */
 function userHome(): string {
-  const { homedir } = require('node:os');
-  return homedir();
+  return process.getBuiltinModule('node:os').homedir();
 }
 
 /** Code from a directory that someone else owns or may write to is not run. */
@@ -113,6 +114,7 @@ function store(directory: string, dist: string, files: readonly (readonly [strin
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (!isOurs(directory)) return;
   chmodSync(directory, 0o700);
+  removeOthers(directory);
   const chunks = new Set(readdirSync(dist));
   for (const name of readdirSync(directory)) {
     if (!chunks.has(name.replace(/\.cache$/, ''))) rmSync(join(directory, name), { force: true });
@@ -125,6 +127,16 @@ function store(directory: string, dist: string, files: readonly (readonly [strin
     const temporary = `${target}.${process.pid}`;
     writeFileSync(temporary, Buffer.concat([script.createCachedData(), names, length]), { mode: 0o600, flag: 'wx' });
     renameSync(temporary, target);
+  }
+}
+
+/** What another gmn or another Node left is of no use once it is old: an upgrade would add a directory each time. */
+function removeOthers(directory: string): void {
+  const parent = dirname(directory);
+  for (const name of readdirSync(parent)) {
+    const other = join(parent, name);
+    if (other !== directory && Date.now() - statSync(other).mtimeMs > MONTH_MS)
+      rmSync(other, { recursive: true, force: true });
   }
 }
 

@@ -27,21 +27,25 @@ interface FlushableOut extends Out {
 function lazyOut(open: () => NodeJS.WriteStream, color: ColorChoice, env: Env): FlushableOut {
   let stream: NodeJS.WriteStream | undefined;
   let failure: AppError | undefined;
-  let onFailure: ((error: AppError) => void) | undefined;
+  const waiting = new Set<(error: AppError) => void>();
   const get = (): NodeJS.WriteStream => {
     if (stream === undefined) {
       stream = open();
       stream.on('error', (error: NodeJS.ErrnoException) => {
         failure ??= writeFailure(error);
-        onFailure?.(failure);
+        for (const reject of waiting) reject(failure);
+        waiting.clear();
       });
     }
     return stream;
   };
   const settled = (start: (done: () => void) => void): Promise<void> =>
     new Promise((resolve, reject) => {
-      onFailure = reject;
-      start(resolve);
+      waiting.add(reject);
+      start(() => {
+        waiting.delete(reject);
+        resolve();
+      });
     });
   return {
     write(chunk) {

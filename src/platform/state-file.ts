@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { AppError } from '../core/error.ts';
 
 const MAX_BYTES = 10_000_000;
@@ -10,6 +10,8 @@ const MAX_BYTES = 10_000_000;
 export function readStateFile(path: string): string | undefined {
   let descriptor: number | undefined;
   try {
+    // Most of these files are not there, and an exception for each would cost a start more than reading them.
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const status = fstatSync(descriptor);
     if (!status.isFile()) throw unreadable(path, 'it is not a regular file');

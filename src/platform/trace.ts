@@ -8,7 +8,8 @@ const SECRETS =
 
 /**
  * Lines for `--debug`, each with the time since the start. They go to `file` if one is given, else to stderr.
- * `secrets` and anything that looks like a credential are replaced. Throws AppError `usage` if the file cannot be written.
+ * `secrets` and anything that looks like a credential are replaced. Throws AppError `usage` if the file cannot be
+ * written; the trace itself never throws, it falls silent.
  */
 export function debugTrace(options: {
   readonly file: string | undefined;
@@ -17,7 +18,7 @@ export function debugTrace(options: {
 }): Trace {
   const { file, clock, secrets } = options;
   const start = clock.now();
-  const write = file === undefined ? (line: string) => void process.stderr.write(line) : appendTo(file);
+  const write = file === undefined ? (line: string) => void process.stderr.write(line) : appendTo(file, clock.now());
   return (line) => {
     let text = line;
     for (const secret of secrets) text = text.replaceAll(secret, '‹redacted›');
@@ -25,15 +26,23 @@ export function debugTrace(options: {
   };
 }
 
-function appendTo(file: string): (line: string) => void {
+function appendTo(file: string, now: number): (line: string) => void {
+  const append = (line: string): void => appendFileSync(file, line, { mode: 0o600 });
+  try {
+    append(`${new Date(now).toISOString()} gmn\n`);
+  } catch (cause) {
+    throw new AppError('usage', `cannot write the debug file ${file}`, {
+      cause,
+      hint: 'Give --debug-file a path that can be written.',
+    });
+  }
+  let isBroken = false;
   return (line) => {
     try {
-      appendFileSync(file, line, { mode: 0o600 });
-    } catch (cause) {
-      throw new AppError('usage', `cannot write the debug file ${file}`, {
-        cause,
-        hint: 'Give --debug-file a writable path.',
-      });
+      if (!isBroken) append(line);
+    } catch {
+      // The disk filled up: the answer matters more than its trace.
+      isBroken = true;
     }
   };
 }

@@ -42,10 +42,10 @@ export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: Pr
     if (silentMs < SPINNER_AFTER_MS) return;
     const seconds = Math.floor((clock.now() - awaited.sinceMs) / 1000);
     if (err.isTerminal && !isDumb) {
-      if (mayDraw()) spinner.draw(awaited.what, seconds === 0 ? '' : ` · ${seconds} s`);
+      if (mayDraw()) spinner.draw(visible(awaited.what), seconds === 0 ? '' : ` · ${seconds} s`);
     } else if (silentMs >= (lines + 1) * LINE_EVERY_MS) {
       lines += 1;
-      spinner.line(`gmn: waiting for ${awaited.what} · ${seconds} s\n`);
+      spinner.line(`gmn: waiting for ${visible(awaited.what)} · ${seconds} s\n`);
     }
   };
   const clear = (): Promise<void> | undefined => {
@@ -57,8 +57,7 @@ export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: Pr
     wait(what) {
       if (quiet) return;
       if (awaited === undefined) silentSinceMs = clock.now();
-      const shown = visible(what);
-      if (awaited?.what !== shown) awaited = { what: shown, sinceMs: clock.now() };
+      if (awaited?.what !== what) awaited = { what, sinceMs: clock.now() };
       stopTicking ??= ticker.every(TICK_MS, tick);
     },
     clear,

@@ -165,6 +165,27 @@ test('--version prints the version and --help prints the help, whatever the home
   expect(run('--help').stdout).toContain('Usage:\n  gmn [prompt...] [flags]\n');
 });
 
+test.runIf(process.platform !== 'win32').each(['--help', '--version'])('%s into a closed pipe is quiet', (flag) => {
+  const script = `"${process.execPath}" "${GMN}" ${flag} | true; echo "\${PIPESTATUS[0]}"`;
+  const { stdout, stderr } = spawnSync('bash', ['-c', script], { env: { PATH: process.env.PATH }, encoding: 'utf8' });
+  expect({ stdout, stderr }).toEqual({ stdout: '0\n', stderr: '' });
+});
+
+test('a debug file that cannot be written is an error before anything is sent', async (t) => {
+  const gmn = await runGmn(t, ['--debug-file', 'missing/trace.log', 'hi'], { gemini: await fakeGemini(t, []) });
+  expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+  expect(gmn.stderr).toMatch(/^Error: cannot write the debug file missing\/trace\.log\n\S/);
+});
+
+test('a failed run leaves no half-warm code cache behind', async (t) => {
+  const { existsSync } = await import('node:fs');
+  const { join } = await import('node:path');
+  const { cwd, env, home } = place(t);
+  const { status } = spawnSync(process.execPath, [GMN, 'hi'], { cwd, env, stdio: 'ignore' });
+  expect(status).toBe(2);
+  expect(existsSync(join(home, '.gmn', 'cache'))).toBe(false);
+});
+
 test('the compiled code is kept for the next start, for nobody else to read, and a spoilt one does no harm', async (t) => {
   const { readdirSync, statSync, writeFileSync } = await import('node:fs');
   const { join } = await import('node:path');
