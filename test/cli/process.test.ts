@@ -167,7 +167,10 @@ test('--version prints the version and --help prints the help, whatever the home
 
 test.runIf(process.platform !== 'win32').each(['--help', '--version'])('%s into a closed pipe is quiet', (flag) => {
   const script = `"${process.execPath}" "${GMN}" ${flag} | true; echo "\${PIPESTATUS[0]}"`;
-  const { stdout, stderr } = spawnSync('bash', ['-c', script], { env: { PATH: process.env.PATH }, encoding: 'utf8' });
+  const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', script], {
+    env: { PATH: process.env.PATH },
+    encoding: 'utf8',
+  });
   expect({ stdout, stderr }).toEqual({ stdout: '0\n', stderr: '' });
 });
 
