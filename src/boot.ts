@@ -15,14 +15,17 @@ export function boot(argv: readonly string[]): void {
     print(text);
     return;
   }
-  process.on('uncaughtException', crash);
+  process.on('uncaughtException', (thrown) => crash(thrown));
   const cache = codeCache({ dist: __dirname, pack: PACK, version: VERSION });
   const { main } = parseMain(cache.load(MAIN_CHUNK));
-  main(argv, process.env, VERSION).then((exitCode) => {
-    process.exitCode = exitCode;
-    // A run that failed compiled little of what a good one needs.
-    if (exitCode === 0) cache.save();
-  }, crash);
+  main(argv, process.env, VERSION).then(
+    (exitCode) => {
+      process.exitCode = exitCode;
+      // A run that failed compiled little of what a good one needs.
+      if (exitCode === 0) cache.save();
+    },
+    (thrown) => crash(thrown),
+  );
 }
 
 function isVersion(word: string | undefined): boolean {
@@ -31,12 +34,16 @@ function isVersion(word: string | undefined): boolean {
 
 /** Straight to the descriptor: opening the stream would cost more than everything else here. */
 function print(text: string): void {
+  const bytes = Buffer.from(text);
+  let written = 0;
   try {
-    writeSync(1, text);
+    while (written < bytes.length) written += writeSync(1, bytes, written);
   } catch (thrown) {
-    const isGone = thrown instanceof Error && 'code' in thrown && thrown.code === 'EPIPE';
-    // A pipe that is full and does not block (EAGAIN) takes the text when it can.
-    if (!isGone) process.stdout.on('error', () => {}).write(text);
+    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+    if (code === 'EPIPE') return;
+    // A pipe that is full and does not block takes the rest when it can.
+    if (code === 'EAGAIN') process.stdout.on('error', () => {}).write(bytes.subarray(written));
+    else crash(thrown, 'Check that there is room where the output goes.');
   }
 }
 
@@ -51,10 +58,10 @@ function helpFor(argv: readonly string[]): string | undefined {
 }
 
 /** `main` maps every failure itself; what arrives here is a bug, and a stack trace would help nobody at a prompt. */
-function crash(thrown: unknown): void {
+function crash(thrown: unknown, hint = 'This is a bug in gmn. Please report it with the command you ran.'): void {
   process.exitCode = 1;
   const message = thrown instanceof Error ? thrown.message : String(thrown);
-  process.stderr.write(`Error: ${message}\nThis is a bug in gmn. Please report it with the command you ran.\n`);
+  process.stderr.write(`Error: ${message}\n${hint}\n`);
   process.exit();
 }
 

@@ -1,6 +1,6 @@
 import { ROOT } from './cli/commands.ts';
 import type { Command } from './cli/flag.ts';
-import { type Options, plainPrompt, wantedFormat } from './cli/invocation.ts';
+import { type Options, plainPrompt, type WantedOutput, wantedOutput } from './cli/invocation.ts';
 import { guardNearMiss } from './cli/near-miss.ts';
 import { homes } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
@@ -30,7 +30,7 @@ export async function main(argv: readonly string[], env: Env, version: string): 
     await io.flush();
     return 0;
   } catch (thrown) {
-    return reportFailure(AppError.from(thrown), argv, io);
+    return reportFailure(AppError.from(thrown), wantedOutput(ROOT, argv, env), io);
   }
 }
 
@@ -63,10 +63,10 @@ async function help(path: readonly string[]): Promise<string> {
 }
 
 /** A failure outside a run: the same words and the same shape as inside one. */
-async function reportFailure(error: AppError, argv: readonly string[], io: ProcessIo): Promise<number> {
+async function reportFailure(error: AppError, output: WantedOutput, io: ProcessIo): Promise<number> {
   try {
-    const { openRenderer } = await import('./render/renderers.ts');
-    const render = await openRenderer(wantedFormat(argv), io);
+    const { failureRenderer } = await import('./render/renderers.ts');
+    const render = await failureRenderer(output.format, output.dialect, io);
     await render({ type: 'failure', error });
     await io.flush();
   } catch {

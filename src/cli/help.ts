@@ -29,7 +29,7 @@ function usage(command: Command, path: string): string {
 }
 
 /** The flag as it is typed: `-m, --model <id>`. */
-export function signature({ short, long, value }: Flag): string {
+function signature({ short, long, value }: Flag): string {
   return `${short ? `-${short}, ` : '    '}--${long}${value ? ` <${value}>` : ''}`;
 }
 

@@ -1,3 +1,4 @@
+import { editDistance } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import type { Command } from './flag.ts';
 
@@ -10,9 +11,9 @@ export function guardNearMiss(root: Command, words: readonly string[], isAttende
   const [word, next] = words;
   if (word === undefined) return;
   for (const command of root.subcommands ?? []) {
-    if (!resembles(word, command.name)) continue;
-    const isFollowed = command.subcommands?.some(({ name }) => name === next) ?? false;
-    if (words.length > 1 ? !isFollowed : !isAttended()) continue;
+    // Most prompts are of many words: they are told apart without measuring anything.
+    if (words.length > 1 && !command.subcommands?.some(({ name }) => name === next)) continue;
+    if (!resembles(word, command.name) || (words.length === 1 && !isAttended())) continue;
     const meant = [command.name, ...words.slice(1)].join(' ');
     throw new AppError('usage', `"${word}" looks like the command "${command.name}". Run: gmn ${meant}`, {
       hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
@@ -22,20 +23,4 @@ export function guardNearMiss(root: Command, words: readonly string[], isAttende
 
 function resembles(word: string, name: string): boolean {
   return word !== name && editDistance(word, name) <= (name.length <= 4 ? 1 : 2);
-}
-
-/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
-export function editDistance(a: string, b: string): number {
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, index) => index)];
-  const at = (row: number, column: number): number => rows[row]?.[column] ?? 0;
-  for (let i = 1; i <= a.length; i += 1) {
-    const row = [i];
-    rows.push(row);
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
-      row.push(Math.min(replaced, at(i - 1, j) + 1, at(i, j - 1) + 1, isSwap ? at(i - 2, j - 2) + 1 : replaced));
-    }
-  }
-  return at(a.length, b.length);
 }

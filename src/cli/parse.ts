@@ -85,7 +85,7 @@ function declare(parser: Parser, flag: Flag): void {
     parser.addOption(option);
     return;
   }
-  const source = `--${flag.long}`;
+  const source = { flag: `--${flag.long}` };
   parser.option(`${names} <${flag.value}>`, '', (text: string, previous: unknown) => {
     const value = readValue(flag, text, source);
     return flag.repeatable ? [...(Array.isArray(previous) ? previous : []), value] : value;

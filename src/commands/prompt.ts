@@ -4,13 +4,14 @@ import type { Content } from '../core/content.ts';
 import { formatDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
+import type { Out } from '../core/io.ts';
 import type { ModelRequest } from '../core/model.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import { promptContent } from '../input/prompt.ts';
 import { type Deadline, deadline, every } from '../platform/clock.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { isAttended } from '../platform/terminal.ts';
-import type { Renderer } from '../render/renderer.ts';
+import type { Renderer, RenderOptions } from '../render/renderer.ts';
 import { openRenderer } from '../render/renderers.ts';
 import type { countEvents } from './count-tokens.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
@@ -55,8 +56,16 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
 }
 
 async function rendererFor(options: PromptOptions, app: App): Promise<Renderer> {
-  const format = options.dryRun ? 'text' : (options.outputFormat ?? 'text');
-  const render = await openRenderer(format, app.io, {
+  const format = options.outputFormat ?? 'text';
+  const render = await openRenderer(format, app.io, renderOptions(options, app));
+  if (options.dryRun && format !== 'text') return previewRenderer(render, app.io.out);
+  if (!options.countTokens) return render;
+  const { countRenderer } = await import('./count-tokens.ts');
+  return countRenderer(render, app.io.out, format);
+}
+
+function renderOptions(options: PromptOptions, app: App): RenderOptions {
+  return {
     quiet: options.quiet ?? false,
     showThoughts: options.showThoughts ?? false,
     showUsage: options.usage ?? false,
@@ -67,19 +76,25 @@ async function rendererFor(options: PromptOptions, app: App): Promise<Renderer> 
     prompt: promptText(options) ?? '',
     clock: app.clock,
     ticker: { every },
-  });
-  if (!options.countTokens) return render;
-  const { countRenderer } = await import('./count-tokens.ts');
-  return countRenderer(render, app.io.out, format);
+  };
+}
+
+/** A preview is JSON by itself; only a failure still needs the format that was asked for. */
+function previewRenderer(render: Renderer, out: Out): Renderer {
+  return async (event) => {
+    if (event.type === 'text') await out.write(event.delta);
+    if (event.type === 'notice' || event.type === 'failure') await render(event);
+  };
 }
 
 async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent, void> {
   checkUsage(options);
   const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
   const limit = deadline(app.signal, timeoutMs, () => timedOut(timeoutMs));
+  limit.signal.addEventListener('abort', () => app.hurry(AppError.from(limit.signal.reason)), { once: true });
   let opened: OpenedModel | undefined;
   try {
-    opened = await openModel(options, app, timeoutMs);
+    opened = await openModel(options, app, limit.endsAt);
     for (const message of opened.notices) yield { type: 'notice', message };
     const prompt = yield* readPrompt(options, app, limit);
     const request = requestFor(opened, prompt, await systemInstruction(options, app.cwd));

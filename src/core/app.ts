@@ -1,3 +1,4 @@
+import type { AppError } from './error.ts';
 import type { SendHttp } from './http.ts';
 import type { Clock, Env, Io, Trace } from './io.ts';
 import type { JsonObject, JsonValue } from './json.ts';
@@ -52,6 +53,8 @@ export interface App {
   /** Aborted, with an AppError as its reason, by a signal from the system. */
   readonly signal: AbortSignal;
   readonly trace: Trace;
+  /** The run was ended: a write still blocked after a moment fails with `reason`, so that nothing waits for its reader. */
+  readonly hurry: (reason: AppError) => void;
   readonly send: SendHttp;
   /** Throws AppError `config` if there is no home directory. */
   readonly homes: () => Homes;

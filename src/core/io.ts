@@ -14,6 +14,7 @@ export interface Out {
 
 export interface Io {
   readonly out: Out;
+  /** For words to the person. It never rejects: that nobody can read them is no reason to fail. */
   readonly err: Out;
 }
 

@@ -32,6 +32,8 @@ export async function processApp(options: {
   const cwd = workingDirectory(flags.cwd);
   let foundHomes: Homes | undefined;
   const homes = (): Homes => (foundHomes ??= options.findHomes(env, userHome));
+  const signal = interruptSignal();
+  signal.addEventListener('abort', () => io.hurry(AppError.from(signal.reason)), { once: true });
   let settings: Promise<Settings> | undefined;
   return {
     version,
@@ -40,8 +42,9 @@ export async function processApp(options: {
     cwd,
     clock: systemClock,
     random: Math.random,
-    signal: interruptSignal(),
-    trace,
+    signal,
+    hurry: io.hurry,
+    trace: trace ?? (() => {}),
     send: lazySend(httpTimers(env), env, trace),
     homes,
     settings: () => (settings ??= options.loadSettings({ env, cwd, homes })),
@@ -50,7 +53,8 @@ export async function processApp(options: {
 
 /** Asked only where HOME is not set, so it is loaded only then. */
 function userHome(): string {
-  return process.getBuiltinModule('node:os').homedir();
+  const { homedir, userInfo } = process.getBuiltinModule('node:os');
+  return homedir() || userInfo().homedir;
 }
 
 /** The process's streams, with colour decided by the flags. */
@@ -58,8 +62,8 @@ export function openIo(flags: AppOptions, env: Env): ProcessIo {
   return processIo(flags.noColor ? 'never' : (flags.color ?? 'auto'), env);
 }
 
-async function openTrace(flags: AppOptions, env: Env): Promise<Trace> {
-  if (!flags.debug && flags.debugFile === undefined) return () => {};
+async function openTrace(flags: AppOptions, env: Env): Promise<Trace | undefined> {
+  if (!flags.debug && flags.debugFile === undefined) return undefined;
   const { debugTrace } = await import('./trace.ts');
   const secrets = [env.GEMINI_API_KEY, env.GOOGLE_API_KEY, env.GOOGLE_CLOUD_ACCESS_TOKEN].filter(isLong);
   return debugTrace({ file: flags.debugFile, clock: systemClock, secrets });
@@ -71,7 +75,7 @@ function isLong(value: string | undefined): value is string {
 }
 
 function workingDirectory(wanted: string | undefined): string {
-  if (wanted === undefined) return process.cwd();
+  if (wanted === undefined) return currentDirectory();
   try {
     process.chdir(resolve(wanted));
     return process.cwd();
@@ -80,6 +84,14 @@ function workingDirectory(wanted: string | undefined): string {
       cause,
       hint: 'Name a directory that exists.',
     });
+  }
+}
+
+function currentDirectory(): string {
+  try {
+    return process.cwd();
+  } catch (cause) {
+    throw new AppError('usage', 'the directory gmn was started in is gone', { cause, hint: 'Go to another: cd ~' });
   }
 }
 
@@ -102,7 +114,7 @@ function timer(env: Env, name: string, fallbackMs: number): number {
 }
 
 /** The HTTP client is loaded with the first request. */
-function lazySend(timers: HttpTimers, env: Env, trace: Trace): SendHttp {
+function lazySend(timers: HttpTimers, env: Env, trace: Trace | undefined): SendHttp {
   let loaded: Promise<SendHttp> | undefined;
   return async (request, signal) => {
     loaded ??= import('./http.ts').then(({ sendHttp }) => sendHttp({ timers, env, trace, clock: systemClock }));

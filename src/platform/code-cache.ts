@@ -81,7 +81,8 @@ function cacheDirectory(version: string): string | undefined {
 
 /** Loaded only where HOME is not set. */
 function userHome(): string {
-  return process.getBuiltinModule('node:os').homedir();
+  const { homedir, userInfo } = process.getBuiltinModule('node:os');
+  return homedir() || userInfo().homedir;
 }
 
 /** Code from a directory that someone else owns or may write to is not run. */
@@ -111,7 +112,8 @@ function readEntry(path: string): { readonly code: Buffer; readonly chunks: read
 }
 
 function store(directory: string, dist: string, files: readonly (readonly [string, Compiled])[]): void {
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  // One level at a time: a recursive mkdir never returns where nothing can be made (/proc).
+  for (const level of [dirname(dirname(directory)), dirname(directory), directory]) makeDirectory(level);
   if (!isOurs(directory)) return;
   chmodSync(directory, 0o700);
   removeOthers(directory);
@@ -128,6 +130,10 @@ function store(directory: string, dist: string, files: readonly (readonly [strin
     writeFileSync(temporary, Buffer.concat([script.createCachedData(), names, length]), { mode: 0o600, flag: 'wx' });
     renameSync(temporary, target);
   }
+}
+
+function makeDirectory(path: string): void {
+  if (statSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path, { mode: 0o700 });
 }
 
 /** What another gmn or another Node left is of no use once it is old: an upgrade would add a directory each time. */

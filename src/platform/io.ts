@@ -4,38 +4,49 @@ import type { Env, Io, Out } from '../core/io.ts';
 
 const DONE = Promise.resolve();
 
+/** How long the last words of a run that was ended may wait for a reader that does not read. */
+const PATIENCE_MS = 200;
+
 /** The process's stdout and stderr. `flush` resolves when all that was written has left, and rejects if it could not. */
 export interface ProcessIo extends Io {
   flush(): Promise<void>;
+  /** As `App.hurry`. */
+  hurry(reason: AppError): void;
 }
 
 /** Opens the two streams only when they are first used: touching them costs a module each. */
 export function processIo(color: ColorChoice, env: Env): ProcessIo {
   const out = lazyOut(() => process.stdout, color, env);
-  const err = lazyOut(() => process.stderr, color, env);
+  const err = unfailing(lazyOut(() => process.stderr, color, env));
   return {
     out,
     err,
-    flush: async () => void (await Promise.all([out.flush(), err.flush().catch(() => {})])),
+    hurry: (reason) => {
+      out.hurry(reason);
+      err.hurry(reason);
+    },
+    flush: async () => void (await Promise.all([out.flush(), err.flush()])),
   };
 }
 
-interface FlushableOut extends Out {
+interface ProcessOut extends Out {
   flush(): Promise<void>;
+  hurry(reason: AppError): void;
 }
 
-function lazyOut(open: () => NodeJS.WriteStream, color: ColorChoice, env: Env): FlushableOut {
+function lazyOut(open: () => NodeJS.WriteStream, color: ColorChoice, env: Env): ProcessOut {
   let stream: NodeJS.WriteStream | undefined;
   let failure: AppError | undefined;
   const waiting = new Set<(error: AppError) => void>();
+  const fail = (error: AppError): void => {
+    failure ??= error;
+    for (const reject of waiting) reject(failure);
+    waiting.clear();
+  };
   const get = (): NodeJS.WriteStream => {
     if (stream === undefined) {
       stream = open();
-      stream.on('error', (error: NodeJS.ErrnoException) => {
-        failure ??= writeFailure(error);
-        for (const reject of waiting) reject(failure);
-        waiting.clear();
-      });
+      stream.on('error', (error: NodeJS.ErrnoException) => fail(writeFailure(error)));
     }
     return stream;
   };
@@ -58,6 +69,14 @@ function lazyOut(open: () => NodeJS.WriteStream, color: ColorChoice, env: Env): 
       if (stream === undefined || stream.writableLength === 0) return DONE;
       return settled((done) => get().write('', () => done()));
     },
+    hurry(reason) {
+      setTimeout(() => {
+        if (stream === undefined || stream.writableLength === 0) return;
+        fail(reason);
+        // What is queued keeps the process alive for as long as nobody reads it, and Node lets no one close these streams.
+        setTimeout(() => process.exit(reason.exitCode), PATIENCE_MS).unref();
+      }, PATIENCE_MS).unref();
+    },
     get isTerminal() {
       return get().isTTY === true;
     },
@@ -68,6 +87,15 @@ function lazyOut(open: () => NodeJS.WriteStream, color: ColorChoice, env: Env): 
       return mayStyle(color, env, get().isTTY === true);
     },
   };
+}
+
+/** Words to the person that cannot be written are no reason to fail a run that has its answer. */
+function unfailing(out: ProcessOut): ProcessOut {
+  const ignore = (): void => {};
+  return Object.defineProperties(Object.create(out), {
+    write: { value: (chunk: string) => out.write(chunk).catch(ignore) },
+    flush: { value: () => out.flush().catch(ignore) },
+  });
 }
 
 /** A reader that went away is no fault of ours; a full disk is. */

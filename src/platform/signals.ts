@@ -15,7 +15,11 @@ export function interruptSignal(): AbortSignal {
   for (const [name, fault] of Object.entries(FAULTS)) {
     process.on(name, () => {
       if (controller.signal.aborted) process.exit(EXIT_CODES[fault]);
-      controller.abort(new AppError(fault, 'Interrupted.'));
+      controller.abort(
+        new AppError(fault, `Interrupted (${name}).`, {
+          hint: 'What had arrived is kept. Run it again for the whole answer.',
+        }),
+      );
     });
   }
   return controller.signal;

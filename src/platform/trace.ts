@@ -1,6 +1,8 @@
-import { appendFileSync } from 'node:fs';
+import { constants, openSync, writeSync } from 'node:fs';
 import { AppError } from '../core/error.ts';
 import type { Clock, Trace } from '../core/io.ts';
+
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 
 /** Values that look like a credential wherever they stand. */
 const SECRETS =
@@ -18,7 +20,7 @@ export function debugTrace(options: {
 }): Trace {
   const { file, clock, secrets } = options;
   const start = clock.now();
-  const write = file === undefined ? (line: string) => void process.stderr.write(line) : appendTo(file, clock.now());
+  const write = file === undefined ? toStderr() : appendTo(file, clock.now());
   return (line) => {
     let text = line;
     for (const secret of secrets) text = text.replaceAll(secret, '‹redacted›');
@@ -26,20 +28,28 @@ export function debugTrace(options: {
   };
 }
 
+function toStderr(): (line: string) => void {
+  process.stderr.on('error', () => {});
+  return (line) => void process.stderr.write(line);
+}
+
 function appendTo(file: string, now: number): (line: string) => void {
-  const append = (line: string): void => appendFileSync(file, line, { mode: 0o600 });
+  let descriptor: number | undefined;
   try {
-    append(`${new Date(now).toISOString()} gmn\n`);
+    // A FIFO that nobody reads must not hold us up.
+    descriptor = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
+    writeSync(descriptor, `${new Date(now).toISOString()} gmn\n`);
   } catch (cause) {
     throw new AppError('usage', `cannot write the debug file ${file}`, {
       cause,
       hint: 'Give --debug-file a path that can be written.',
     });
   }
+  const target = descriptor;
   let isBroken = false;
   return (line) => {
     try {
-      if (!isBroken) append(line);
+      if (!isBroken) writeSync(target, line);
     } catch {
       // The disk filled up: the answer matters more than its trace.
       isBroken = true;

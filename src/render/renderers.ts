@@ -44,6 +44,11 @@ export async function openRenderer(format: string, io: Io, options: RenderOption
   return (await load(options.dialect))(io, options);
 }
 
+/** Shows a failure that came before there was a run, in the shape it would have had inside one. */
+export function failureRenderer(format: string, dialect: string, io: Io): Promise<Renderer> {
+  return openRenderer(format, io, { ...OUTSIDE_A_RUN, dialect: dialect === 'gemini' ? 'gemini' : 'gmn' });
+}
+
 function isFormat(format: string): format is OutputFormat {
   return Object.hasOwn(renderers, format);
 }

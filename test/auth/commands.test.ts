@@ -1,10 +1,11 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run as logout } from '../../src/commands/auth-logout.ts';
 import { type AuthStatusOptions, type Probe, run as status } from '../../src/commands/auth-status.ts';
 import type { App } from '../../src/core/app.ts';
 import type { Env, Out } from '../../src/core/io.ts';
+import { posixTest } from '../support/posix.ts';
 import { CANARIES, filesIn, type Home, home, oauthDocument } from './support/home.ts';
 import { choiceInput } from './support/input.ts';
 
@@ -27,6 +28,7 @@ function testApp(place: Home, env: Env): { readonly app: App; readonly written: 
     version: '0.0.0',
     io: { out: sink('out'), err: sink('err') },
     clock: { ...input.clock, now: () => NOW },
+    hurry: () => {},
     random: () => 0,
     settings: async () => settings,
   };
@@ -140,9 +142,8 @@ test('auth status changes nothing', async (t) => {
   expect(filesIn(place.root)).toEqual(before);
 });
 
-test('a credential file that others may read is warned about', async (t) => {
+posixTest('a credential file that others may read is warned about', async (t) => {
   const place = home(t, SIGNED_IN);
-  const { chmodSync } = await import('node:fs');
   chmodSync(place.credentials, 0o644);
   expect((await statusOf(place, {})).err).toContain(`chmod 600 ${place.credentials}`);
 });

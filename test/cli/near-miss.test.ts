@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { command } from '../../src/cli/flag.ts';
-import { editDistance, guardNearMiss } from '../../src/cli/near-miss.ts';
+import { guardNearMiss } from '../../src/cli/near-miss.ts';
 
 const ROOT = command({
   name: 'gmn',
@@ -44,13 +44,4 @@ test('the refusal names the command that was meant, and the way to send it all t
       exitCode: 1,
     }),
   );
-});
-
-test.each([
-  ['mcp', 'mpc', 1],
-  ['mcp', 'mcp', 0],
-  ['', 'abc', 3],
-  ['kitten', 'sitting', 3],
-])('%s and %s are %d apart', (a, b, distance) => {
-  expect(editDistance(a, b)).toBe(distance);
 });

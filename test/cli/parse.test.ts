@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../../src/cli/commands.ts';
-import { plainPrompt, wantedFormat } from '../../src/cli/invocation.ts';
+import { plainPrompt, wantedOutput } from '../../src/cli/invocation.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { AppError } from '../../src/core/error.ts';
 
@@ -121,16 +121,37 @@ test.each([
   expect(refusal(argv)).toBe(message);
 });
 
-test('a bad value in the environment names the variable', () => {
-  expect(refusal(['hi'], { GMN_TIMEOUT: 'soon' })).toMatch(/^GMN_TIMEOUT: "soon" is not a duration/);
+test('a bad value in the environment is a fault of the configuration, and names the variable', () => {
+  expect(() => parse(['hi', '-q'], { GMN_RENDER: 'often' })).toThrow(
+    expect.objectContaining({
+      exitCode: 4,
+      message: 'GMN_RENDER: "often" is not one of auto, always, never',
+      hint: 'Example: GMN_RENDER=auto',
+    }),
+  );
 });
 
-test.each([
-  [['-o', 'json', '--nope'], 'json'],
-  [['-ojson'], 'json'],
-  [['--output-format=stream-json'], 'stream-json'],
-  [['models', '--json'], 'json'],
-  [['-p', 'give me json'], 'text'],
-])('%j wants %s even if it cannot be parsed', (argv, format) => {
-  expect(wantedFormat(argv)).toBe(format);
+describe('a line that cannot be parsed still has its failure shown in the format it asked for', () => {
+  test.each([
+    [['-o', 'json', '--nope'], 'json'],
+    [['-ojson'], 'json'],
+    [['-uo', 'json', '--nope', 'hi'], 'json'],
+    [['--output-format=stream-json'], 'stream-json'],
+    [['models', '--json'], 'json'],
+    [['-p', 'give me json'], 'text'],
+    [['--nope', '--', '-o', 'json'], 'text'],
+    [['-o', 'json', '-o', 'text', '--nope'], 'text'],
+    [['--nope', '-p', 'x\n-o\njson'], 'text'],
+    [['-f', '-o', 'json', '--nope'], 'text'],
+  ])('%j: %s', (argv, format) => {
+    expect(wantedOutput(ROOT, argv, {})).toEqual({ format, dialect: 'gmn' });
+  });
+
+  test('from the environment, and in the dialect', () => {
+    const env = { GMN_OUTPUT_FORMAT: 'json' };
+    expect(wantedOutput(ROOT, ['--nope', '--output-dialect', 'gemini'], env)).toEqual({
+      format: 'json',
+      dialect: 'gemini',
+    });
+  });
 });

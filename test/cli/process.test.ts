@@ -4,6 +4,7 @@ import { openSync } from 'node:fs';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 import { GMN, type GmnOptions, place, runGmn } from '../support/gmn.ts';
+import { isWindows, linuxTest } from '../support/posix.ts';
 
 /** An answer that begins and then stays silent; `closed` resolves when the client lets go. */
 function stalled(text: string) {
@@ -26,7 +27,7 @@ function start(t: TestContext, args: readonly string[], options: GmnOptions) {
   return child;
 }
 
-describe.each([
+describe.skipIf(isWindows).each([
   ['SIGINT', 130],
   ['SIGTERM', 143],
   ['SIGHUP', 129],
@@ -81,7 +82,7 @@ test('a reader that goes away ends the request quietly, with 0', async (t) => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 });
 
-test.runIf(process.platform === 'linux')('a full disk is an error with a next step', async (t) => {
+linuxTest('a full disk is an error with a next step', async (t) => {
   const { cwd, env } = place(t, { gemini: await fakeGemini(t, [reply('hello')]) });
   const child = spawn(process.execPath, [GMN, 'hi'], {
     cwd,

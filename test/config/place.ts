@@ -79,6 +79,7 @@ function fakeApp({
     clock: { now: () => NOON, sleep: () => Promise.reject(new Error('nothing sleeps here')) },
     signal: new AbortController().signal,
     trace: () => {},
+    hurry: () => {},
     random: () => 0.5,
     send: () => Promise.reject(new Error('nothing is sent here')),
     homes: () => ({ gemini: join(root, 'home/.gemini'), gmn: join(root, 'home/.gmn') }),
