@@ -10,7 +10,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['cli', 'config', 'platform', 'render'],
   'boot.ts': ['platform'],
   cli: ['commands'],
-  commands: ['agent', 'api', 'auth', 'config', 'demo', 'input', 'platform', 'render'],
+  commands: ['agent', 'api', 'auth', 'config', 'demo', 'input', 'platform', 'render', 'tools'],
   agent: [],
   api: ['platform'],
   auth: ['platform'],
@@ -18,6 +18,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   demo: ['platform'],
   input: ['platform'],
   render: [],
+  tools: ['platform'],
   platform: [],
   core: [],
 };

@@ -1,4 +1,6 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { AppError, EXIT_CODES, type Fault } from '../src/core/error.ts';
 
@@ -16,4 +18,51 @@ test('docs/exit-codes.md lists every fault with its code and type', () => {
     new AppError(fault as Fault, '').type,
   ]);
   expect(rows).toEqual(expected);
+});
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+const pages = [
+  'README.md',
+  'CHANGELOG.md',
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+];
+
+/** Without what is shown as code, which is not linked and has no headings. */
+function prose(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8').replace(/^(```+)[\s\S]*?^\1/gm, '');
+}
+
+/** The anchors of a page as GitHub makes them: lower case, no punctuation, hyphens for spaces, numbered if they recur. */
+function anchorsOf(path: string): ReadonlySet<string> {
+  const seen = new Map<string, number>();
+  const anchors = [...prose(path).matchAll(/^#{1,6} +(.+?) *#*$/gm)].map(([, heading = '']) => {
+    const words = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    const slug = words.replace(/[^\p{L}\p{N}\p{M}_ -]/gu, '').replaceAll(' ', '-');
+    const count = seen.get(slug) ?? 0;
+    seen.set(slug, count + 1);
+    return count === 0 ? slug : `${slug}-${count}`;
+  });
+  return new Set(anchors);
+}
+
+/** Why a link leads nowhere; undefined if it leads somewhere. */
+function faultOf(page: string, link: string): string | undefined {
+  const [path = '', anchor] = decodeURI(link).split('#');
+  const target = path === '' ? page : join(dirname(page), path);
+  if (!existsSync(join(ROOT, target))) return `${page}: ${link} (no such file)`;
+  if (anchor === undefined || !target.endsWith('.md')) return undefined;
+  return anchorsOf(target).has(anchor) ? undefined : `${page}: ${link} (no such heading)`;
+}
+
+test('every relative link of the pages leads to a file, and every anchor to a heading', () => {
+  const links = pages.flatMap((page) => {
+    const text = prose(page).replace(/`[^`\n]*`/g, '');
+    const found = [...text.matchAll(/\]\(<?([^)>\s]+)>?(?: "[^"]*")?\)/g), ...text.matchAll(/^\[[^\]]+\]: +(\S+)/gm)];
+    return found.map(([, link = '']) => ({ page, link })).filter(({ link }) => !/^[a-z][a-z+.-]*:/i.test(link));
+  });
+  expect(links.length).toBeGreaterThan(10);
+  expect(links.flatMap(({ page, link }) => faultOf(page, link) ?? [])).toEqual([]);
 });

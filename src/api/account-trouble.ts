@@ -1,4 +1,4 @@
-import { AppError } from '../core/error.ts';
+import { type AppError, refused } from '../core/error.ts';
 import { oneLine } from './server-text.ts';
 
 /** What the server said of an account it does not serve. */
@@ -36,8 +36,8 @@ export function accountTrouble(reasons: readonly string[], trouble: Trouble): Ap
 }
 
 function explained(what: string, { words, label, status }: Trouble, hint: string): AppError {
-  const message = `authentication failed: ${what}${label ? ` (${label})` : ''}${words && `: ${words}`}`;
-  return new AppError('auth', message, { hint, ...(status === undefined ? {} : { status }) });
+  const all = `${what}${label ? ` (${label})` : ''}${words && `: ${words}`}`;
+  return refused('auth', all, { hint, ...(status === undefined ? {} : { status }) });
 }
 
 /** A link is offered for opening only if it leads to Google; anything else stays in the quoted words. */

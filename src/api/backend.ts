@@ -1,9 +1,9 @@
 import type { HttpRequest } from '../core/http.ts';
 import type { ModelRequest } from '../core/model.ts';
 import type { CredentialKind } from './failure.ts';
-import type { HeaderOptions } from './identity.ts';
+import type { HeaderOptions, Identity } from './identity.ts';
 
-/** How one service takes a model request and gives its answer: everything that differs between them. */
+/** How one of Google’s servers takes a model request and gives its answer: everything that differs between them. */
 export interface Backend {
   /** For the debug trace. */
   readonly name: string;
@@ -37,4 +37,43 @@ export interface Refused {
   readonly status: number;
   /** The start of the body, secrets removed. */
   readonly body: string;
+}
+
+/** Where a request goes and what it says. */
+export interface Draft {
+  readonly url: URL;
+  readonly body: object;
+}
+
+/** What is particular to one backend; what is absent is as `backendOf` says. */
+export interface BackendTraits extends Pick<Backend, 'name' | 'mend' | 'notFoundHint'> {
+  readonly identity: Identity;
+  readonly userAgent: string;
+  /** Without a signal nobody may be asked. Throws AppError `usage` for a request that cannot be sent. */
+  draft(request: ModelRequest, signal?: AbortSignal): Draft | Promise<Draft>;
+  readonly unwrap?: Backend['unwrap'];
+}
+
+/** A backend of these traits: its requests are JSON, the credential stands in a header only, events have no envelope. */
+export function backendOf({ identity, userAgent, draft, ...traits }: BackendTraits): Backend {
+  const written = ({ url, body }: Draft, credential: Readonly<Record<string, string>>): HttpRequest => ({
+    method: 'POST',
+    url,
+    headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...credential },
+    body: JSON.stringify(body),
+  });
+  return {
+    unwrap: (event) => event,
+    ...traits,
+    credential: identity.kind,
+    authHint: identity.authHint,
+    canRenew: identity.canRenew,
+    conceal: identity.conceal,
+    async prepare(request, options) {
+      // The credential first: without one nobody need be asked for anything else.
+      const credential = await identity.headers(options);
+      return written(await draft(request, options.signal), credential);
+    },
+    preview: async (request) => written(await draft(request), {}),
+  };
 }

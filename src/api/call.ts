@@ -1,15 +1,14 @@
-import { formatDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import type { HttpResponse, SendHttp } from '../core/http.ts';
 import type { Clock, Trace } from '../core/io.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import type { Backend } from './backend.ts';
 import { parseChunk } from './chunk.ts';
-import { failureOf } from './failure.ts';
-import { parseGoogleError } from './google-error.ts';
-import { payloads, readStart } from './payload.ts';
-import { replyReader } from './reply.ts';
-import { finalFailure, nextRetry, type Retry } from './retry.ts';
+import type { Refusal } from './failure.ts';
+import { discard, payloads, readStart } from './payload.ts';
+import { type ReplyOptions, replyReader } from './reply.ts';
+import type { CallIds } from './reply-calls.ts';
+import type { Retry } from './retry.ts';
 
 const MAX_ERROR_BYTES = 64 * 1024;
 
@@ -23,10 +22,10 @@ export interface ModelOptions {
   readonly retryBaseMs: number;
   /** Whether thoughts are shown: a call that has shown something is not sent again. */
   readonly showsThoughts: boolean;
-  /** When the run must be over, in milliseconds since the epoch. */
-  readonly deadline?: number;
+  /** When the run must be over, in milliseconds since the epoch; undefined if it may take as long as it takes. */
+  readonly deadline?: () => number | undefined;
   /** Failures that another model will make good: the one asked for is then not announced with `begin`. */
-  readonly isMadeGood?: (failure: AppError, model: string) => boolean;
+  readonly isMadeGood?: (failure: AppError, model: string) => Promise<boolean>;
 }
 
 /** One call, over all its attempts. */
@@ -46,6 +45,7 @@ interface Call {
  */
 export function geminiModel(options: ModelOptions): Model {
   const { clock, random, retryBaseMs: baseMs, deadline, trace } = options;
+  const readers = readerOptions(clock);
   const retries = { baseMs, random, now: clock.now, ...(deadline === undefined ? {} : { deadline }) };
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
@@ -59,13 +59,16 @@ export function geminiModel(options: ModelOptions): Model {
         response = await answerTo(call, options);
         if (!call.hasBegun) yield { type: 'begin', model: request.model };
         call.hasBegun = true;
-        return yield* receive(call, response, options);
+        return yield* receive(call, response, { ...options, reading: await readers(request) });
       } catch (thrown) {
         const failure = AppError.from(signal.aborted ? signal.reason : thrown);
+        const { finalFailure, nextRetry, retryWords } = await import('./retry.ts');
         retry = signal.aborted || call.hasShown ? undefined : nextRetry(failure, done, retries);
         if (retry === undefined) {
-          const isMadeGood = options.isMadeGood?.(failure, request.model) ?? false;
-          if (call.isSent && !call.hasBegun && !isMadeGood) yield { type: 'begin', model: request.model };
+          const isUnannounced = call.isSent && !call.hasBegun;
+          if (isUnannounced && !(await options.isMadeGood?.(failure, request.model))) {
+            yield { type: 'begin', model: request.model };
+          }
           throw finalFailure(failure, retries);
         }
         const words = retryWords(retry);
@@ -74,7 +77,7 @@ export function geminiModel(options: ModelOptions): Model {
         yield { type: 'wait', what: `${request.model}: ${words}` };
       } finally {
         // Our reader may leave before the body was touched, and an open connection would keep the process alive.
-        await response?.body[Symbol.asyncIterator]().return?.();
+        if (response) await discard(response.body);
       }
     }
   }
@@ -83,10 +86,6 @@ export function geminiModel(options: ModelOptions): Model {
 
 function newCall(request: ModelRequest, signal: AbortSignal): Call {
   return { request, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false, isMended: false };
-}
-
-function retryWords({ number, of, delayMs }: Retry): string {
-  return `retry ${number} of ${of} in ${formatDuration(delayMs)}`;
 }
 
 /** The 2xx answer to one attempt; any other is thrown as what it means, unless the backend can mend it. */
@@ -99,21 +98,23 @@ async function answerTo(call: Call, options: ModelOptions): Promise<HttpResponse
     call.isMended = true;
     if (await backend.mend({ status: response.status, body }, call.signal)) return answerTo(call, options);
   }
-  throw refused(call, backend, { ...response, body });
+  const { failureOf } = await import('./failure.ts');
+  throw failureOf({ ...aboutCall(call, backend), status: response.status, headers: response.headers, body });
 }
 
 async function* receive(
   call: Call,
   response: HttpResponse,
-  { backend, clock, trace, showsThoughts }: ModelOptions,
+  { backend, clock, trace, showsThoughts, reading }: ModelOptions & { readonly reading: ReplyOptions },
 ): AsyncGenerator<ReplyEvent, Reply> {
   const { model } = call.request;
-  const reader = replyReader(model);
+  const reader = replyReader(model, reading);
   const body = untilFinished(response.body, reader.isFinished, trace);
   for await (const batch of payloads({ ...response, body }, { now: clock.now })) {
     for (const value of batch) {
       const chunk = parseChunk(backend.unwrap(value));
-      if (chunk.error !== undefined) throw refusedInStream(call, backend, chunk.error);
+      if (chunk.error !== undefined) throw await refusedInStream(call, backend, chunk.error);
+      if (chunk.blockReason) throw (await import('./reply-failure.ts')).blockedPrompt(chunk.blockReason);
       if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
       for (const event of reader.take(chunk)) {
         if (event.type === 'text' || showsThoughts) call.hasShown = true;
@@ -121,9 +122,24 @@ async function* receive(
       }
     }
   }
-  const { events, reply } = reader.finish();
+  const { events, reply } = await reader.finish();
   yield* events;
   return reply;
+}
+
+/** What a request wants of its reply beyond text; most want nothing, and load nothing. */
+function readerOptions({ now }: Clock): (request: ModelRequest) => Promise<ReplyOptions> | ReplyOptions {
+  let ids: CallIds | undefined;
+  return (request) => {
+    const hasFunctions = request.tools?.some((tool) => tool.functionDeclarations !== undefined) ?? false;
+    if (!hasFunctions && !request.isKept) return {};
+    return Promise.all([import('./reply-calls.ts'), import('./reply-content.ts')]).then(
+      ([{ callIds }, { contentKeeper }]) => {
+        ids ??= callIds(now);
+        return { ids: hasFunctions ? ids : undefined, keeper: request.isKept ? contentKeeper() : undefined };
+      },
+    );
+  };
 }
 
 /** A connection lost after the finish reason takes nothing away: the event that carried it was whole. */
@@ -149,24 +165,18 @@ async function ask(call: Call, { backend, send }: ModelOptions): Promise<HttpRes
   const response = await send({ ...(await backend.prepare(request, { signal, renew: false })), onSent }, signal);
   if (response.status !== 401 || !backend.canRenew || call.isRenewed) return response;
   call.isRenewed = true;
-  await readStart(response.body, 0);
+  await discard(response.body);
   return send({ ...(await backend.prepare(request, { signal, renew: true })), onSent }, signal);
 }
 
-function refused(
-  call: Call,
-  backend: Backend,
-  answer: { readonly status: number; readonly headers: HttpResponse['headers']; readonly body: string },
-): AppError {
-  const { credential, authHint } = backend;
-  const { model } = call.request;
-  const notFoundHint = backend.notFoundHint?.(model);
-  return failureOf({ ...answer, model, credential, authHint, notFoundHint });
+/** What must be known of a call to explain its failure. */
+function aboutCall({ request: { model } }: Call, { credential, authHint, notFoundHint }: Backend): AboutCall {
+  return { model, credential, authHint, notFoundHint: notFoundHint?.(model) };
 }
 
-/** An error object after a 200 has its status inside. */
-function refusedInStream(call: Call, backend: Backend, body: unknown): AppError {
-  const code = parseGoogleError(body)?.code ?? 0;
-  const status = code >= 400 && code <= 599 ? code : 500;
-  return refused(call, backend, { status, headers: {}, body: backend.conceal(JSON.stringify(body)) });
+type AboutCall = Pick<Refusal, 'model' | 'credential' | 'authHint' | 'notFoundHint'>;
+
+async function refusedInStream(call: Call, backend: Backend, error: unknown): Promise<AppError> {
+  const { failureInStream } = await import('./failure.ts');
+  return failureInStream({ ...aboutCall(call, backend), body: backend.conceal(JSON.stringify(error)) });
 }

@@ -1,21 +1,23 @@
 import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, type JsonObject, stringOf } from '../core/json.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
 
 /** What one streamed GenerateContentResponse says, of the first candidate only. */
 export interface Chunk {
   /** As they came: the same objects, with every field we do not know. */
   readonly parts: readonly Part[];
-  readonly finishReason?: string;
-  readonly finishMessage?: string;
-  readonly usage?: Usage;
-  readonly modelVersion?: string;
+  readonly finishReason?: string | undefined;
+  readonly finishMessage?: string | undefined;
+  readonly usage?: Usage | undefined;
+  readonly modelVersion?: string | undefined;
   /** Why the prompt was refused. */
-  readonly blockReason?: string;
+  readonly blockReason?: string | undefined;
   /** An error the server reported inside the stream: the body of a failed call. */
   readonly error?: unknown;
   readonly otherCandidates: number;
+  /** Where the model searched, what it found. */
+  readonly grounding?: JsonObject | undefined;
 }
 
 const NO_PARTS: readonly Part[] = [];
@@ -34,17 +36,13 @@ export function parseChunk(value: unknown): Chunk {
   return {
     parts: parseParts(candidate?.content),
     otherCandidates: others,
-    ...textField('finishReason', candidate?.finishReason),
-    ...textField('finishMessage', candidate?.finishMessage),
-    ...textField('modelVersion', value.modelVersion),
-    ...textField('blockReason', feedback),
-    ...(isObject(value.usageMetadata) ? { usage: parseUsage(value.usageMetadata) } : undefined),
+    finishReason: stringOf(candidate?.finishReason),
+    finishMessage: stringOf(candidate?.finishMessage),
+    modelVersion: stringOf(value.modelVersion),
+    blockReason: stringOf(feedback),
+    usage: isObject(value.usageMetadata) ? parseUsage(value.usageMetadata) : undefined,
+    grounding: parseGrounding(candidate?.groundingMetadata),
   };
-}
-
-function textField<Key extends string>(key: Key, value: unknown): { readonly [K in Key]?: string } | undefined {
-  if (typeof value !== 'string' || value === '') return undefined;
-  return { [key]: value } as { readonly [K in Key]?: string };
 }
 
 function parseCandidates(value: unknown): {
@@ -76,6 +74,11 @@ function checkPart(part: unknown): void {
   if (functionCall !== undefined && functionCall !== null && !isObject(functionCall)) {
     throw malformed('a function call is not an object');
   }
+}
+
+function parseGrounding(value: unknown): JsonObject | undefined {
+  // Everything here was made by JSON.parse.
+  return isObject(value) ? (value as JsonObject) : undefined;
 }
 
 function parseUsage(value: Readonly<Record<string, unknown>>): Usage {

@@ -1,36 +1,14 @@
-import { AppError } from '../core/error.ts';
-import type { Clock, Env } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { type AppError, refused } from '../core/error.ts';
+import type { Clock } from '../core/io.ts';
+import { isObject, objectsOf, stringOf } from '../core/json.ts';
 import { accountTrouble } from './account-trouble.ts';
-import { endpointUrl } from './endpoint.ts';
+import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assist-place.ts';
 import { type Caller, callJson, type Fields } from './json-call.ts';
 import { oneLine } from './server-text.ts';
 
-const CODE_ASSIST_URL = 'https://cloudcode-pa.googleapis.com';
-const API_VERSION = 'v1internal';
 /** Five minutes at the usual pace. */
 const MAX_POLLS = 60;
 const FREE_TIER = 'free-tier';
-
-/** Where Code Assist is. */
-export interface CodeAssistPlace {
-  /** Already checked; Google's own if absent. */
-  readonly baseUrl?: URL;
-  /** Already checked; `v1internal` if absent. */
-  readonly apiVersion?: string;
-}
-
-/** The URL of a method (`:loadCodeAssist`) or an operation (`/operations/…`) of Code Assist. */
-export function codeAssistUrl({ baseUrl, apiVersion = API_VERSION }: CodeAssistPlace, rest: string): URL {
-  return endpointUrl(baseUrl ?? new URL(CODE_ASSIST_URL), `${apiVersion}${rest}`);
-}
-
-/** What an account is at Code Assist. */
-export interface Enrolment {
-  /** The project its requests are charged to. */
-  readonly project: string;
-  readonly tier: string;
-}
 
 export interface EnrolOptions {
   readonly place: CodeAssistPlace;
@@ -42,17 +20,6 @@ export interface EnrolOptions {
   readonly project?: string | undefined;
 }
 
-/** The project the environment names. Throws AppError `config` for a project number, which Code Assist does not take. */
-export function projectFrom(env: Env): string | undefined {
-  const name = env.GOOGLE_CLOUD_PROJECT ? 'GOOGLE_CLOUD_PROJECT' : 'GOOGLE_CLOUD_PROJECT_ID';
-  const project = env[name];
-  if (!project) return undefined;
-  if (!/^\d+$/.test(project)) return project;
-  throw new AppError('config', `${name} is a project number (${project}); Code Assist takes only a project id`, {
-    hint: `Set ${name} to the id, e.g. my-project-123. To see yours: gcloud projects list`,
-  });
-}
-
 /**
  * Project and tier of the account, which is onboarded if it is new. Throws AppError: `auth` if Google does not serve the
  * account, `api` if it is not eligible, has no project, or the server fails.
@@ -62,14 +29,14 @@ export async function enrol(options: EnrolOptions, signal: AbortSignal): Promise
   const ineligible = objectsOf(account.ineligibleTiers);
   const current = account.currentTier;
   if (isObject(current)) {
-    const project = textOf(account.cloudaicompanionProject) ?? options.project;
+    const project = stringOf(account.cloudaicompanionProject) ?? options.project;
     if (project === undefined) throw notServed(ineligible);
-    const paid = isObject(account.paidTier) ? textOf(account.paidTier.id) : undefined;
-    return { project, tier: paid ?? textOf(current.id) ?? 'standard-tier' };
+    const paid = isObject(account.paidTier) ? stringOf(account.paidTier.id) : undefined;
+    return { project, tier: paid ?? stringOf(current.id) ?? 'standard-tier' };
   }
   const tiers = objectsOf(account.allowedTiers);
   if (ineligible.some(needsValidation) || (tiers.length === 0 && ineligible.length > 0)) throw notServed(ineligible);
-  const tier = textOf(tiers.find(({ isDefault }) => isDefault === true)?.id) ?? 'legacy-tier';
+  const tier = stringOf(tiers.find(({ isDefault }) => isDefault === true)?.id) ?? 'legacy-tier';
   const project = (await onboard(options, tier, signal)) ?? options.project;
   if (project === undefined) throw notServed(ineligible);
   return { project, tier };
@@ -99,18 +66,18 @@ async function onboard(options: EnrolOptions, tierId: string, signal: AbortSigna
   const project = tierId === FREE_TIER ? undefined : options.project;
   const body = { tierId, cloudaicompanionProject: project, metadata: metadata(project) };
   let operation = await callJson(caller, { url: codeAssistUrl(place, ':onboardUser'), body }, signal);
-  const name = textOf(operation.name);
+  const name = stringOf(operation.name);
   for (let polls = 0; operation.done !== true && name !== undefined; polls += 1) {
     if (polls === MAX_POLLS || !/^[\w-]+(?:\/[\w-]+)*$/.test(name)) throw notOnboarded();
     await clock.sleep(pollMs, signal);
     operation = await callJson(caller, { url: codeAssistUrl(place, `/${name}`) }, signal);
   }
   const response = isObject(operation.response) ? operation.response.cloudaicompanionProject : undefined;
-  return isObject(response) ? textOf(response.id) : undefined;
+  return isObject(response) ? stringOf(response.id) : undefined;
 }
 
 function notOnboarded(): AppError {
-  return new AppError('api', 'API error: Google did not finish setting up this account for Code Assist', {
+  return refused('api', 'Google did not finish setting up this account for Code Assist', {
     hint: 'Try again in a few minutes, or use an API key: gmn auth set-key',
   });
 }
@@ -120,29 +87,21 @@ function needsValidation(tier: Fields): boolean {
 }
 
 function notServed(ineligible: readonly Fields[]): AppError {
-  const reasons = ineligible.flatMap(({ reasonCode }) => textOf(reasonCode) ?? []);
+  const reasons = ineligible.flatMap(({ reasonCode }) => stringOf(reasonCode) ?? []);
   const texts = ineligible.flatMap(({ reasonMessage, validationErrorMessage }) => {
-    return textOf(validationErrorMessage) ?? textOf(reasonMessage) ?? [];
+    return stringOf(validationErrorMessage) ?? stringOf(reasonMessage) ?? [];
   });
   const words = oneLine([...new Set(texts)].join(' '));
-  const links = ineligible.flatMap(({ validationUrl }) => textOf(validationUrl) ?? []);
+  const links = ineligible.flatMap(({ validationUrl }) => stringOf(validationUrl) ?? []);
   const trouble = accountTrouble(reasons, { words, links });
   if (trouble !== undefined) return trouble;
   if (ineligible.length > 0) {
     const why = words === '' ? oneLine(reasons.join(', '), 200) : words;
-    return new AppError('api', `API error: Code Assist does not serve this account: ${why}`, {
+    return refused('api', `Code Assist does not serve this account: ${why}`, {
       hint: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), or set GOOGLE_CLOUD_PROJECT.',
     });
   }
-  return new AppError('api', 'API error: Code Assist needs a project of yours for this account', {
+  return refused('api', 'Code Assist needs a project of yours for this account', {
     hint: 'Set GOOGLE_CLOUD_PROJECT to the id of a project with Gemini for Google Cloud, or use an API key: gmn auth set-key',
   });
-}
-
-function objectsOf(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -1,15 +1,15 @@
 import { formatDuration } from '../core/duration.ts';
 import type { Clock } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
+import { objectsOf } from '../core/json.ts';
 import type { Enrolments } from './code-assist.ts';
-import { type CodeAssistPlace, codeAssistUrl } from './code-assist-enrolment.ts';
+import { type CodeAssistPlace, codeAssistUrl } from './code-assist-place.ts';
 import { modelPath } from './endpoint.ts';
-import { parseCount } from './gemini-api-service.ts';
+import { parseCount } from './gemini-api-inquiries.ts';
+import type { Inquiries } from './inquiries.ts';
 import { type Caller, callJson, type Fields } from './json-call.ts';
 import { oneLine } from './server-text.ts';
-import type { Service } from './service.ts';
 
-export interface CodeAssistServiceOptions {
+export interface CodeAssistInquiriesOptions {
   readonly place: CodeAssistPlace;
   readonly caller: Caller;
   readonly enrolments: Enrolments;
@@ -17,7 +17,7 @@ export interface CodeAssistServiceOptions {
 }
 
 /** What Code Assist answers besides model calls. It lists no models; those with a quota stand in for them. */
-export function codeAssistService({ place, caller, enrolments, clock }: CodeAssistServiceOptions): Service {
+export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAssistInquiriesOptions): Inquiries {
   const quota = async (project: string, signal: AbortSignal): Promise<readonly Bucket[]> =>
     parseBuckets(
       await callJson(caller, { url: codeAssistUrl(place, ':retrieveUserQuota'), body: { project } }, signal),
@@ -57,7 +57,7 @@ interface Bucket {
 }
 
 function parseBuckets({ buckets }: Fields): readonly Bucket[] {
-  return (Array.isArray(buckets) ? buckets.filter(isObject) : []).flatMap((bucket) => {
+  return objectsOf(buckets).flatMap((bucket) => {
     const { modelId, tokenType, remainingAmount, remainingFraction, resetTime } = bucket;
     if (typeof modelId !== 'string' || !/^[\w.@:-]+$/.test(modelId)) return [];
     const resetsAt = typeof resetTime === 'string' ? Date.parse(resetTime) : Number.NaN;

@@ -1,12 +1,10 @@
-import type { HttpRequest } from '../core/http.ts';
 import { isObject } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
 import { modelFacts } from '../core/models.ts';
-import type { Backend, Refused } from './backend.ts';
-import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assist-enrolment.ts';
+import { type Backend, backendOf, type Refused } from './backend.ts';
+import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assist-place.ts';
 import { modelPath } from './endpoint.ts';
 import type { EnrolmentCache } from './enrolment-cache.ts';
-import { parseGoogleError } from './google-error.ts';
 import type { Identity } from './identity.ts';
 
 /** Project and tier of the account: remembered, else asked for. */
@@ -14,7 +12,7 @@ export interface Enrolments {
   /** Throws AppError as `enrol` does. */
   current(signal: AbortSignal): Promise<Enrolment>;
   /** What is remembered; nobody is asked. */
-  remembered(): Promise<Enrolment | undefined>;
+  remembered(): Enrolment | undefined;
   /** Asks anew. Throws AppError as `enrol` does. */
   ask(signal: AbortSignal): Promise<Enrolment>;
   /** Asks anew unless that was just done; true if the project is another now. */
@@ -25,8 +23,8 @@ export interface Enrolments {
 export function enrolments(cache: EnrolmentCache, enrol: (signal: AbortSignal) => Promise<Enrolment>): Enrolments {
   let known: Enrolment | undefined;
   let isAsked = false;
-  const remembered = async (): Promise<Enrolment | undefined> => {
-    known ??= await cache.read();
+  const remembered = (): Enrolment | undefined => {
+    known ??= cache.read();
     return known;
   };
   const ask = async (signal: AbortSignal): Promise<Enrolment> => {
@@ -38,7 +36,7 @@ export function enrolments(cache: EnrolmentCache, enrol: (signal: AbortSignal) =
   return {
     remembered,
     ask,
-    current: async (signal) => (await remembered()) ?? ask(signal),
+    current: async (signal) => remembered() ?? ask(signal),
     async renew(signal) {
       if (isAsked) return false;
       const before = known?.project;
@@ -60,41 +58,31 @@ export interface CodeAssistOptions {
 
 /** Gemini Code Assist, with the token of an account. A run with a remembered project makes one request. */
 export function codeAssist(options: CodeAssistOptions): Backend {
-  const { place, identity } = options;
-  const draft = (request: ModelRequest, project: string | undefined): HttpRequest => ({
-    method: 'POST',
-    url: codeAssistUrl(place, ':streamGenerateContent?alt=sse'),
-    headers: { 'content-type': 'application/json', 'user-agent': options.userAgent },
-    body: JSON.stringify(envelope(request, project, options.sessionId)),
-  });
-  return {
+  const { place, identity, userAgent, enrolments: enrolled } = options;
+  const projectOf = async (signal: AbortSignal | undefined): Promise<string | undefined> =>
+    signal ? (await enrolled.current(signal)).project : (enrolled.remembered()?.project ?? options.project);
+  return backendOf({
     name: 'code-assist',
-    credential: identity.kind,
-    authHint: identity.authHint,
-    canRenew: identity.canRenew,
-    async prepare(request, headerOptions) {
-      // The token first: without one there is no need to ask for the project.
-      const headers = await identity.headers(headerOptions);
-      const { project } = await options.enrolments.current(headerOptions.signal);
-      const drafted = draft(request, project);
-      return { ...drafted, headers: { ...drafted.headers, ...headers } };
-    },
-    preview: async (request) => draft(request, (await options.enrolments.remembered())?.project ?? options.project),
+    identity,
+    userAgent,
+    draft: async (request, signal) => ({
+      url: codeAssistUrl(place, ':streamGenerateContent?alt=sse'),
+      body: envelope(request, await projectOf(signal), options.sessionId),
+    }),
     unwrap,
-    conceal: identity.conceal,
-    mend: async (refused, signal) => mayBeStale(refused) && options.enrolments.renew(signal),
+    mend: async (refused, signal) => (await mayBeStale(refused)) && enrolled.renew(signal),
     notFoundHint,
-  };
+  });
 }
 
 function envelope(request: ModelRequest, project: string | undefined, sessionId: string): object {
-  const { contents, systemInstruction, generationConfig } = request;
+  const { contents, systemInstruction, tools, generationConfig } = request;
   return {
-    // The id stands here bare; the check is the same as where it stands in a path.
+    // The name stands here bare; the check is the same as where it stands in a path.
     model: decodeURIComponent(modelPath(request.model).replace(/^models\//, '')),
     project,
     user_prompt_id: sessionId,
-    request: { contents, systemInstruction, generationConfig, session_id: sessionId },
+    request: { contents, systemInstruction, tools, generationConfig, session_id: sessionId },
   };
 }
 
@@ -112,10 +100,11 @@ const NOT_THE_PROJECT: readonly string[] = [
 ];
 
 /** Whether another project might have been served: not allowed, or not there. */
-function mayBeStale({ status, body }: Refused): boolean {
-  if (status === 404) return true;
+async function mayBeStale({ status, body }: Refused): Promise<boolean> {
+  if (status !== 403) return status === 404;
+  const { parseGoogleError } = await import('./google-error.ts');
   const reasons = parseGoogleError(body)?.reasons ?? [];
-  return status === 403 && !reasons.some((reason) => NOT_THE_PROJECT.includes(reason));
+  return !reasons.some((reason) => NOT_THE_PROJECT.includes(reason));
 }
 
 function notFoundHint(model: string): string {

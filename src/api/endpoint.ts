@@ -15,7 +15,12 @@ export function endpointUrl(base: URL, path: string): URL {
  */
 export function modelPath(model: string): string {
   const [, collection = 'models', id = ''] = /^(?:(models|tunedModels)\/)?(.*)$/s.exec(model) ?? [];
-  if (/^[\w@-][\w.@:-]*$/.test(id) && !id.includes('..')) return `${collection}/${encodeURIComponent(id)}`;
+  return `${collection}/${encodeURIComponent(checkedModelId(id, model))}`;
+}
+
+/** `id`, if it may stand in a path. Throws AppError `usage`, naming the `model` it was taken from, if it would lead elsewhere. */
+export function checkedModelId(id: string, model: string): string {
+  if (/^[\w@-][\w.@:-]*$/.test(id) && !id.includes('..')) return id;
   throw new AppError('usage', `"${model.slice(0, 100)}" is not a model id`, {
     hint: 'gmn models lists the known ones.',
   });

@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { makePrivateDirectory, readFileState, replaceFile } from '../platform/atomic-file.ts';
 import { sha256 } from '../platform/hash.ts';
-import type { Enrolment } from './code-assist-enrolment.ts';
+import { isRecent, readMemo, writeMemo } from '../platform/memo-file.ts';
+import type { Enrolment } from './code-assist-place.ts';
 
 const DAY_MS = 86_400_000;
 
 /** What one account was told at Code Assist, kept for a day. */
 export interface EnrolmentCache {
   /** Undefined if nothing is known, or nothing that can be believed. Never throws. */
-  read(): Promise<Enrolment | undefined>;
+  read(): Enrolment | undefined;
   /** It is only a memory aid: if it cannot be written, nothing happens. */
   write(enrolment: Enrolment): Promise<void>;
 }
@@ -28,47 +28,27 @@ interface Entry extends Enrolment {
   readonly time: number;
 }
 
+type Entries = ReadonlyMap<string, Entry>;
+
 /** The cache in gmn's home, one private file for all accounts. */
-export function enrolmentCache(home: string, owner: EnrolmentOwner, clock: Clock): EnrolmentCache {
+export function enrolmentCache(home: string, owner: EnrolmentOwner, clock: Pick<Clock, 'now'>): EnrolmentCache {
   const file = join(home, 'code-assist.json');
   const key = sha256(JSON.stringify([owner.endpoint, owner.account, owner.project ?? ''])).slice(0, 16);
+  const recent = (): Entries => {
+    const entries = [...(readMemo(file, parseEntries) ?? [])];
+    return new Map(entries.filter(([, { time }]) => isRecent(time, clock.now(), DAY_MS)));
+  };
   return {
-    async read() {
-      const entry = (await readEntries(file)).get(key);
-      return entry !== undefined && isFresh(entry, clock.now()) ? entry : undefined;
-    },
+    read: () => recent().get(key),
     async write({ project, tier }) {
-      try {
-        const now = clock.now();
-        const kept = [...(await readEntries(file))].filter(([, entry]) => isFresh(entry, now));
-        const accounts = Object.fromEntries([...kept, [key, { project, tier, time: now }]]);
-        await makePrivateDirectory(home);
-        await replaceFile(file, `${JSON.stringify({ version: 1, accounts }, null, 2)}\n`, { mode: 0o600 });
-      } catch {
-        // The next run asks again.
-      }
+      const accounts = Object.fromEntries([...recent(), [key, { project, tier, time: clock.now() }]]);
+      await writeMemo(file, { version: 1, accounts });
     },
   };
 }
 
-/** A time in the future is a clock gone wrong, not a fresh memory. */
-function isFresh({ time }: Entry, now: number): boolean {
-  return time <= now && now - time < DAY_MS;
-}
-
-async function readEntries(file: string): Promise<ReadonlyMap<string, Entry>> {
-  const state = await readFileState(file);
-  // Somebody else's file could make us charge somebody else's project.
-  if (state.kind !== 'text' || !state.isOurs) return new Map();
-  try {
-    return parseEntries(JSON.parse(state.text));
-  } catch {
-    return new Map();
-  }
-}
-
-function parseEntries(value: unknown): ReadonlyMap<string, Entry> {
-  if (!isObject(value) || value.version !== 1 || !isObject(value.accounts)) return new Map();
+function parseEntries(value: unknown): Entries | undefined {
+  if (!isObject(value) || value.version !== 1 || !isObject(value.accounts)) return undefined;
   return new Map(
     Object.entries(value.accounts).flatMap(([key, entry]) => {
       if (!isObject(entry)) return [];

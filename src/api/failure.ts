@@ -1,7 +1,8 @@
 import { formatDuration } from '../core/duration.ts';
-import { AppError, type ErrorOptions, type RetryAdvice } from '../core/error.ts';
+import { type AppError, type ErrorOptions, type RetryAdvice, refused } from '../core/error.ts';
 import { accountTrouble } from './account-trouble.ts';
 import { type GoogleError, parseDelay, parseGoogleError } from './google-error.ts';
+import { MAX_SERVER_DELAY_MS } from './retry.ts';
 import { oneLine, visibleText } from './server-text.ts';
 
 /** An answer that is not one, with what the classifier must know to explain it. */
@@ -20,9 +21,6 @@ export interface Refusal {
 
 /** A key proves itself on every call, so being denied means the key; an account may be known and still not be allowed. */
 export type CredentialKind = 'key' | 'account';
-
-/** Above this the server's wish is told, not obeyed. */
-const MAX_SERVER_DELAY_MS = 60_000;
 
 interface Case extends Refusal {
   readonly error: GoogleError;
@@ -53,7 +51,7 @@ export function failureOf(refusal: Refusal): AppError {
 function redirect(one: Case): AppError {
   const location = one.headers.location ?? '';
   const target = URL.canParse(location) ? ` to ${new URL(location).host}` : '';
-  return new AppError('api', `API error: the server redirects${target} (${one.status}), which gmn does not follow`, {
+  return refused('api', `the server redirects${target} (${one.status}), which gmn does not follow`, {
     hint: 'A credential goes only where you send it: set the base URL to the final address.',
     status: one.status,
   });
@@ -191,10 +189,16 @@ function label({ status, error }: Case): string {
 
 function auth(one: Case, hint: string): AppError {
   const words = one.words === '' ? 'the server refused the credential' : one.words;
-  return new AppError('auth', `authentication failed: ${words} (${label(one)})`, { hint, status: one.status });
+  return refused('auth', `${words} (${label(one)})`, { hint, status: one.status });
 }
 
 function api(one: Case, what: string, options: ErrorOptions): AppError {
   const words = one.words === '' ? '' : `: ${one.words}`;
-  return new AppError('api', `API error: ${what} (${label(one)})${words}`, { ...options, status: one.status });
+  return refused('api', `${what} (${label(one)})${words}`, { ...options, status: one.status });
+}
+
+/** The same for an error object after a 200, which has its status inside. */
+export function failureInStream(refusal: Omit<Refusal, 'status' | 'headers'>): AppError {
+  const code = parseGoogleError(refusal.body)?.code ?? 0;
+  return failureOf({ ...refusal, headers: {}, status: code >= 400 && code <= 599 ? code : 500 });
 }

@@ -1,17 +1,18 @@
-import { AppError } from '../core/error.ts';
+import { refused } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
+import type { ListedModel } from '../core/models.ts';
 import { modelPath } from './endpoint.ts';
 import { type GeminiApiPlace, geminiApiUrl } from './gemini-api.ts';
+import type { Inquiries } from './inquiries.ts';
 import { type Caller, callJson, type Fields } from './json-call.ts';
-import type { ListedModel, Service } from './service.ts';
 
 const PAGE_SIZE = 1000;
 /** A server that never stops giving page tokens is not believed. */
 const MAX_PAGES = 100;
 
 /** What the Gemini API answers besides model calls. */
-export function geminiApiService(place: GeminiApiPlace, caller: Caller): Service {
+export function geminiApiInquiries(place: GeminiApiPlace, caller: Caller): Inquiries {
   const listModels = (signal: AbortSignal): Promise<readonly ListedModel[]> =>
     allPages(async (pageToken) => {
       const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
@@ -43,7 +44,7 @@ function countBody({ contents, systemInstruction }: ModelRequest, model: string)
 /** The number in the answer to `countTokens`. Throws AppError `api` if there is none. */
 export function parseCount({ totalTokens }: Fields): number {
   if (typeof totalTokens === 'number' && Number.isSafeInteger(totalTokens) && totalTokens >= 0) return totalTokens;
-  throw new AppError('api', 'API error: the server did not say how many tokens there are', {
+  throw refused('api', 'the server did not say how many tokens there are', {
     hint: 'Try again, or choose another model with -m.',
   });
 }

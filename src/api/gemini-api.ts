@@ -1,6 +1,4 @@
-import type { HttpRequest } from '../core/http.ts';
-import type { ModelRequest } from '../core/model.ts';
-import type { Backend } from './backend.ts';
+import { type Backend, backendOf } from './backend.ts';
 import { endpointUrl, modelPath } from './endpoint.ts';
 import type { Identity } from './identity.ts';
 
@@ -9,7 +7,7 @@ const API_VERSION = 'v1beta';
 
 /** Where the Gemini API is, and how gmn introduces itself there. */
 export interface GeminiApiPlace {
-  /** Already checked; the public service if absent. */
+  /** Already checked; Google’s own if absent. */
   readonly baseUrl?: URL;
   /** Already checked; `v1beta` if absent. */
   readonly apiVersion?: string;
@@ -21,25 +19,15 @@ export function geminiApiUrl({ baseUrl, apiVersion = API_VERSION }: GeminiApiPla
   return endpointUrl(baseUrl ?? new URL(GEMINI_API_URL), `${apiVersion}/${path}`);
 }
 
-/** The Gemini API, with an API key or the token of an account; either travels in a header only. */
+/** The Gemini API, with an API key or the token of an account. */
 export function geminiApi(place: GeminiApiPlace, identity: Identity): Backend {
-  const draft = ({ model, contents, systemInstruction, generationConfig }: ModelRequest): HttpRequest => ({
-    method: 'POST',
-    url: geminiApiUrl(place, `${modelPath(model)}:streamGenerateContent?alt=sse`),
-    headers: { 'content-type': 'application/json', 'user-agent': place.userAgent },
-    body: JSON.stringify({ contents, systemInstruction, generationConfig }),
-  });
-  return {
+  return backendOf({
     name: 'gemini-api',
-    credential: identity.kind,
-    authHint: identity.authHint,
-    canRenew: identity.canRenew,
-    async prepare(request, options) {
-      const drafted = draft(request);
-      return { ...drafted, headers: { ...drafted.headers, ...(await identity.headers(options)) } };
-    },
-    preview: async (request) => draft(request),
-    unwrap: (event) => event,
-    conceal: identity.conceal,
-  };
+    identity,
+    userAgent: place.userAgent,
+    draft: ({ model, contents, systemInstruction, tools, generationConfig }) => ({
+      url: geminiApiUrl(place, `${modelPath(model)}:streamGenerateContent?alt=sse`),
+      body: { contents, systemInstruction, tools, generationConfig },
+    }),
+  });
 }

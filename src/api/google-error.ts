@@ -1,5 +1,5 @@
 import { parseDuration } from '../core/duration.ts';
-import { isObject } from '../core/json.ts';
+import { isObject, objectsOf, stringOf } from '../core/json.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -42,7 +42,7 @@ export function parseGoogleError(body: unknown, depth = 0): GoogleError | undefi
 }
 
 function readError(error: Fields, message: string): GoogleError {
-  const details = Array.isArray(error.details) ? error.details.filter(isObject) : [];
+  const details = objectsOf(error.details);
   const code = Number(error.code);
   const status = stringOf(error.status);
   const retryMs = details.map((detail) => parseDelay(detail.retryDelay)).find((ms) => ms !== undefined);
@@ -78,15 +78,7 @@ function parseLoosely(text: string): unknown {
   return undefined;
 }
 
-function objectsOf(value: unknown): readonly Fields[] {
-  return Array.isArray(value) ? value.filter(isObject) : [];
-}
-
 function stringEntries(value: unknown): readonly (readonly [string, string])[] {
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([key, entry]) => (typeof entry === 'string' ? [[key, entry] as const] : []));
-}
-
-function stringOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
 }

@@ -1,9 +1,6 @@
-import type { Credential } from '../core/credential.ts';
-import { AppError } from '../core/error.ts';
+import type { Carrier, Credential } from '../core/credential.ts';
+import { refused } from '../core/error.ts';
 import type { CredentialKind } from './failure.ts';
-
-/** Whether the credential is an API key, or a token of some account. */
-export type Carrier = 'key' | 'bearer';
 
 /** A credential on the wire: fresh headers for each request, and its secrets kept out of whatever is quoted later. */
 export interface Identity {
@@ -55,7 +52,7 @@ export function identity(credential: Credential, carrier: Carrier, quotaProject?
 /** A pasted line end would make the header invalid, with an error that helps nobody. */
 function checkHeader(value: string, credential: Credential): void {
   if (/^[\x20-\x7e]*$/.test(value)) return;
-  throw new AppError('auth', `authentication failed: ${credential.source} holds characters that cannot be sent`, {
+  throw refused('auth', `${credential.source} holds characters that cannot be sent`, {
     hint: 'Copy it again, alone and whole.',
   });
 }

@@ -1,13 +1,5 @@
 import type { ModelRequest } from '../core/model.ts';
-
-/** A model as a server lists it. */
-export interface ListedModel {
-  /** Without a prefix. */
-  readonly id: string;
-  readonly inputLimit?: number;
-  readonly outputLimit?: number;
-  readonly thinks?: boolean;
-}
+import type { ListedModel } from '../core/models.ts';
 
 /** What the server says of the one who asks, for people. */
 export interface Standing {
@@ -15,8 +7,11 @@ export interface Standing {
   readonly lines: readonly string[];
 }
 
-/** What a backend answers besides model calls. Every method throws AppError `auth` or `api`. */
-export interface Service {
+/**
+ * What a backend can be asked besides model calls: how long a request is, which models there are, how one stands with it.
+ * Every method throws AppError `auth` or `api`.
+ */
+export interface Inquiries {
   /** How many tokens a request is. */
   countTokens(request: ModelRequest, signal: AbortSignal): Promise<number>;
   /** The models this credential is offered. */

@@ -1,12 +1,9 @@
-import { AppError } from '../core/error.ts';
+import { AppError, refused } from '../core/error.ts';
 import type { HttpRequest, HttpResponse, SendHttp } from '../core/http.ts';
 import type { Clock, Trace } from '../core/io.ts';
-import { isObject } from '../core/json.ts';
-import { failureOf } from './failure.ts';
-import { parseGoogleError } from './google-error.ts';
+import { isObject, parseJson } from '../core/json.ts';
 import type { Identity } from './identity.ts';
-import { readStart } from './payload.ts';
-import { finalFailure, nextRetry } from './retry.ts';
+import { discard, readStart } from './payload.ts';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
@@ -63,7 +60,7 @@ export async function callJson(
   };
   let response = await attempt(false);
   if (response.status === 401 && identity.canRenew) {
-    await readStart(response.body, 0);
+    await discard(response.body);
     response = await attempt(true);
   }
   return readAnswer(response, identity, call);
@@ -73,26 +70,21 @@ async function readAnswer(response: HttpResponse, identity: Identity, call: Json
   const { status, headers } = response;
   const text = identity.conceal(await readStart(response.body, MAX_BYTES));
   if (status < 200 || status > 299) {
+    const [{ failureOf }, { parseGoogleError }] = await Promise.all([
+      import('./failure.ts'),
+      import('./google-error.ts'),
+    ]);
     const instead = call.instead?.(parseGoogleError(text)?.reasons ?? []);
     if (instead !== undefined) return instead;
     const { kind: credential, authHint } = identity;
     throw failureOf({ status, headers, body: text, model: call.model ?? '', credential, authHint });
   }
-  const value = parseObject(text);
-  if (value !== undefined) return value;
-  throw new AppError('api', 'API error: the server answered with something else than a JSON object', {
+  const value = parseJson(text);
+  if (isObject(value)) return value;
+  throw refused('api', 'the server answered with something else than a JSON object', {
     hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
     status,
   });
-}
-
-function parseObject(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Runs `task` again as its failures advise, quietly. Throws the last one. */
@@ -109,6 +101,7 @@ export async function persist<Value>(
     } catch (thrown) {
       if (signal.aborted) throw signal.reason;
       if (!(thrown instanceof AppError)) throw thrown;
+      const { finalFailure, nextRetry } = await import('./retry.ts');
       const retry = nextRetry(thrown, done, options);
       if (retry === undefined) throw finalFailure(thrown, options);
       trace(`${thrown.message}; retry ${retry.number} of ${retry.of}`);

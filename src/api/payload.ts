@@ -1,6 +1,5 @@
 import { AppError } from '../core/error.ts';
 import type { HttpResponse } from '../core/http.ts';
-import { oneLine, visibleText } from './server-text.ts';
 import { type SseOptions, sseEvents } from './sse.ts';
 
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
@@ -72,7 +71,13 @@ export async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: numbe
   return Buffer.concat(chunks, size).subarray(0, maxBytes).toString('utf8');
 }
 
+/** Closes the connection of a body that nobody wants, whether anything of it has come or not. */
+export async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
+  await body[Symbol.asyncIterator]().return?.();
+}
+
 async function unexpectedType(response: HttpResponse, type: string): Promise<AppError> {
+  const { oneLine, visibleText } = await import('./server-text.ts');
   const words = visibleText(await readStart(response.body, 16 * 1024));
   return new AppError('api', `unexpected content type ${oneLine(type, 60)} from the server${words && `: ${words}`}`, {
     hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',

@@ -1,40 +1,41 @@
-import type { Part } from '../core/content.ts';
-import { AppError, type ErrorOptions } from '../core/error.ts';
+import type { CallPart, Part } from '../core/content.ts';
+import type { JsonObject } from '../core/json.ts';
 import type { Reply, ReplyEvent } from '../core/model.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
 import type { Chunk } from './chunk.ts';
-import { oneLine } from './server-text.ts';
+import type { CallIds } from './reply-calls.ts';
+import type { ContentKeeper } from './reply-content.ts';
+import type { SeenReply } from './reply-failure.ts';
 
 /** Reads the chunks of one answer. */
 export interface ReplyReader {
-  /** What of this chunk is to be told. Throws AppError `api` if the prompt was blocked. */
+  /** What of this chunk is to be told. */
   take(chunk: Chunk): readonly ReplyEvent[];
   /** Whether a finish reason has come. */
   isFinished(): boolean;
   /** After the last chunk: what remains to be told, and the reply. Throws AppError `api` if it is not an answer. */
-  finish(): { readonly events: readonly ReplyEvent[]; readonly reply: Reply };
+  finish(): Promise<{ readonly events: readonly ReplyEvent[]; readonly reply: Reply }>;
 }
 
-interface Seen {
-  text: boolean;
-  thought: boolean;
-  /** The names of the calls. */
-  readonly calls: string[];
-  /** Keys of parts that are neither text nor call. */
-  readonly otherKinds: Set<string>;
-  finishReason?: string;
-  finishMessage?: string;
+export interface ReplyOptions {
+  /** Given if calls are answers: tools were declared. */
+  readonly ids?: CallIds | undefined;
+  /** Given if the reply is wanted whole. */
+  readonly keeper?: ContentKeeper | undefined;
 }
 
 /** A reader for one answer of the model `asked`. Deltas are well-formed text, whatever the chunks split. */
-export function replyReader(asked: string): ReplyReader {
+export function replyReader(asked: string, { ids, keeper }: ReplyOptions = {}): ReplyReader {
   const text = wellFormed();
   const thought = wellFormed();
-  const seen: Seen = { text: false, thought: false, calls: [], otherKinds: new Set() };
+  const seen: SeenReply = { text: false, thought: false, calls: [], otherKinds: new Set() };
+  const calls: CallPart[] = [];
+  let grounding: JsonObject | undefined;
   let usage: Usage = NO_USAGE;
   let model = asked;
 
   function takePart(part: Part, events: ReplyEvent[]): void {
+    keeper?.add(part);
     if ('text' in part && typeof part.text === 'string') {
       const isThought = part.thought === true;
       const delta = (isThought ? thought : text).push(part.text);
@@ -42,6 +43,7 @@ export function replyReader(asked: string): ReplyReader {
       if (delta !== '') events.push({ type: isThought ? 'thought' : 'text', delta });
     } else if ('functionCall' in part && part.functionCall) {
       seen.calls.push(String(part.functionCall.name));
+      if (ids) calls.push(part);
     } else {
       for (const key of Object.keys(part)) if (!key.startsWith('thought')) seen.otherKinds.add(key);
     }
@@ -52,87 +54,37 @@ export function replyReader(asked: string): ReplyReader {
       const events: ReplyEvent[] = [];
       if (chunk.usage) usage = { ...usage, ...chunk.usage };
       if (chunk.modelVersion) model = chunk.modelVersion;
-      if (chunk.blockReason) throw blocked(chunk.blockReason);
       if (chunk.finishReason) seen.finishReason = chunk.finishReason;
       if (chunk.finishMessage) seen.finishMessage = chunk.finishMessage;
+      if (chunk.grounding) grounding = { ...grounding, ...chunk.grounding };
       for (const part of chunk.parts) takePart(part, events);
       return events;
     },
     isFinished: () => seen.finishReason !== undefined,
-    finish() {
-      const finishReason = checkEnd(seen);
+    async finish() {
+      const { finishReason } = seen;
+      const isAnswer = seen.calls.length > 0 ? ids !== undefined : seen.text;
+      if (!isAnswer || (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS')) {
+        throw (await import('./reply-failure.ts')).replyFailure(seen);
+      }
       const events: ReplyEvent[] = [];
-      const rest = text.flush();
-      if (rest !== '') events.push({ type: 'text', delta: rest });
+      const halves = { thought: thought.flush(), text: text.flush() };
+      if (halves.thought !== '') events.push({ type: 'thought', delta: halves.thought });
+      if (halves.text !== '') events.push({ type: 'text', delta: halves.text });
       if (finishReason === 'MAX_TOKENS') {
         events.push({ type: 'notice', message: 'the answer was cut at the token limit; raise --max-output-tokens' });
       }
-      return { events, reply: { finishReason, usage, model } };
+      const reply = {
+        finishReason,
+        usage,
+        model,
+        ...(keeper ? { content: keeper.content() } : {}),
+        ...(ids && calls.length > 0 ? { calls: (await import('./reply-calls.ts')).replyCalls(calls, ids) } : {}),
+        ...(grounding ? { grounding } : {}),
+      };
+      return { events, reply };
     },
   };
-}
-
-/** The finish reason, if it is that of an answer. */
-function checkEnd(seen: Seen): string {
-  const { finishReason } = seen;
-  if (finishReason === undefined) throw unfinished(seen);
-  if (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS') throw stopped(finishReason, seen.finishMessage);
-  if (seen.calls.length > 0) throw uncalled(seen.calls);
-  if (seen.text) return finishReason;
-  if (finishReason === 'MAX_TOKENS') {
-    throw api('empty response: the token limit was spent before the answer began (MAX_TOKENS)', {
-      hint: 'Raise --max-output-tokens, or lower --thinking-level or --thinking-budget.',
-    });
-  }
-  throw empty(seen);
-}
-
-function unfinished(seen: Seen): AppError {
-  if (!seen.text && !seen.thought && seen.calls.length === 0) return empty(seen);
-  return api('the answer was cut short: the stream ended without a finish reason', {
-    hint: 'Send the prompt again.',
-    retry: {},
-  });
-}
-
-function empty({ thought, otherKinds }: Seen): AppError {
-  if (otherKinds.size > 0) {
-    return api(`the answer holds no text, only ${oneLine([...otherKinds].join(', '), 100)}`, {
-      hint: 'Choose a model that answers in text, with -m.',
-    });
-  }
-  return thought
-    ? api('empty response: the model thought but did not answer', { hint: AGAIN, retry: { atMost: 1 } })
-    : api('empty response from the model', { hint: AGAIN, retry: {} });
-}
-
-const AGAIN = 'Try again, rephrase the prompt, or choose another model with -m.';
-
-function blocked(reason: string): AppError {
-  return api(`prompt blocked: ${oneLine(reason, 100)}`, {
-    hint: 'Rephrase the prompt, or leave out what the filter may object to.',
-  });
-}
-
-const TOOL_FAULTS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'];
-
-function stopped(reason: string, message: string | undefined): AppError {
-  const words = message === undefined ? '' : `: ${oneLine(message, 200)}`;
-  const what = `the model stopped without finishing its answer: ${oneLine(reason, 100)}${words}`;
-  return TOOL_FAULTS.includes(reason)
-    ? api(what, { hint: AGAIN, retry: { atMost: 2 } })
-    : api(what, { hint: 'Rephrase the prompt, or choose another model with -m.' });
-}
-
-function uncalled(names: readonly string[]): AppError {
-  return api(`the model called ${oneLine(names.join(', '), 100)}, but no tools were offered to it`, {
-    hint: 'Say in the prompt that it should answer in text, or offer tools with --tools.',
-    retry: { atMost: 2 },
-  });
-}
-
-function api(message: string, options: ErrorOptions): AppError {
-  return new AppError('api', message, options);
 }
 
 interface Joiner {

@@ -2,7 +2,9 @@ import { formatDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 
 const MAX_RETRIES = 3;
-const MAX_SERVER_DELAY_MS = 60_000;
+
+/** Above this a server's wish to be left alone is told, not obeyed. */
+export const MAX_SERVER_DELAY_MS = 60_000;
 
 export interface RetryOptions {
   /** The first pause; the next ones are twice and four times as long. */
@@ -10,8 +12,8 @@ export interface RetryOptions {
   /** From 0 to 1. */
   readonly random: () => number;
   readonly now: () => number;
-  /** When the run must be over, in milliseconds since the epoch. */
-  readonly deadline?: number;
+  /** When the run must be over, in milliseconds since the epoch; undefined if it may take as long as it takes. */
+  readonly deadline?: () => number | undefined;
 }
 
 export interface Retry {
@@ -33,18 +35,27 @@ export function nextRetry(failure: AppError, done: number, options: RetryOptions
   if (done >= of || afterMs > MAX_SERVER_DELAY_MS) return undefined;
   const pauseMs = options.baseMs * 2 ** done * (0.7 + 0.6 * options.random());
   const delayMs = Math.round(Math.max(pauseMs, afterMs));
-  if (options.deadline !== undefined && options.now() + delayMs >= options.deadline) return undefined;
-  return { delayMs, number: done + 1, of };
+  return fits(delayMs, options) ? { delayMs, number: done + 1, of } : undefined;
 }
 
 /** The failure as it is told when it is final: with the wait the server asked for, if that was what did not fit. */
 export function finalFailure(failure: AppError, options: RetryOptions): AppError {
   const afterMs = failure.retry?.afterMs ?? 0;
-  if (options.deadline === undefined || options.now() + afterMs < options.deadline) return failure;
-  if (afterMs === 0) return failure;
+  if (afterMs === 0 || fits(afterMs, options)) return failure;
   return new AppError(failure.fault, failure.message, {
     cause: failure.cause,
+    words: failure.words,
     hint: `The server asks to wait ${formatDuration(afterMs)}, longer than --timeout leaves. Raise it with -t.`,
     ...(failure.status === undefined ? {} : { status: failure.status }),
   });
+}
+
+/** `retry 1 of 3 in 2 s` */
+export function retryWords({ number, of, delayMs }: Retry): string {
+  return `retry ${number} of ${of} in ${formatDuration(delayMs)}`;
+}
+
+function fits(delayMs: number, { now, deadline }: RetryOptions): boolean {
+  const endsAt = deadline?.();
+  return endsAt === undefined || now() + delayMs < endsAt;
 }

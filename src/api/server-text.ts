@@ -1,13 +1,11 @@
+import { redact } from '../core/secret-text.ts';
+
 /** Control characters, line ends and the marks that turn the direction of text. */
 const UNSAFE = /[\u0000-\u0020\u007f-\u00a0\u2028-\u202e\u2066-\u2069\ufeff]+/g;
-const SECRETS = /AIza[\w-]{20,}|ya29\.[\w.-]+|1\/\/[\w-]{20,}|Bearer\s+[\w.~+/=-]+/g;
 
 /** Words from a server as one harmless line of at most `max` characters, without anything that looks like a credential. */
 export function oneLine(text: string, max = 500): string {
-  const line = text
-    .slice(0, 4 * max)
-    .replace(UNSAFE, ' ')
-    .replace(SECRETS, '‹redacted›')
+  const line = redact(text.slice(0, 4 * max).replace(UNSAFE, ' '), '‹redacted›')
     .trim()
     .toWellFormed();
   if (line.length <= max) return line;

@@ -1,7 +1,8 @@
-import { AppError } from '../core/error.ts';
+import { AppError, refused } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 
+/** Who follows whom, and what that takes. */
 export interface Succession {
   /** The default that may be gone. */
   readonly retired: string;
@@ -14,51 +15,40 @@ export interface Succession {
 }
 
 /** Whether a failure means that there is no such model. */
-export function isGone(failure: AppError): boolean {
-  return failure.status === 404 && failure.fault === 'api';
+export function isGone(failure: unknown): boolean {
+  return failure instanceof AppError && failure.status === 404 && failure.fault === 'api';
 }
 
 /**
- * Asks the successor where the default is gone: once, aloud, and for the rest of the run. Only for a default nobody chose.
- * `model` must not announce the default with `begin` when it is gone, so that the successor's is the only one.
+ * The successor's reply to a request for the default that is gone; remembers the successor once it has answered.
  * Throws what the model throws; if the successor is gone too, an AppError `api` that says how to find another.
  */
-export function withSuccessor(model: Model, succession: Succession): Model {
-  const { retired, successor } = succession;
-  let isRetired = false;
-
-  async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
-    if (!isRetired && request.model === retired) {
-      try {
-        return yield* model.stream(request, signal);
-      } catch (thrown) {
-        if (!(thrown instanceof AppError) || !isGone(thrown)) throw thrown;
-      }
-      isRetired = true;
-      yield { type: 'notice', message: `${retired} is retired, using ${successor} (set GMN_MODEL to choose)` };
-    }
-    if (request.model !== retired) return yield* explained(model.stream(request, signal), succession);
-    const generationConfig = succession.generationConfig();
-    const replaced = { ...request, model: successor, generationConfig };
-    const reply = yield* explained(model.stream(replaced, signal), succession);
-    await succession.remember();
-    return reply;
+export async function* successorReply(
+  model: Model,
+  succession: Succession,
+  { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
+): AsyncGenerator<ReplyEvent, Reply> {
+  const replaced = { ...request, model: succession.successor, generationConfig: succession.generationConfig() };
+  let reply: Reply;
+  try {
+    reply = yield* model.stream(replaced, signal);
+  } catch (thrown) {
+    throw isGone(thrown) ? bothGone(thrown, succession) : thrown;
   }
-  return { stream };
+  await succession.remember();
+  return reply;
 }
 
-async function* explained(
-  events: AsyncGenerator<ReplyEvent, Reply>,
-  { retired, successor }: Succession,
-): AsyncGenerator<ReplyEvent, Reply> {
-  try {
-    return yield* events;
-  } catch (thrown) {
-    if (!(thrown instanceof AppError) || !isGone(thrown)) throw thrown;
-    throw new AppError('api', `API error: ${retired} is retired, and so is ${successor} (404)`, {
-      cause: thrown,
-      hint: 'See which models there are: gmn models --refresh; then choose one with -m or GMN_MODEL.',
-      status: 404,
-    });
-  }
+/** What is told before the successor is asked. */
+export function successionNotice({ retired, successor }: Succession): ReplyEvent {
+  return { type: 'notice', message: `${retired} is retired, using ${successor} (set GMN_MODEL to choose)` };
+}
+
+/** The AppError `api` for a default whose successor is gone as well. */
+export function bothGone(cause: unknown, { retired, successor }: Succession): AppError {
+  return refused('api', `${retired} is retired, and so is ${successor} (404)`, {
+    cause,
+    hint: 'See which models there are: gmn models --refresh; then choose one with -m or GMN_MODEL.',
+    status: 404,
+  });
 }

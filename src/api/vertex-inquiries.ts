@@ -1,12 +1,13 @@
-import { allPages, count, parseCount } from './gemini-api-service.ts';
+import type { ListedModel } from '../core/models.ts';
+import { allPages, count, parseCount } from './gemini-api-inquiries.ts';
+import type { Inquiries } from './inquiries.ts';
 import { type Caller, callJson } from './json-call.ts';
-import type { ListedModel, Service } from './service.ts';
 import { type VertexPlace, vertexModelPath, vertexUrl } from './vertex.ts';
 
 const PAGE_SIZE = 100;
 
 /** What Vertex AI answers besides model calls. */
-export function vertexService(place: VertexPlace, caller: Caller): Service {
+export function vertexInquiries(place: VertexPlace, caller: Caller): Inquiries {
   const { site } = place;
   // The list of a publisher belongs to no project, so the call itself must say whom it is for.
   const headers = site === undefined ? {} : { 'x-goog-user-project': site.project };

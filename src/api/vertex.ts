@@ -1,8 +1,6 @@
 import { AppError } from '../core/error.ts';
-import type { HttpRequest } from '../core/http.ts';
-import type { ModelRequest } from '../core/model.ts';
-import type { Backend } from './backend.ts';
-import { endpointUrl } from './endpoint.ts';
+import { type Backend, backendOf } from './backend.ts';
+import { checkedModelId, endpointUrl } from './endpoint.ts';
 import type { Identity } from './identity.ts';
 
 const API_VERSION = 'v1beta1';
@@ -63,38 +61,26 @@ function hostOf(location: string): string {
  */
 export function vertexModelPath({ site }: Pick<VertexPlace, 'site'>, model: string): string {
   const [, named, id = ''] = /^(?:publishers\/([a-z\d-]+)\/models\/|models\/)?(.*)$/s.exec(model) ?? [];
-  if (!/^[\w-][\w.@-]*$/.test(id) || id.includes('..')) {
-    throw new AppError('usage', `"${model.slice(0, 100)}" is not a model id`, {
-      hint: 'gmn models lists the known ones.',
-    });
-  }
-  const path = `publishers/${named ?? 'google'}/models/${id}`;
+  // `@` parts a model from its version and stays readable; a colon would begin the method.
+  const path = `publishers/${named ?? 'google'}/models/${checkedModelId(id, model).replaceAll(':', '%3A')}`;
   return site === undefined ? path : `projects/${site.project}/locations/${site.location}/${path}`;
 }
 
-/** Vertex AI, with the token of an account or an express key; either travels in a header only. */
+/** Vertex AI, with the token of an account or an express key. */
 export function vertex(place: VertexPlace, identity: Identity): Backend {
-  const draft = ({ model, contents, systemInstruction, generationConfig }: ModelRequest): HttpRequest => ({
-    method: 'POST',
-    url: vertexUrl(place, `${vertexModelPath(place, model)}:streamGenerateContent?alt=sse`),
-    headers: { 'content-type': 'application/json', 'user-agent': place.userAgent },
-    body: JSON.stringify({ contents, systemInstruction, generationConfig }),
-  });
-  return {
+  const { site } = place;
+  return backendOf({
     name: 'vertex',
-    credential: identity.kind,
-    authHint: identity.authHint,
-    canRenew: identity.canRenew,
-    async prepare(request, options) {
-      const drafted = draft(request);
-      return { ...drafted, headers: { ...drafted.headers, ...(await identity.headers(options)) } };
-    },
-    preview: async (request) => draft(request),
-    unwrap: (event) => event,
-    conceal: identity.conceal,
-    notFoundHint: () =>
-      place.site === undefined
-        ? undefined
-        : `It may not be served in ${place.site.location}: choose another with -m, or set GOOGLE_CLOUD_LOCATION=global`,
-  };
+    identity,
+    userAgent: place.userAgent,
+    draft: ({ model, contents, systemInstruction, tools, generationConfig }) => ({
+      url: vertexUrl(place, `${vertexModelPath(place, model)}:streamGenerateContent?alt=sse`),
+      body: { contents, systemInstruction, tools, generationConfig },
+    }),
+    ...(site === undefined ? {} : { notFoundHint: () => elsewhereHint(site) }),
+  });
+}
+
+function elsewhereHint({ location }: VertexSite): string {
+  return `It may not be served in ${location}: choose another with -m, or set GOOGLE_CLOUD_LOCATION=global`;
 }

@@ -2,12 +2,14 @@ import { isAbsolute, join } from 'node:path';
 import type { AuthType, Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { SendHttp } from '../core/http.ts';
-import type { Env } from '../core/io.ts';
+import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { readFileState } from '../platform/atomic-file.ts';
 import { sha256 } from '../platform/hash.ts';
 import { loadGoogleAuth } from './lazy.ts';
-import { libraryFetch } from './library-fetch.ts';
+import { libraryTransport } from './library-fetch.ts';
+import { metadataToken } from './metadata-server.ts';
+import { sharedWork } from './shared-work.ts';
 import { parseJson } from './token.ts';
 
 const CLOUD_SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
@@ -21,7 +23,10 @@ export const SIGN_IN_SCOPES = [
 export interface AdcOptions {
   readonly type: AuthType;
   readonly env: Env;
+  /** Without the `.env` files: what names the metadata server. */
+  readonly realEnv: Env;
   readonly send: SendHttp;
+  readonly clock: Clock;
   readonly scopes?: readonly string[];
   /** A key file's content, where it was not found by the usual rules but in the place of a sign-in. */
   readonly document?: { readonly source: string; readonly value: Readonly<Record<string, unknown>> };
@@ -31,19 +36,16 @@ export interface AdcOptions {
 export async function adcCredential(options: AdcOptions): Promise<Credential> {
   const { type, env, document } = options;
   const file = document ?? (await keyFile(env));
-  let client: Promise<HeaderSource> | undefined;
+  const source = file === undefined ? machineHeaders(options) : libraryHeaders(options, file);
+  const shared = sharedWork((_: 'headers', signal) => source(signal));
   return {
     type,
     source: file?.source ?? 'application default credentials (metadata server)',
     account: sha256(file === undefined ? 'metadata' : identityOf(file.value)).slice(0, 16),
     async headers(signal) {
       try {
-        client ??= openClient(options, file, signal);
-        const headers: Record<string, string> = {};
-        for (const [name, value] of await (await client).getRequestHeaders()) headers[name] = value;
-        return headers;
+        return await shared('headers', signal);
       } catch (thrown) {
-        client = undefined;
         signal.throwIfAborted();
         throw thrown instanceof AppError ? thrown : noToken(file?.source);
       }
@@ -51,26 +53,45 @@ export async function adcCredential(options: AdcOptions): Promise<Credential> {
   };
 }
 
-interface HeaderSource {
-  getRequestHeaders(): Promise<Iterable<readonly [string, string]>>;
-}
+type HeaderSource = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;
 
 interface KeyFile {
   readonly source: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-async function openClient(options: AdcOptions, file: KeyFile | undefined, signal: AbortSignal): Promise<HeaderSource> {
-  const { GoogleAuth } = await loadGoogleAuth();
-  const scopes = [...(options.scopes ?? CLOUD_SCOPES)];
-  const clientOptions = { transporterOptions: { fetchImplementation: libraryFetch({ send: options.send, signal }) } };
-  const auth = new GoogleAuth({
-    scopes,
-    clientOptions,
-    ...(file === undefined ? {} : { credentials: { ...file.value } }),
-  });
-  const client = await auth.getClient();
-  return { getRequestHeaders: async () => client.getRequestHeaders() };
+/** Asked without the library, whose own way to the metadata server follows redirects and cannot be stopped. */
+function machineHeaders({ realEnv, send, clock, scopes = CLOUD_SCOPES }: AdcOptions): HeaderSource {
+  const tokenOf = metadataToken({ env: realEnv, send, clock, scopes });
+  const project = realEnv.GOOGLE_CLOUD_QUOTA_PROJECT;
+  return async (signal) => {
+    const token = await tokenOf(signal);
+    if (token === undefined) throw noToken(undefined);
+    return { authorization: `Bearer ${token}`, ...(project ? { 'x-goog-user-project': project } : {}) };
+  };
+}
+
+function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyFile): HeaderSource {
+  let caller: AbortSignal;
+  const transporterOptions = libraryTransport({ send, signal: () => caller });
+  const openClient = async () => {
+    const { GoogleAuth } = await loadGoogleAuth();
+    const options = { clientOptions: { transporterOptions }, credentials: { ...file.value } };
+    return new GoogleAuth({ scopes: [...scopes], ...options }).getClient();
+  };
+  let client: ReturnType<typeof openClient> | undefined;
+  return async (signal) => {
+    caller = signal;
+    try {
+      client ??= openClient();
+      const headers: Record<string, string> = {};
+      for (const [name, value] of await (await client).getRequestHeaders()) headers[name] = value;
+      return headers;
+    } catch (thrown) {
+      client = undefined;
+      throw thrown;
+    }
+  };
 }
 
 /** Where the library would look too, read here so that `auth status` can name it and a `.env` file can set it. */

@@ -30,17 +30,18 @@ export interface KeyStore {
 }
 
 /** `home` is gmn's. A small file says where the key is, so that the keyring is asked only when it has something. */
-export function keyStore(home: string, machine: Pick<Machine, 'keyringModule'>, clock: Clock): KeyStore {
+export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 'uid'>, clock: Clock): KeyStore {
   const path = join(home, 'key.json');
   const keyring = () => {
     const module = machine.keyringModule();
     return module === undefined ? undefined : openKeyring(module);
   };
-  const save = (record: object): Promise<unknown> =>
-    replaceFile(path, `${JSON.stringify({ version: 1, ...record })}\n`, { mode: 0o600 });
+  const owner = machine.uid === undefined ? {} : { uid: machine.uid };
+  const save = (record: object): Promise<void> =>
+    replaceFile(path, `${JSON.stringify({ version: 1, ...record })}\n`, { mode: 0o600, ...owner });
   return {
     async read() {
-      const file = await readFileState(path);
+      const file = await readFileState(path, machine.uid);
       if (file.kind === 'absent') return undefined;
       if (file.kind === 'unreadable') throw lost(`cannot read ${path}: ${file.why}`);
       if (!file.isOurs) throw lost(`${path} belongs to another user`);

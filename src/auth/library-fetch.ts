@@ -10,19 +10,25 @@ export interface SeenAnswer {
 
 export interface LibraryFetchOptions {
   readonly send: SendHttp;
-  readonly signal: AbortSignal;
+  /** Asked for each request: a client of the library outlives the call it was made for. */
+  readonly signal: () => AbortSignal;
   readonly onAnswer?: (answer: SeenAnswer) => void;
   /** What `send` threw. */
   readonly onFailure?: (thrown: unknown) => void;
+}
+
+/** How Google's library is to send: our way, and without a thought of its own for the proxy variables. */
+export function libraryTransport(options: LibraryFetchOptions) {
+  return { fetchImplementation: libraryFetch(options), noProxy: [/^/] };
 }
 
 /**
  * gmn's own way to send, in the shape of `fetch`, for Google's library: no redirect is followed, proxies and timers are
  * those of every other request. Why: docs/decisions/0004-token-refresh.md
  */
-export function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions): typeof fetch {
+function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions): typeof fetch {
   const exchange = async (request: HttpRequest): Promise<SeenAnswer & { readonly type: string }> => {
-    const response = await send(request, signal);
+    const response = await send(request, signal());
     const type = response.headers['content-type'] ?? 'text/plain';
     return { status: response.status, text: await readText(response.body), type };
   };
@@ -43,7 +49,8 @@ export function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetch
   };
 }
 
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+/** A body as text, its first megabyte at most. */
+export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body) {

@@ -1,14 +1,19 @@
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { type FileText, readFileState, replaceFile } from '../platform/atomic-file.ts';
+import { type FileText, readFileState, replaceVersion } from '../platform/atomic-file.ts';
 import { type GrantedToken, parseJson, parseOauthFile, type StoredToken } from './token.ts';
 import { type TokenStore, waitForWhole } from './token-store.ts';
 
 const MAX_RACES = 5;
 
-/** The official CLI's plain file. `name` is how people know it. */
-export function oauthFile(path: string, name: string, clock: Clock): TokenStore {
+export interface OauthFileOptions {
+  readonly clock: Clock;
+  readonly uid: number | undefined;
+}
+
+/** The official CLI's plain file. `name` is how people know it; it is written only if it belongs to `uid`. */
+export function oauthFile(path: string, name: string, { clock, uid }: OauthFileOptions): TokenStore {
   return {
     source: name,
     async read(signal) {
@@ -21,11 +26,10 @@ export function oauthFile(path: string, name: string, clock: Clock): TokenStore 
     },
     async rotate(used, granted) {
       for (let attempt = 0; attempt < MAX_RACES; attempt += 1) {
-        const file = await readFileState(path);
-        const text = file.kind === 'text' ? withTokens(file, used, granted) : undefined;
+        const file = await readFileState(path, uid);
+        const text = file.kind === 'text' && file.isOurs ? withTokens(file, used, granted) : undefined;
         if (file.kind !== 'text' || text === undefined) return false;
-        const outcome = await replaceFile(path, text, { expected: file.version });
-        if (outcome !== 'changed') return outcome === 'written';
+        if ((await replaceVersion(path, text, { expected: file.version })) === 'written') return true;
       }
       return false;
     },

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { readFileState, replaceFile } from '../platform/atomic-file.ts';
+import { readFileState, replaceVersion } from '../platform/atomic-file.ts';
 import { readKeychain } from '../platform/keychain.ts';
 import { type KeyringEntry, openKeyring } from '../platform/keyring.ts';
 import type { Machine } from '../platform/machine.ts';
@@ -83,13 +83,13 @@ export function encryptedFile(home: string, { machine, clock }: PlaceOptions): S
   const name = '~/.gemini/gemini-credentials.json';
   const box = sealedBox('gemini-cli-oauth', `${machine.hostname}-${machine.username}-gemini-cli`);
   const load = async () => {
-    const file = await readFileState(path);
+    const file = await readFileState(path, machine.uid);
     if (file.kind === 'absent') return undefined;
     if (file.kind === 'unreadable') throw unreadable(name, file.why);
     const opened = box.open(file.text);
     if (opened.kind === 'foreign') throw foreign(name);
     const value = opened.kind === 'opened' ? parseJson(opened.text) : undefined;
-    return isObject(value) ? { value, version: file.version } : 'broken';
+    return isObject(value) ? { value, version: file.version, isOurs: file.isOurs } : 'broken';
   };
   return {
     name,
@@ -99,14 +99,15 @@ export function encryptedFile(home: string, { machine, clock }: PlaceOptions): S
     },
     async replace(entry, before, after) {
       const loaded = await load();
-      if (loaded === undefined || loaded === 'broken' || passwordIn(loaded.value, entry) !== before) return false;
+      if (loaded === undefined || loaded === 'broken' || !loaded.isOurs) return false;
+      if (passwordIn(loaded.value, entry) !== before) return false;
       const { [entry.service]: accounts, ...others } = loaded.value;
       const changed = {
         ...others,
         [entry.service]: { ...(isObject(accounts) ? accounts : {}), [entry.account]: after },
       };
       const text = box.seal(JSON.stringify(changed, null, 2));
-      return (await replaceFile(path, text, { expected: loaded.version })) === 'written';
+      return (await replaceVersion(path, text, { expected: loaded.version })) === 'written';
     },
   };
 }

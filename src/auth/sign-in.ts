@@ -35,8 +35,8 @@ export async function chooseSignIn(input: ChoiceInput): Promise<Choice | undefin
     return { ...(await signedIn(input, store, token)), notices: await terms(input) };
   }
   if (!env.GOOGLE_APPLICATION_CREDENTIALS) return undefined;
-  const options = { type: 'oauth-personal', env, send: input.send, scopes: SIGN_IN_SCOPES } as const;
-  return { credential: await adcCredential(options), carrier: 'bearer', notices: [] };
+  const credential = await adcCredential({ ...adcOptions(input), scopes: SIGN_IN_SCOPES });
+  return { credential, carrier: 'bearer', notices: [] };
 }
 
 /** The stores to try, in the order in which the official CLI and gmn's requirements look. */
@@ -44,7 +44,7 @@ function stores(input: ChoiceInput): readonly TokenStore[] {
   const { clock, settings, say = () => {} } = input;
   const options = { machine: input.machine ?? thisMachine(), clock, say };
   const { gemini } = input.homes();
-  const plain = oauthFile(join(gemini, 'oauth_creds.json'), FILE, clock);
+  const plain = oauthFile(join(gemini, 'oauth_creds.json'), FILE, { clock, uid: options.machine.uid });
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
   const mac = isMac ? [passwordStore(keychain(options), clock)] : [];
   const sealed = (): TokenStore => passwordStore(encryptedFile(gemini, options), clock);
@@ -55,7 +55,7 @@ function stores(input: ChoiceInput): readonly TokenStore[] {
 async function signedIn(input: ChoiceInput, store: TokenStore, first: StoredToken): Promise<Omit<Choice, 'notices'>> {
   const { settings, clock, trace, env, send, say = () => {} } = input;
   const homes = input.homes();
-  const cache = tokenCache(homes.gmn, clock);
+  const cache = tokenCache(homes.gmn, { clock, uid: (input.machine ?? thisMachine()).uid });
   const keeper = tokenKeeper({
     store,
     first,
@@ -97,18 +97,17 @@ function givenToken(token: string): Choice {
 
 /** A service account's key, or the like, put where the sign-in would be: the official CLI takes it, so does gmn. */
 async function standIn(input: ChoiceInput): Promise<Choice | undefined> {
-  const { clock, signal, send, settings } = input;
+  const { clock, signal } = input;
   const path = join(input.homes().gemini, 'oauth_creds.json');
   const value = await readOauthDocument(path, { name: FILE, clock, signal });
   if (typeof value?.type !== 'string' || value.type === 'authorized_user') return undefined;
-  const credential = await adcCredential({
-    type: 'oauth-personal',
-    env: settings.env,
-    send,
-    scopes: SIGN_IN_SCOPES,
-    document: { source: FILE, value },
-  });
+  const document = { source: FILE, value };
+  const credential = await adcCredential({ ...adcOptions(input), scopes: SIGN_IN_SCOPES, document });
   return { credential, carrier: 'bearer', notices: [] };
+}
+
+function adcOptions({ settings, env, send, clock }: ChoiceInput) {
+  return { type: 'oauth-personal', env: settings.env, realEnv: env, send, clock } as const;
 }
 
 async function terms(input: ChoiceInput): Promise<readonly string[]> {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { AuthType } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
 import { thisMachine } from '../platform/machine.ts';
@@ -19,7 +20,7 @@ export async function chooseSource(input: ChoiceInput, wanted: WantedType | unde
 }
 
 async function find(input: ChoiceInput, wanted: WantedType | undefined): Promise<Choice> {
-  const { settings, send } = input;
+  const { settings } = input;
   switch (wanted?.type) {
     case 'gemini-api-key':
       return (
@@ -28,10 +29,10 @@ async function find(input: ChoiceInput, wanted: WantedType | undefined): Promise
     case 'vertex-ai': {
       const key = settings.env.GOOGLE_API_KEY;
       if (key?.trim()) return keyChoice({ type: 'vertex-ai', key, source: 'GOOGLE_API_KEY', env: settings.env });
-      return bearer(await adcCredential({ type: 'vertex-ai', env: settings.env, send }));
+      return adc(input, 'vertex-ai');
     }
     case 'compute-default-credentials':
-      return bearer(await adcCredential({ type: 'compute-default-credentials', env: settings.env, send }));
+      return adc(input, 'compute-default-credentials');
     case 'oauth-personal':
       return (await chooseSignIn(input)) ?? (await failWith(notSignedIn(input, wanted.by)));
     case undefined:
@@ -43,7 +44,9 @@ async function find(input: ChoiceInput, wanted: WantedType | undefined): Promise
   }
 }
 
-function bearer(credential: Choice['credential']): Choice {
+async function adc(input: ChoiceInput, type: AuthType): Promise<Choice> {
+  const { settings, env: realEnv, send, clock } = input;
+  const credential = await adcCredential({ type, env: settings.env, realEnv, send, clock });
   return { credential, carrier: 'bearer', notices: [] };
 }
 

@@ -13,17 +13,23 @@ export interface TokenCache {
   write(refreshToken: string, granted: GrantedToken): Promise<void>;
 }
 
+export interface TokenCacheOptions {
+  readonly clock: Clock;
+  readonly uid: number | undefined;
+}
+
 /** The directory below gmn's home that holds the cache. */
 export function tokenCacheDirectory(home: string): string {
   return join(home, 'tokens');
 }
 
-export function tokenCache(home: string, clock: Clock): TokenCache {
+/** `home` is gmn's. Only files of the user `uid` are believed; undefined: of any. */
+export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): TokenCache {
   const directory = tokenCacheDirectory(home);
   const pathFor = (refreshToken: string): string => join(directory, `${sha256(refreshToken).slice(0, 16)}.json`);
   return {
     async read(refreshToken) {
-      const file = await readFileState(pathFor(refreshToken));
+      const file = await readFileState(pathFor(refreshToken), uid);
       // Somebody else's file could make us speak in somebody else's name.
       if (file.kind !== 'text' || !file.isOurs) return undefined;
       return parseCached(parseJson(file.text), clock.now());
@@ -31,7 +37,7 @@ export function tokenCache(home: string, clock: Clock): TokenCache {
     async write(refreshToken, granted) {
       const path = pathFor(refreshToken);
       await makePrivateDirectory(directory);
-      const before = await readFileState(path);
+      const before = await readFileState(path, uid);
       const isBroken =
         before.kind === 'unreadable' ||
         (before.kind === 'text' && (!before.isOurs || parseCached(parseJson(before.text), 0) === undefined));

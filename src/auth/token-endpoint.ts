@@ -6,7 +6,7 @@ import { isObject } from '../core/json.ts';
 import { deadline } from '../platform/clock.ts';
 import type { ClientPair } from './client-pair.ts';
 import { loadGoogleAuth } from './lazy.ts';
-import { libraryFetch, type SeenAnswer } from './library-fetch.ts';
+import { libraryTransport, type SeenAnswer } from './library-fetch.ts';
 import { type GrantedToken, parseJson } from './token.ts';
 
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
@@ -54,9 +54,9 @@ async function tryOnce(request: GrantRequest, url: URL): Promise<Grant> {
   const limit = deadline(request.signal, ATTEMPT_LIMIT_MS, () => new AppError('api', NO_ANSWER));
   let seen: SeenAnswer | undefined;
   let failure: unknown;
-  const fetchImplementation = libraryFetch({
+  const transport = libraryTransport({
     send: request.send,
-    signal: limit.signal,
+    signal: () => limit.signal,
     onAnswer: (answer) => {
       seen = answer;
     },
@@ -65,7 +65,7 @@ async function tryOnce(request: GrantRequest, url: URL): Promise<Grant> {
     },
   });
   try {
-    await refreshWithLibrary(request, url, fetchImplementation);
+    await refreshWithLibrary(request, url, transport);
   } catch {
     // What the library throws holds the request; all that matters was seen on the way.
   } finally {
@@ -78,14 +78,18 @@ async function tryOnce(request: GrantRequest, url: URL): Promise<Grant> {
   return { kind: 'unclear', why, isWorthRetrying: true };
 }
 
-async function refreshWithLibrary(request: GrantRequest, url: URL, fetchImplementation: typeof fetch): Promise<void> {
+async function refreshWithLibrary(
+  request: GrantRequest,
+  url: URL,
+  transport: ReturnType<typeof libraryTransport>,
+): Promise<void> {
   const { OAuth2Client } = await loadGoogleAuth();
   const client = new OAuth2Client({
     clientId: request.pair.id,
     clientSecret: request.pair.secret,
     endpoints: { oauth2TokenUrl: url.href },
     // We retry ourselves, with limits of our own.
-    transporterOptions: { fetchImplementation, retryConfig: { retry: 0, noResponseRetries: 0 } },
+    transporterOptions: { ...transport, retryConfig: { retry: 0, noResponseRetries: 0 } },
   });
   client.setCredentials({ refresh_token: request.refreshToken });
   await client.refreshAccessToken();

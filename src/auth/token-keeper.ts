@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { Clock, Trace } from '../core/io.ts';
 import { acquireLock } from '../platform/lock.ts';
+import { sharedWork } from './shared-work.ts';
 import { type GrantedToken, isFresh, type StoredToken } from './token.ts';
 import type { TokenCache } from './token-cache.ts';
 import type { Grant } from './token-endpoint.ts';
@@ -40,27 +41,34 @@ export interface TokenKeeper {
  */
 export function tokenKeeper(options: KeeperOptions): TokenKeeper {
   let current: UsableToken | undefined;
+  /** The last token that was turned down. */
+  let rejected: string | undefined;
   let first: StoredToken | undefined = options.first;
-  let pending: Promise<UsableToken> | undefined;
-  const start = async (rejected: string | undefined, signal: AbortSignal): Promise<UsableToken> => {
+  // One search at a time, also within the process; one that may still find the rejected token is another search.
+  const search = sharedWork(async (without: string | undefined, signal) => {
     const stored = first ?? (await options.store.read(signal)) ?? gone(options.store);
     first = undefined;
-    return obtain({ ...options, rejected, signal }, stored);
-  };
-  /** One at a time, also within the process. */
-  const fetchToken = async (rejected: string | undefined, signal: AbortSignal): Promise<string> => {
-    pending ??= start(rejected, signal).finally(() => {
-      pending = undefined;
-    });
-    current = await pending;
-    return current.accessToken;
+    return obtain({ ...options, rejected: without, signal }, stored);
+  });
+  const fetchToken = async (signal: AbortSignal): Promise<string> => {
+    for (;;) {
+      const without = rejected;
+      const found = await search(without, signal);
+      // Turned down while we were looking.
+      if (without !== rejected && found.accessToken === rejected) continue;
+      current = found;
+      return found.accessToken;
+    }
   };
   return {
     bearer: async (signal) =>
-      current !== undefined && isFresh(current, options.clock.now())
+      current !== undefined && current.accessToken !== rejected && isFresh(current, options.clock.now())
         ? current.accessToken
-        : fetchToken(undefined, signal),
-    renew: async (signal) => void (await fetchToken(current?.accessToken, signal)),
+        : fetchToken(signal),
+    renew: async (signal) => {
+      rejected = current?.accessToken ?? rejected;
+      await fetchToken(signal);
+    },
   };
 }
 
@@ -133,15 +141,28 @@ async function keep(
   token: GrantedToken,
 ): Promise<void> {
   const granted = { ...token, refreshToken: next };
-  try {
+  const isCached = await tryToSave(say, async () => {
     await cache.write(stored, granted);
-    if (next === stored) return;
-    await cache.write(next, granted);
+    if (next !== stored) await cache.write(next, granted);
+  });
+  if (next === stored) return;
+  // Where our cache cannot be written, the official store is the only place left for it.
+  await tryToSave(say, async () => {
     const isReplaced = await store.rotate(stored, granted);
-    if (!isReplaced) trace(`auth: ${store.source} was left as it is; the new refresh token is in gmn's own store`);
+    if (isReplaced) return;
+    const where = isCached ? "the new refresh token is in gmn's own store" : 'the new refresh token is kept nowhere';
+    trace(`auth: ${store.source} was left as it is; ${where}`);
+  });
+}
+
+async function tryToSave(say: KeeperOptions['say'], save: () => Promise<void>): Promise<boolean> {
+  try {
+    await save();
+    return true;
   } catch (thrown) {
     if (!(thrown instanceof AppError)) throw thrown;
     say(`The refreshed token could not be saved (${thrown.message}); this run goes on with it.`);
+    return false;
   }
 }
 

@@ -108,8 +108,10 @@ function inheritedOptions(level: Level, command: Command, here: readonly string[
 
 function unknownWord(command: Command, here: readonly string[], words: readonly string[]): AppError {
   const names = (command.subcommands ?? []).map(({ name }) => name).join(', ');
-  const what =
-    words[0] === undefined ? 'a command is missing' : `"${words[0]}" is not a command of "${here.join(' ')}"`;
+  // Without commands below it the word is not repeated: after "auth set-key" it is the key.
+  const wrong =
+    names === '' ? `"${here.join(' ')}" takes no words` : `"${words[0]}" is not a command of "${here.join(' ')}"`;
+  const what = words[0] === undefined ? 'a command is missing' : wrong;
   return new AppError('usage', what, {
     hint: `${names ? `Commands: ${names}. ` : ''}Run: ${here.join(' ')} --help`,
   });

@@ -1,7 +1,7 @@
 import type { App, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type Bearer, openBackend } from './backend.ts';
-import { persistentService } from './service.ts';
+import { patientInquiries } from './inquiries.ts';
 
 /** What the servers say of a credential. */
 export interface ProbeRow {
@@ -11,16 +11,15 @@ export interface ProbeRow {
   readonly hints?: readonly string[];
 }
 
-/** Asks the service a credential belongs to whether it is taken, and what is left. Throws nothing but the signal's reason. */
+/** Asks the backend a credential belongs to whether it is taken, and what is left. Throws nothing but the signal's reason. */
 export async function probeCredential(bearer: Bearer, app: App, settings: Settings): Promise<readonly ProbeRow[]> {
   try {
-    const service = await persistentService(await openBackend(bearer, { app, settings }), app);
-    const { lines } = await service.standing(app.signal);
+    const inquiries = await patientInquiries(await openBackend(bearer, { app, settings }), app);
+    const { lines } = await inquiries.standing(app.signal);
     return lines.map((text) => ({ ok: true, text }));
   } catch (thrown) {
     if (app.signal.aborted) throw app.signal.reason;
-    const { message, hint } = AppError.from(thrown);
-    const text = message.replace(/^(?:authentication failed|API error): /, '');
+    const { words: text, hint } = AppError.from(thrown);
     return [{ ok: false, text, ...(hint === undefined ? {} : { hints: [hint] }) }];
   }
 }

@@ -33,12 +33,11 @@ async function readKey(options: SetKeyOptions, signal: AbortSignal): Promise<str
   }
   const chunks: Uint8Array[] = [];
   let size = 0;
-  const bytes = stdin.read(signal);
-  for (let step = await bytes.next(); !step.done; step = await bytes.next()) {
-    size += step.value.length;
+  for await (const chunk of stdin.read(signal)) {
+    size += chunk.length;
     if (size > MAX_BYTES)
       throw new AppError('usage', 'that is too long for an API key', { hint: 'Pipe in the key alone.' });
-    chunks.push(step.value);
+    chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,7 +1,7 @@
 import { geminiApi } from '../api/gemini-api.ts';
-import { type Carrier, identity } from '../api/identity.ts';
+import { identity } from '../api/identity.ts';
 import type { App, Settings } from '../core/app.ts';
-import type { Credential } from '../core/credential.ts';
+import type { Carrier, Credential } from '../core/credential.ts';
 import { parseDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import type { Backend as BackendName } from '../core/models.ts';
@@ -13,7 +13,7 @@ export interface Bearer {
   readonly carrier: Carrier;
 }
 
-/** The services a credential is taken by, its own first. */
+/** The backends a credential is taken by, its own first. */
 const TAKEN_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> = {
   'gemini-api-key': ['gemini-api'],
   'oauth-personal': ['code-assist', 'gemini-api', 'vertex'],
@@ -22,7 +22,7 @@ const TAKEN_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> = {
 };
 
 /**
- * The service for a credential, or the one `wanted` names. Only the Gemini API is loaded at once. Throws AppError: `usage`
+ * The backend for a credential, or the one `wanted` names. Only the Gemini API is loaded at once. Throws AppError: `usage`
  * if they do not go together, `config` for an endpoint, project or location that is missing or wrong.
  */
 export async function openBackend(
@@ -62,9 +62,9 @@ export function openGeminiApi(context: BackendContext, { baseUrl }: { readonly b
     name: 'gemini-api',
     retryBaseMs: context.retryBaseMs,
     backend: geminiApi(place, context.identity),
-    async service() {
-      const { geminiApiService } = await import('../api/gemini-api-service.ts');
-      return geminiApiService(place, { ...context, send: context.app.send });
+    async inquiries() {
+      const { geminiApiInquiries } = await import('../api/gemini-api-inquiries.ts');
+      return geminiApiInquiries(place, { ...context, send: context.app.send });
     },
   };
 }

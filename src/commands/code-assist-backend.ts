@@ -1,5 +1,5 @@
 import { codeAssist, enrolments } from '../api/code-assist.ts';
-import { codeAssistUrl, enrol, projectFrom } from '../api/code-assist-enrolment.ts';
+import { codeAssistUrl, projectFrom } from '../api/code-assist-place.ts';
 import { enrolmentCache } from '../api/enrolment-cache.ts';
 import { type BackendContext, endpointFrom, type OpenedBackend, versionFrom } from './opened-backend.ts';
 
@@ -17,16 +17,17 @@ export function openCodeAssist(context: BackendContext): OpenedBackend {
   };
   const caller = { identity, userAgent, send };
   const owner = { endpoint: codeAssistUrl(place, '').href, account: context.account(), project };
-  const enrolled = enrolments(enrolmentCache(app.homes().gmn, owner, clock), (signal) =>
-    enrol({ place, caller, clock, project, pollMs: POLL_PAUSES * retryBaseMs }, signal),
-  );
+  const enrolled = enrolments(enrolmentCache(app.homes().gmn, owner, clock), async (signal) => {
+    const { enrol } = await import('../api/code-assist-enrolment.ts');
+    return enrol({ place, caller, clock, project, pollMs: POLL_PAUSES * retryBaseMs }, signal);
+  });
   return {
     name: 'code-assist',
     retryBaseMs,
     backend: codeAssist({ place, userAgent, identity, enrolments: enrolled, project, sessionId: uuid(app.random) }),
-    async service() {
-      const { codeAssistService } = await import('../api/code-assist-service.ts');
-      return codeAssistService({ place, caller, enrolments: enrolled, clock });
+    async inquiries() {
+      const { codeAssistInquiries } = await import('../api/code-assist-inquiries.ts');
+      return codeAssistInquiries({ place, caller, enrolments: enrolled, clock });
     },
   };
 }

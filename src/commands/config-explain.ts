@@ -6,7 +6,7 @@ import { printReport, table } from './report.ts';
 /** The value of one key and every layer that sets it, the winner marked; secrets hidden. Throws AppError `usage`. */
 export async function run(options: ConfigOptions, app: App): Promise<number> {
   const path = parseKey(onlyKey(options, 'explain'));
-  const { layers, notices } = await allLayers(options, app);
+  const { layers, notices } = await allLayers(app);
   const { key, value, layers: found, isCombined } = explain(path, layers);
   const rows = found.map(({ layer, source, value: said }, index) => [
     index === 0 ? '→' : isCombined ? '+' : ' ',

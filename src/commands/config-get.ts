@@ -7,7 +7,7 @@ import { printReport } from './report.ts';
 /** The value of one key, secrets hidden: a string as it is, everything else as JSON. Throws AppError `usage` if it is not set. */
 export async function run(options: ConfigOptions, app: App): Promise<number> {
   const path = parseKey(onlyKey(options, 'get'));
-  const { layers, notices } = await allLayers(options, app);
+  const { layers, notices } = await allLayers(app);
   const { key, value, layers: found } = explain(path, layers);
   if (value === undefined) throw new AppError('usage', `${key} is not set`, { hint: `Run: gmn config explain ${key}` });
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);

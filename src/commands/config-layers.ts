@@ -1,4 +1,4 @@
-import { BUILT_IN, flagLayer } from '../config/explanation.ts';
+import { BUILT_IN } from '../config/explanation.ts';
 import { type Layers, readLayers } from '../config/layers.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
@@ -7,13 +7,12 @@ import type { PrintOptions } from './report.ts';
 /** The flags of the `config` commands. */
 export interface ConfigOptions extends PrintOptions {
   readonly args: readonly string[];
-  readonly model?: string;
 }
 
-/** Every layer, from what is built in to the command line. Throws AppError `config` if a file is broken. */
-export async function allLayers(options: ConfigOptions, app: App): Promise<Layers> {
+/** Every layer, from what is built in to the environment. Throws AppError `config` if a file is broken. */
+export async function allLayers(app: App): Promise<Layers> {
   const read = await readLayers(app);
-  return { ...read, layers: [BUILT_IN, ...read.layers, flagLayer(options.model, app.env.GMN_MODEL)] };
+  return { ...read, layers: [BUILT_IN, ...read.layers] };
 }
 
 /** The one key a command is about. Throws AppError `usage` if there is not exactly one. */

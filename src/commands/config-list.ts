@@ -12,7 +12,7 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   if (options.args.length > 0) {
     throw new AppError('usage', 'config list takes no key', { hint: `Run: gmn config get ${options.args[0]}` });
   }
-  const { layers, notices } = await allLayers(options, app);
+  const { layers, notices } = await allLayers(app);
   const document = mergeDocuments(layers.map((layer) => layer.document));
   const found = leafPaths(document).map((path) => explain(path, layers));
   const settings = withoutSecrets(document);

@@ -1,13 +1,12 @@
 import { isGone } from '../api/successor.ts';
 import type { App } from '../core/app.ts';
-import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
 import type { ModelRequest } from '../core/model.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import type { Renderer } from '../render/renderer.ts';
+import { patientInquiries } from './inquiries.ts';
 import type { OpenedModel } from './model.ts';
-import { persistentService } from './service.ts';
 
 /** A count, and for which model it is. */
 export interface TokenCount {
@@ -24,17 +23,17 @@ export async function countTokens(
   request: ModelRequest,
   { app, signal }: { readonly app: App; readonly signal: AbortSignal },
 ): Promise<TokenCount> {
-  const service = await persistentService(opened, app);
+  const inquiries = await patientInquiries(opened, app);
   const count = async (model: string): Promise<TokenCount> => ({
     model,
-    totalTokens: await service.countTokens({ ...request, model }, signal),
+    totalTokens: await inquiries.countTokens({ ...request, model }, signal),
   });
   try {
     return await count(request.model);
   } catch (thrown) {
     const { successor } = opened;
     if (successor === undefined || successor === request.model) throw thrown;
-    if (!(thrown instanceof AppError) || !isGone(thrown)) throw thrown;
+    if (!isGone(thrown)) throw thrown;
     return count(successor);
   }
 }

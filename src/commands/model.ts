@@ -1,7 +1,7 @@
 import { geminiModel } from '../api/call.ts';
 import { SECRET_HEADERS } from '../api/identity.ts';
-import type { Service } from '../api/service.ts';
-import { isGone, withSuccessor } from '../api/successor.ts';
+import type { Inquiries } from '../api/inquiries.ts';
+import { withSuccessor } from '../api/succession.ts';
 import { chooseCredential } from '../auth/credential.ts';
 import { rememberDefault, rememberedDefault } from '../config/default-model.ts';
 import { generationConfig, type Sampling } from '../config/generation.ts';
@@ -37,8 +37,8 @@ export interface OpenedModel {
   readonly notices: readonly string[];
   /** The HTTP request that `request` would become, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
-  /** What the same service answers besides model calls. */
-  readonly service: () => Promise<Service>;
+  /** What the same server answers besides model calls. */
+  readonly inquiries: () => Promise<Inquiries>;
   /** The pause before the first retry. */
   readonly retryBaseMs: number;
   /** The model to ask instead if `modelId`, which nobody chose, is gone. */
@@ -46,17 +46,24 @@ export interface OpenedModel {
   close(): Promise<void>;
 }
 
-/** Settings, credential and backend as one model. Throws AppError: `config`, `auth` or `usage`, all before the network. */
-export async function openModel(options: ModelOptions, app: App, timeoutMs: number): Promise<OpenedModel> {
+/**
+ * Settings, credential and backend as one model, which begins no wait that outlasts `endsAt`, in milliseconds since the
+ * epoch. Throws AppError: `config`, `auth` or `usage`, all before the network.
+ */
+export async function openModel(
+  options: ModelOptions,
+  app: App,
+  endsAt: () => number | undefined,
+): Promise<OpenedModel> {
   const settings = await app.settings();
-  if (options.demo) return openDemo(options, { app, settings, timeoutMs });
+  if (options.demo) return openDemo(options, { app, settings, endsAt });
   const said = sayings(options, app);
   const flag = options.auth === undefined ? {} : { flag: options.auth };
   const choice = await chooseCredential({ ...app, ...flag, settings, say: said.say });
   const wanted = options.backend === undefined ? {} : { wanted: options.backend };
   const opened = await openBackend(choice, { app, settings, ...wanted });
   const { credential } = choice;
-  const model = assemble(options, { app, settings, timeoutMs, opened, credential });
+  const model = assemble(options, { app, settings, endsAt, opened, credential });
   return {
     ...model,
     model: choice.carrier === 'key' ? model.model : said.relay(model.model),
@@ -67,7 +74,7 @@ export async function openModel(options: ModelOptions, app: App, timeoutMs: numb
 interface Setting {
   readonly app: App;
   readonly settings: Settings;
-  readonly timeoutMs: number;
+  readonly endsAt: () => number | undefined;
 }
 
 interface Assembly extends Setting {
@@ -76,7 +83,7 @@ interface Assembly extends Setting {
 }
 
 function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
-  const { app, settings, timeoutMs, opened, credential } = assembly;
+  const { app, settings, endsAt, opened, credential } = assembly;
   const { name, backend } = opened;
   const source = options.model === undefined ? 'the settings' : '-m';
   const choice = resolveModel(options.model ?? settings.model, { backend: name, source });
@@ -96,8 +103,9 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
     random: app.random,
     retryBaseMs: opened.retryBaseMs,
     showsThoughts: options.showThoughts ?? false,
-    ...(timeoutMs > 0 ? { deadline: app.clock.now() + timeoutMs } : {}),
-    isMadeGood: (failure, asked) => choice.isDefault && asked === choice.id && isGone(failure),
+    deadline: endsAt,
+    isMadeGood: async (failure, asked) =>
+      choice.isDefault && asked === choice.id && (await import('../api/successor.ts')).isGone(failure),
   });
   const heir = successor(name);
   const succession = {
@@ -114,7 +122,7 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
     generationConfig: generationConfig(modelId, options),
     notices: choice.notices,
     preview: async (request) => previewOf(await backend.preview(request)),
-    service: opened.service,
+    inquiries: opened.inquiries,
     retryBaseMs: opened.retryBaseMs,
     ...(choice.isDefault ? { successor: heir } : {}),
     close: async () => {},

@@ -56,13 +56,13 @@ async function refresh(
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
   const { chooseCredential } = await import('../auth/credential.ts');
   const { openBackend } = await import('./backend.ts');
-  const { persistentService } = await import('./service.ts');
+  const { patientInquiries } = await import('./inquiries.ts');
   const settings = await app.settings();
   const said: string[] = [];
   const flag = options.auth === undefined ? {} : { flag: options.auth };
   const choice = await chooseCredential({ ...app, ...flag, settings, say: (message) => said.push(message) });
   const opened = await openBackend(choice, { app, settings });
-  const models = await (await persistentService(opened, app)).listModels(app.signal);
+  const models = await (await patientInquiries(opened, app)).listModels(app.signal);
   const { source } = choice.credential;
   const listing = { backend: opened.name, source, time: app.clock.now(), models };
   await keepListing(app, listing);

@@ -1,19 +1,20 @@
 import type { Backend } from '../api/backend.ts';
 import type { Identity } from '../api/identity.ts';
-import type { Service } from '../api/service.ts';
+import type { Inquiries } from '../api/inquiries.ts';
 import type { App, Settings } from '../core/app.ts';
+import type { Carrier } from '../core/credential.ts';
 import { checkEndpoint } from '../core/endpoint.ts';
 import { AppError } from '../core/error.ts';
 import type { Backend as BackendName } from '../core/models.ts';
 
-/** A service of Google's, ready to be asked. */
+/** One of Google’s servers, ready to be asked. */
 export interface OpenedBackend {
   readonly name: BackendName;
   readonly backend: Backend;
   /** The pause before the first retry. */
   readonly retryBaseMs: number;
   /** What it answers besides model calls. */
-  readonly service: () => Promise<Service>;
+  readonly inquiries: () => Promise<Inquiries>;
 }
 
 /** What opening one takes. */
@@ -21,7 +22,7 @@ export interface BackendContext {
   readonly app: App;
   readonly settings: Settings;
   readonly identity: Identity;
-  readonly carrier: 'key' | 'bearer';
+  readonly carrier: Carrier;
   /** `Credential.account`, worked out when it is needed. */
   readonly account: () => string;
   readonly userAgent: string;

@@ -18,7 +18,7 @@ export async function printReport({ text, json, notices }: Report, options: Prin
     const warnings = notices.length > 0 ? { warnings: notices } : {};
     return out.write(`${JSON.stringify({ ...json, ...warnings }, null, 2)}\n`);
   }
-  if (!options.quiet) for (const notice of notices) await stderr(err, false).notice(notice);
+  if (!options.quiet) for (const notice of notices) await stderr(err).notice(notice);
   await out.write(out.isTerminal ? filterTerminal(text) : text);
 }
 

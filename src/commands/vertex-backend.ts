@@ -16,9 +16,9 @@ export function openVertex(context: BackendContext): OpenedBackend {
     name: 'vertex',
     retryBaseMs: context.retryBaseMs,
     backend: vertex(place, identity),
-    async service() {
-      const { vertexService } = await import('../api/vertex-service.ts');
-      return vertexService(place, { identity, userAgent, send: app.send });
+    async inquiries() {
+      const { vertexInquiries } = await import('../api/vertex-inquiries.ts');
+      return vertexInquiries(place, { identity, userAgent, send: app.send });
     },
   };
 }

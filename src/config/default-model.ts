@@ -1,8 +1,7 @@
-import { dirname } from 'node:path';
 import type { App } from '../core/app.ts';
 import { isObject } from '../core/json.ts';
 import type { Backend } from '../core/models.ts';
-import { readStateFile } from '../platform/state-file.ts';
+import { isRecent, readMemo, writeMemo } from '../platform/memo-file.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -18,10 +17,9 @@ export function rememberedDefault(
   { homes, clock }: Pick<App, 'homes' | 'clock'>,
   owner: DefaultOwner,
 ): string | undefined {
-  const entries = readEntries(fileIn(homes().gmn));
   // Most often there is no such file, and the account may have to be worked out.
-  const entry = entries.size === 0 ? undefined : entries.get(keyOf(owner));
-  return entry !== undefined && isFresh(entry, clock.now()) ? entry.model : undefined;
+  const entry = readMemo(fileIn(homes().gmn), parseEntries)?.get(keyOf(owner));
+  return entry !== undefined && isRecent(entry.time, clock.now(), DAY_MS) ? entry.model : undefined;
 }
 
 /** Keeps `model` for a day as this owner's default. It is only a memory aid: if it cannot be written, nothing happens. */
@@ -30,17 +28,11 @@ export async function rememberDefault(
   owner: DefaultOwner,
   model: string,
 ): Promise<void> {
-  try {
-    const { makePrivateDirectory, replaceFile } = await import('../platform/atomic-file.ts');
-    const file = fileIn(homes().gmn);
-    const now = clock.now();
-    const fresh = [...readEntries(file)].filter(([, entry]) => isFresh(entry, now));
-    const entries = Object.fromEntries([...fresh, [keyOf(owner), { model, time: now }]]);
-    await makePrivateDirectory(dirname(file));
-    await replaceFile(file, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 });
-  } catch {
-    // The next run finds out again.
-  }
+  const file = fileIn(homes().gmn);
+  const now = clock.now();
+  const before = readMemo(file, parseEntries) ?? new Map<string, Entry>();
+  const fresh = [...before].filter(([, { time }]) => isRecent(time, now, DAY_MS));
+  await writeMemo(file, Object.fromEntries([...fresh, [keyOf(owner), { model, time: now }]]));
 }
 
 interface Entry {
@@ -57,21 +49,8 @@ function keyOf({ backend, account }: DefaultOwner): string {
   return `${backend} ${account}`;
 }
 
-/** A time in the future is a clock gone wrong, not a fresh memory. */
-function isFresh({ time }: Entry, now: number): boolean {
-  return time <= now && now - time < DAY_MS;
-}
-
-function readEntries(file: string): ReadonlyMap<string, Entry> {
-  try {
-    return parseEntries(JSON.parse(readStateFile(file) ?? '{}'));
-  } catch {
-    return new Map();
-  }
-}
-
-function parseEntries(value: unknown): ReadonlyMap<string, Entry> {
-  if (!isObject(value)) return new Map();
+function parseEntries(value: unknown): ReadonlyMap<string, Entry> | undefined {
+  if (!isObject(value)) return undefined;
   return new Map(
     Object.entries(value).flatMap(([key, entry]) => {
       if (!isObject(entry) || typeof entry.model !== 'string' || typeof entry.time !== 'number') return [];

@@ -5,7 +5,7 @@ import { DEFAULT_MODEL } from '../core/models.ts';
 import { formatKeyPath, parseKeyPath } from './key-path.ts';
 import { settingKeys, valueAt } from './keys.ts';
 import type { Layer } from './layer.ts';
-import { KEY_VARIABLES, nested } from './layers.ts';
+import { KEY_VARIABLES } from './layers.ts';
 import { mergeDocuments } from './merge.ts';
 import { withoutSecrets } from './secrets.ts';
 
@@ -28,7 +28,10 @@ export interface Explanation {
 }
 
 /** Short names for the keys people ask for most. */
-const SHORT: Readonly<Record<string, string>> = { model: 'model.name', auth: 'security.auth.selectedType' };
+const SHORT: ReadonlyMap<string, string> = new Map([
+  ['model', 'model.name'],
+  ['auth', 'security.auth.selectedType'],
+]);
 
 /** What gmn does when nothing is set. */
 export const BUILT_IN: Layer = {
@@ -37,23 +40,13 @@ export const BUILT_IN: Layer = {
   state: 'used',
   document: {
     model: { name: DEFAULT_MODEL },
-    general: { defaultApprovalMode: 'default' },
     security: { folderTrust: { enabled: true } },
-    sessions: { oneShot: true },
-    context: { fileFiltering: { respectGitIgnore: true, respectGeminiIgnore: true } },
   },
 };
 
-/** The layer of the command line; a model that only repeats `GMN_MODEL` came from there. */
-export function flagLayer(model: string | undefined, variable: string | undefined): Layer {
-  const isGiven = model !== undefined && model !== variable;
-  const document = isGiven ? nested(['model', 'name'], model) : {};
-  return { name: 'flag', source: '-m', state: isGiven ? 'used' : 'absent', document };
-}
-
 /** A key as people type it. Throws AppError `usage` if it is none. */
 export function parseKey(text: string): readonly string[] {
-  const path = parseKeyPath(SHORT[text] ?? text);
+  const path = parseKeyPath(SHORT.get(text) ?? text);
   if (path !== undefined) return path;
   throw new AppError('usage', `"${text}" is not a key`, { hint: 'Example: gmn config explain model.name' });
 }
@@ -89,7 +82,7 @@ export function leafPaths(document: JsonObject, prefix: readonly string[] = []):
 
 function sourceOf({ name, source }: Layer, key: string): string {
   if (name !== 'environment') return source;
-  const variables = KEY_VARIABLES[key] ?? [];
+  const variables = Object.hasOwn(KEY_VARIABLES, key) ? (KEY_VARIABLES[key] ?? []) : [];
   return source.split(', ').find((variable) => variables.includes(variable)) ?? source;
 }
 

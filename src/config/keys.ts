@@ -1,11 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 
-/** What a key may hold. `texts` is a list of strings or a single one. */
+/** What a key may hold. */
 interface Kinds {
   readonly string: string;
   readonly boolean: boolean;
-  readonly strings: readonly string[];
-  readonly texts: string | readonly string[];
   readonly object: JsonObject;
 }
 
@@ -15,25 +13,18 @@ const KEYS = {
   'security.auth.selectedType': 'string',
   'security.auth.enforcedType': 'string',
   'security.folderTrust.enabled': 'boolean',
-  'security.disableYoloMode': 'boolean',
   'oauth.clientId': 'string',
   'oauth.clientSecret': 'string',
-  'general.defaultApprovalMode': 'string',
-  'sessions.oneShot': 'boolean',
-  'context.fileName': 'texts',
-  'context.includeDirectories': 'strings',
-  'context.fileFiltering.respectGitIgnore': 'boolean',
-  'context.fileFiltering.respectGeminiIgnore': 'boolean',
-  'tools.core': 'strings',
-  'tools.allowed': 'strings',
-  'tools.exclude': 'strings',
   'mcp.serverCommand': 'string',
-  'mcp.allowed': 'strings',
-  'mcp.excluded': 'strings',
   mcpServers: 'object',
 } as const satisfies Readonly<Record<string, keyof Kinds>>;
 
 export type SettingKey = keyof typeof KEYS;
+
+/** A key whose value is replaced by a higher layer as a whole. */
+export type PlainKey = {
+  [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' ? never : Key;
+}[SettingKey];
 
 export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
 
@@ -47,8 +38,6 @@ export interface Misfit {
 const WANTED: Readonly<Record<keyof Kinds, string>> = {
   string: 'a string',
   boolean: 'true or false',
-  strings: 'a list of strings',
-  texts: 'a string or a list of strings',
   object: 'an object',
 };
 
@@ -70,7 +59,7 @@ export function readSetting<Key extends SettingKey>(document: JsonObject, key: K
 export function valueAt(document: JsonObject, path: readonly string[]): JsonValue | undefined {
   let value: JsonValue | undefined = document;
   for (const key of path) {
-    if (!isObjectValue(value) || !Object.hasOwn(value, key)) return undefined;
+    if (!isObject(value) || !Object.hasOwn(value, key)) return undefined;
     value = value[key];
   }
   return value;
@@ -81,28 +70,14 @@ export function findMisfit(document: JsonObject): Misfit | undefined {
   for (const [path, kind] of PATHS) {
     let value: JsonValue | undefined = document;
     for (const [depth, key] of path.entries()) {
-      if (!isObjectValue(value)) return { path: path.slice(0, depth), wanted: WANTED.object };
+      if (!isObject(value)) return { path: path.slice(0, depth), wanted: WANTED.object };
       value = Object.hasOwn(value, key) ? value[key] : undefined;
       if (value === undefined) break;
     }
-    if (value !== undefined && !fits(value, kind)) return { path, wanted: WANTED[kind] };
+    if (value !== undefined && !(kind === 'object' ? isObject(value) : typeof value === kind))
+      return { path, wanted: WANTED[kind] };
   }
   return undefined;
-}
-
-function fits(value: JsonValue, kind: keyof Kinds): boolean {
-  if (kind === 'object') return isObject(value);
-  if (kind === 'strings') return isStrings(value);
-  if (kind === 'texts') return typeof value === 'string' || isStrings(value);
-  return typeof value === kind;
-}
-
-function isStrings(value: JsonValue): boolean {
-  return Array.isArray(value) && value.every((item) => typeof item === 'string');
-}
-
-function isObjectValue(value: JsonValue | undefined): value is JsonObject {
-  return isObject(value);
 }
 
 function parseChecked<Key extends SettingKey>(value: JsonValue | undefined): SettingValue<Key> | undefined {

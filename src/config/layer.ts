@@ -1,19 +1,11 @@
 import type { JsonObject } from '../core/json.ts';
 
-export type LayerName =
-  | 'built-in'
-  | 'system-defaults'
-  | 'user'
-  | 'gmn'
-  | 'workspace'
-  | 'system'
-  | 'environment'
-  | 'flag';
+export type LayerName = 'built-in' | 'system-defaults' | 'user' | 'gmn' | 'workspace' | 'system' | 'environment';
 
 /** One source of settings. */
 export interface Layer {
   readonly name: LayerName;
-  /** The file; for the environment its variables, for flags their names. */
+  /** The file; for the environment its variables. */
   readonly source: string;
   readonly state: 'used' | 'absent' | 'ignored';
   /** Why it is ignored. */

@@ -7,11 +7,11 @@ import { readStateFile } from '../platform/state-file.ts';
 import { distrustOf, systemSettingsDirectory } from '../platform/system-files.ts';
 import { expandDocument, parseSettingsText } from './document.ts';
 import { readEnvironment } from './environment.ts';
-import { readSetting } from './keys.ts';
+import { type PlainKey, readSetting, type SettingValue } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, type LayerName } from './layer.ts';
 import { mergeDocuments } from './merge.ts';
 
-/** Everything that sets something, lowest first, down from the environment; flags are the command's business. */
+/** Everything that sets something, lowest first, up to the environment; flags are the command's business. */
 export interface Layers {
   readonly layers: readonly Layer[];
   /** The environment, with the user's `.env` files under it. */
@@ -23,7 +23,6 @@ export interface Layers {
 export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
   'model.name': ['GMN_MODEL', 'GEMINI_MODEL'],
   'security.auth.selectedType': ['GMN_AUTH'],
-  'general.defaultApprovalMode': ['GMN_APPROVAL_MODE'],
 };
 
 /**
@@ -37,7 +36,7 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
   const user = await readFile('user', `${homes.gemini}/settings.json`, env);
   const gmn = await readFile('gmn', `${homes.gmn}/config.json`, env);
   const system = await readSystem('system', systemFile(app.env), env);
-  const isTrustEnabled = readFolderTrust([defaults, user, gmn, system].map(({ document }) => document));
+  const isTrustEnabled = (): boolean => topmost([defaults, user, gmn, system], 'security.folderTrust.enabled') ?? true;
   const workspace = await readWorkspaceFile({ ...app, env, realEnv: app.env, isTrustEnabled });
   return {
     layers: [defaults, user, gmn, workspace.layer, system, environmentLayer(env)],
@@ -46,8 +45,13 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
   };
 }
 
-function readFolderTrust(documents: readonly JsonObject[]): boolean {
-  return readSetting(mergeDocuments(documents), 'security.folderTrust.enabled') ?? true;
+/** The value of a key that is replaced, never combined: what merging all documents would give, without merging them. */
+export function topmost<Key extends PlainKey>(layers: readonly Layer[], key: Key): SettingValue<Key> | undefined {
+  for (const { document } of layers.toReversed()) {
+    const value = readSetting(document, key);
+    if (value !== undefined) return value;
+  }
+  return undefined;
 }
 
 async function readFile(name: LayerName, file: string, env: Env): Promise<Layer> {
@@ -88,7 +92,7 @@ async function readWorkspaceFile({
   cwd,
   homes,
   ...rest
-}: Pick<App, 'cwd' | 'homes'> & { readonly env: Env; readonly realEnv: Env; readonly isTrustEnabled: boolean }) {
+}: Pick<App, 'cwd' | 'homes'> & { readonly env: Env; readonly realEnv: Env; readonly isTrustEnabled: () => boolean }) {
   const file = join(cwd, '.gemini', 'settings.json');
   if (join(cwd, '.gemini') === homes().gemini) return { layer: absentLayer('workspace', file), notices: [] };
   try {
@@ -117,6 +121,6 @@ function environmentLayer(env: Env): Layer {
 }
 
 /** A document that sets one key. */
-export function nested([key = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
+function nested([key = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
   return { [key]: rest.length === 0 ? value : nested(rest, value) };
 }

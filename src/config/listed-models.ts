@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import type { App } from '../core/app.ts';
-import { isObject } from '../core/json.ts';
-import type { Backend } from '../core/models.ts';
-import { readStateFile } from '../platform/state-file.ts';
-import type { ListedModel } from './model-list.ts';
+import { isObject, objectsOf, stringOf } from '../core/json.ts';
+import type { Backend, ListedModel } from '../core/models.ts';
+import { isRecent, readMemo, writeMemo } from '../platform/memo-file.ts';
 
 const WEEK_MS = 7 * 86_400_000;
 const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
@@ -20,43 +19,39 @@ export interface ModelListing {
 
 /** The last listing, if it is of this week. Never throws. */
 export function lastListing({ homes, clock }: Pick<App, 'homes' | 'clock'>): ModelListing | undefined {
+  const file = fileIn(homes);
+  const listing = file === undefined ? undefined : readMemo(file, parseListing);
+  return listing !== undefined && isRecent(listing.time, clock.now(), WEEK_MS) ? listing : undefined;
+}
+
+/** Keeps a listing for `gmn models`. It is only a memory aid: if it cannot be written, nothing happens. */
+export async function keepListing({ homes }: Pick<App, 'homes'>, listing: ModelListing): Promise<void> {
+  const file = fileIn(homes);
+  if (file !== undefined) await writeMemo(file, listing);
+}
+
+/** Undefined without a home directory: `gmn models` must not need one. */
+function fileIn(homes: App['homes']): string | undefined {
   try {
-    const listing = parseListing(JSON.parse(readStateFile(fileIn(homes().gmn)) ?? 'null'));
-    if (listing === undefined) return undefined;
-    const age = clock.now() - listing.time;
-    return age >= 0 && age < WEEK_MS ? listing : undefined;
+    return join(homes().gmn, 'listed-models.json');
   } catch {
     return undefined;
   }
 }
 
-/** Keeps a listing for `gmn models`. It is only a memory aid: if it cannot be written, nothing happens. */
-export async function keepListing({ homes }: Pick<App, 'homes'>, listing: ModelListing): Promise<void> {
-  try {
-    const { makePrivateDirectory, replaceFile } = await import('../platform/atomic-file.ts');
-    const home = homes().gmn;
-    await makePrivateDirectory(home);
-    await replaceFile(fileIn(home), `${JSON.stringify(listing)}\n`, { mode: 0o600 });
-  } catch {
-    // It is shown all the same.
-  }
-}
-
-function fileIn(home: string): string {
-  return join(home, 'listed-models.json');
-}
-
 function parseListing(value: unknown): ModelListing | undefined {
   if (!isObject(value) || !Array.isArray(value.models)) return undefined;
   const backend = BACKENDS.find((name) => name === value.backend);
-  const { source, time } = value;
-  if (backend === undefined || typeof source !== 'string' || typeof time !== 'number') return undefined;
-  return { backend, source, time, models: value.models.flatMap(parseListed) };
+  const source = stringOf(value.source);
+  const { time } = value;
+  if (backend === undefined || source === undefined || typeof time !== 'number') return undefined;
+  return { backend, source, time, models: objectsOf(value.models).flatMap(parseListed) };
 }
 
-function parseListed(value: unknown): readonly ListedModel[] {
-  if (!isObject(value) || typeof value.id !== 'string') return [];
-  const { id, inputLimit, outputLimit, thinks } = value;
+function parseListed(value: Readonly<Record<string, unknown>>): readonly ListedModel[] {
+  const id = stringOf(value.id);
+  if (id === undefined) return [];
+  const { inputLimit, outputLimit, thinks } = value;
   return [
     {
       id,

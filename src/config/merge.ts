@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 
 /** How one value of a lower layer and one of a higher layer become one. */
 type Rule = (low: JsonValue, high: JsonValue) => JsonValue;
@@ -38,7 +38,7 @@ function mergeObjects(low: JsonObject, high: JsonObject, prefix: string): JsonOb
 function mergeValues(low: JsonValue, high: JsonValue, path: string): JsonValue {
   const rule = Object.hasOwn(RULES, path) ? RULES[path] : path.startsWith('hooks.') ? concatenation : undefined;
   if (rule !== undefined) return rule(low, high);
-  return isObjectValue(low) && isObjectValue(high) ? mergeObjects(low, high, `${path}.`) : high;
+  return isObject(low) && isObject(high) ? mergeObjects(low, high, `${path}.`) : high;
 }
 
 function union(low: JsonValue, high: JsonValue): JsonValue {
@@ -54,13 +54,5 @@ function intersection(low: JsonValue, high: JsonValue): JsonValue {
 }
 
 function shallow(low: JsonValue, high: JsonValue): JsonValue {
-  return isObjectValue(low) && isObjectValue(high) ? { ...low, ...high } : high;
-}
-
-function isList(value: JsonValue): value is readonly JsonValue[] {
-  return Array.isArray(value);
-}
-
-function isObjectValue(value: JsonValue): value is JsonObject {
-  return isObject(value);
+  return isObject(low) && isObject(high) ? { ...low, ...high } : high;
 }

@@ -4,19 +4,11 @@ import {
   type Backend,
   type BudgetRange,
   DEFAULT_MODEL,
+  type ListedModel,
   MODELS,
   type ModelFacts,
   thinks,
 } from '../core/models.ts';
-
-/** A model as the API itself lists it. */
-export interface ListedModel {
-  /** Without `models/`. */
-  readonly id: string;
-  readonly inputLimit?: number;
-  readonly outputLimit?: number;
-  readonly thinks?: boolean;
-}
 
 /** One line of `gmn models`. */
 export interface ModelLine extends Omit<ModelFacts, 'status' | 'backends' | 'inputLimit' | 'outputLimit' | 'sees'> {

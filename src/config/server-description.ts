@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { visible } from '../core/visible.ts';
 import { withoutSecrets } from './secrets.ts';
 import type { WorkspaceServer } from './workspace-servers.ts';
 
@@ -13,7 +14,7 @@ export interface ServerDescription {
 
 /** What starting a server would mean. Values of variables and headers that are secrets are hidden, nothing else is. */
 export function describeServer({ name, definition }: WorkspaceServer): ServerDescription {
-  if (!isObject(definition)) return { name, commandLine: visible(textOf(definition)), details: [] };
+  if (!isObject(definition)) return { name: visible(name), commandLine: visible(textOf(definition)), details: [] };
   const { command, args, url, httpUrl, ...rest } = definition;
   const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => word !== undefined);
   const addresses = [httpUrl, url].filter((address) => address !== undefined);
@@ -44,9 +45,4 @@ function textOf(value: JsonValue): string {
 /** As a shell would need it, so that no two different commands look the same. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./$-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
-/** Control, reordering and invisible characters are written out: what is approved must be what is seen. */
-function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
 }

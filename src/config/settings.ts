@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
 import { readSetting } from './keys.ts';
 import type { Layer } from './layer.ts';
-import { type Layers, readLayers } from './layers.ts';
+import { readLayers, topmost } from './layers.ts';
 import { mergeDocuments } from './merge.ts';
 
 /**
@@ -11,22 +11,24 @@ import { mergeDocuments } from './merge.ts';
  * Keys gmn does not know are kept in `document`. Throws AppError `config`, naming file and position, if one is broken.
  */
 export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Settings> {
-  return settingsFrom(await readLayers(app));
-}
-
-/** The same from layers that are already read. */
-export function settingsFrom({ layers, env, notices }: Layers): Settings {
-  const document = mergeDocuments(layers.map((layer) => layer.document));
-  const model = readSetting(document, 'model.name');
-  const authType = readSetting(document, 'security.auth.selectedType');
-  const enforcedAuthType = readSetting(document, 'security.auth.enforcedType');
-  const oauthClient = oauthClientOf(document);
+  const { layers, env, notices } = await readLayers(app);
+  const model = topmost(layers, 'model.name');
+  const authType = topmost(layers, 'security.auth.selectedType');
+  const enforcedAuthType = topmost(layers, 'security.auth.enforcedType');
+  const oauthClient = oauthClientOf(layers);
+  // A one-shot reads neither.
+  const document = once(() => deepFreeze(mergeDocuments(layers.map((layer) => layer.document))));
+  const servers = once(() => deepFreeze(serverSettings(document(), layers)));
   return Object.freeze({
     // Not frozen: it may be the process's own, which cannot be.
     env,
     notices: Object.freeze([...notices]),
-    document: deepFreeze(document),
-    servers: deepFreeze(serverSettings(document, layers)),
+    get document() {
+      return document();
+    },
+    get servers() {
+      return servers();
+    },
     ...(model ? { model } : {}),
     ...(authType ? { authType } : {}),
     ...(enforcedAuthType ? { enforcedAuthType } : {}),
@@ -34,9 +36,14 @@ export function settingsFrom({ layers, env, notices }: Layers): Settings {
   });
 }
 
-function oauthClientOf(document: JsonObject): { readonly id: string; readonly secret: string } | undefined {
-  const id = readSetting(document, 'oauth.clientId');
-  const secret = readSetting(document, 'oauth.clientSecret');
+function once<Value extends object>(make: () => Value): () => Value {
+  let made: Value | undefined;
+  return () => (made ??= make());
+}
+
+function oauthClientOf(layers: readonly Layer[]): { readonly id: string; readonly secret: string } | undefined {
+  const id = topmost(layers, 'oauth.clientId');
+  const secret = topmost(layers, 'oauth.clientSecret');
   if (id && secret) return { id, secret };
   if (!id && !secret) return undefined;
   const [there, missing] = id ? ['oauth.clientId', 'oauth.clientSecret'] : ['oauth.clientSecret', 'oauth.clientId'];

@@ -1,4 +1,4 @@
-import { isAbsolute, relative, sep } from 'node:path';
+import { contains } from '../core/containment.ts';
 
 /** Somebody's word on a folder and all folders in it. */
 export interface TrustRule {
@@ -7,12 +7,6 @@ export interface TrustRule {
   readonly isTrusted: boolean;
   /** The file that says so. */
   readonly file: string;
-}
-
-/** Whether `path` is `folder` or lies in it. Both absolute and free of links; `/a/bc` does not lie in `/a/b`. */
-export function contains(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
 /** The rule for the nearest folder; of two for the same folder the later one. Undefined if none is about `path`. */

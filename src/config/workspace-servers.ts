@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { sha256 } from '../platform/hash.ts';
 import { readSetting } from './keys.ts';
 
@@ -20,7 +20,7 @@ export function workspaceServers(document: JsonObject): readonly WorkspaceServer
     ...Object.entries(readSetting(document, 'mcpServers') ?? {}).map(([name, value]) => [name, value ?? null] as const),
     ...(command === undefined ? [] : [[COMMAND_KEY, command] as const]),
   ];
-  return entries.map(([name, definition]) => ({ name, definition, hash: sha256(canonical(definition)) }));
+  return entries.map(([name, definition]) => ({ name, definition, hash: sha256(canonicalJson(definition)) }));
 }
 
 /** The settings without the servers that are not `approved`, and without their claim to be trusted blindly. */
@@ -44,12 +44,4 @@ function kept(servers: JsonObject, approved: readonly string[]): JsonObject {
 function without(object: JsonObject, key: string): JsonObject {
   const { [key]: _, ...rest } = object;
   return rest;
-}
-
-/** The same text for the same value, however its keys were ordered. */
-function canonical(value: JsonValue): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (!isObject(value)) return JSON.stringify(value);
-  const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
-  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item ?? null)}`).join(',')}}`;
 }

@@ -15,7 +15,8 @@ export interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
   /** For variables in the file. */
   readonly env: Env;
   readonly homes: Homes;
-  readonly isTrustEnabled: boolean;
+  /** `security.folderTrust.enabled` of the user and the machine; asked only here. */
+  readonly isTrustEnabled: () => boolean;
 }
 
 export interface WorkspaceLayer {
@@ -45,7 +46,7 @@ export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLay
   if (realPath(dirname(file)) === realPath(homes.gemini)) return { layer: absentLayer('workspace', file), notices: [] };
   try {
     const records = trustRecords(homes);
-    const verdict = judgeFolder({ env: input.realEnv, cwd, homes, isEnabled: input.isTrustEnabled, records });
+    const verdict = judgeFolder({ env: input.realEnv, cwd, homes, isEnabled: input.isTrustEnabled(), records });
     return verdict.isTrusted ? await trustedLayer(input, records) : untrustedLayer(file, verdict);
   } catch (thrown) {
     const { message } = AppError.from(thrown);

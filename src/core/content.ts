@@ -38,3 +38,9 @@ export interface Content {
   readonly role: 'user' | 'model';
   readonly parts: readonly Part[];
 }
+
+/** A content as a conversation keeps it: the model's parts exactly as they came. */
+export interface KeptContent extends Content {
+  /** Who made the model's signatures, backend and account in one word; to anybody else they mean nothing. */
+  readonly origin?: string;
+}

@@ -1,6 +1,9 @@
 /** The kinds of credential gmn knows, by the names of `security.auth.selectedType`. */
 export type AuthType = 'oauth-personal' | 'gemini-api-key' | 'vertex-ai' | 'compute-default-credentials';
 
+/** How a credential travels: as an API key, or as a token of somebody who signed in. */
+export type Carrier = 'key' | 'bearer';
+
 /** What proves who is asking. It never prints itself: `source` and `account` are all that may be shown or stored. */
 export interface Credential {
   readonly type: AuthType;

@@ -1,3 +1,6 @@
+import { AppError } from './error.ts';
+import type { Env } from './io.ts';
+
 const UNITS: Readonly<Record<string, number>> = {
   h: 3_600_000,
   m: 60_000,
@@ -23,6 +26,15 @@ export function parseDuration(text: string): number | undefined {
     rest = rest.slice(piece.length);
   }
   return text === '' ? undefined : total;
+}
+
+/** The duration a variable holds, in milliseconds; `fallbackMs` if it is not set. Throws AppError `config` if it is none. */
+export function envDuration(env: Env, name: string, fallbackMs: number): number {
+  const text = env[name];
+  if (text === undefined || text === '') return fallbackMs;
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  throw new AppError('config', `${name}: "${text}" is not a duration`, { hint: `Example: ${name}=30s` });
 }
 
 /** Milliseconds for people, at most two units: `450 ms`, `12 s`, `6 h 12 min`. */

@@ -12,9 +12,12 @@ export function checkEndpoint(url: string, source: string): URL {
   throw refusal(source, `must use https (http only on this machine), not ${parsed.protocol}//${parsed.host}`);
 }
 
-/** Whether a host name, as `URL` spells it, can only mean this machine. */
+/**
+ * Whether a host, as `URL` spells it, can only mean this machine. Strict: `*.localhost` and `localhost.` are names that a
+ * resolver may send elsewhere.
+ */
 export function isLoopback(hostname: string): boolean {
-  return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
 }
 
 function refusal(source: string, why: string): AppError {

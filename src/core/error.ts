@@ -43,6 +43,8 @@ export interface ErrorOptions {
   readonly hint?: string;
   /** The same for people, where it takes several lines; printed instead of `hint`. */
   readonly guide?: string;
+  /** The message without its opening, for places that show the kind of failure themselves; see `refused`. */
+  readonly words?: string;
   /** Present only if trying the same call again may help. */
   readonly retry?: RetryAdvice;
   /** The HTTP status that brought this about. */
@@ -55,6 +57,7 @@ export class AppError extends Error {
   readonly fault: Fault;
   readonly hint: string | undefined;
   readonly guide: string | undefined;
+  readonly words: string;
   readonly retry: RetryAdvice | undefined;
   readonly status: number | undefined;
 
@@ -63,6 +66,7 @@ export class AppError extends Error {
     this.fault = fault;
     this.hint = options.hint;
     this.guide = options.guide;
+    this.words = options.words ?? message;
     this.retry = options.retry;
     this.status = options.status;
   }
@@ -85,4 +89,11 @@ export class AppError extends Error {
       hint: 'This is a bug in gmn. Run again with --debug and report what it prints.',
     });
   }
+}
+
+const OPENINGS = { auth: 'authentication failed', api: 'API error' } as const;
+
+/** The AppError for a server, or a store of credentials, that says no: its message opens with which of them, then `words`. */
+export function refused(fault: keyof typeof OPENINGS, words: string, options: ErrorOptions = {}): AppError {
+  return new AppError(fault, `${OPENINGS[fault]}: ${words}`, { ...options, words });
 }

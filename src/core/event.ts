@@ -1,5 +1,6 @@
 import { AppError } from './error.ts';
 import type { JsonObject } from './json.ts';
+import type { ToolOutcome } from './tool.ts';
 import type { Usage } from './usage.ts';
 
 /**
@@ -40,12 +41,6 @@ export type Ending =
       readonly model: string;
     }
   | { readonly type: 'failure'; readonly error: AppError };
-
-/** What a tool gave: `response` is sent to the model as it is. */
-export interface ToolOutcome {
-  readonly ok: boolean;
-  readonly response: JsonObject;
-}
 
 /** Turns a stream that may throw into one that always has an Ending. The only such adapter. */
 export async function* settle(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void> {

@@ -1,6 +1,7 @@
 import type { Content } from './content.ts';
 import type { TurnEvent } from './event.ts';
 import type { JsonObject } from './json.ts';
+import type { ToolCall } from './tool.ts';
 import type { Usage } from './usage.ts';
 
 /** What is sent for one reply, whichever backend carries it. */
@@ -9,6 +10,10 @@ export interface ModelRequest {
   readonly contents: readonly Content[];
   readonly systemInstruction?: Content;
   readonly generationConfig: JsonObject;
+  /** As the API takes them: `{ functionDeclarations: […] }`, `{ googleSearch: {} }`. With declarations, calls are answers. */
+  readonly tools?: readonly JsonObject[];
+  /** Whether `Reply.content` is wanted. Without it a reply is never held in memory as a whole. */
+  readonly isKept?: boolean;
 }
 
 /** What one model call may tell while it runs. */
@@ -20,6 +25,20 @@ export interface Reply {
   readonly usage: Usage;
   /** The model that answered, as the server names it; the one asked for if it did not say. */
   readonly model: string;
+  /** What the model said, its parts exactly as they came, plain neighbours joined. Only if the request is kept. */
+  readonly content?: Content;
+  /** In the order of their parts. Absent: none. */
+  readonly calls?: readonly ReplyCall[];
+  /** `groundingMetadata`, where the model searched. */
+  readonly grounding?: JsonObject;
+}
+
+/** A call as a model made it; its `id` is the only one of that name in the run. */
+export interface ReplyCall extends ToolCall {
+  /** The id the model gave it, which its answer must carry. Absent: it gave none. */
+  readonly givenId?: string;
+  /** Why it cannot run as it came, in words for the model; `args` are then not the model's. */
+  readonly fault?: string;
 }
 
 /** A model that answers; the agent sees only this. */

@@ -29,6 +29,15 @@ export interface ModelFacts {
   readonly note?: string;
 }
 
+/** A model as a service lists it. */
+export interface ListedModel {
+  /** Without `models/` or the like. */
+  readonly id: string;
+  readonly inputLimit?: number;
+  readonly outputLimit?: number;
+  readonly thinks?: boolean;
+}
+
 /** Used when nothing else is said. */
 export const DEFAULT_MODEL = 'gemini-2.5-flash';
 

@@ -49,7 +49,7 @@ export function notFound(message: string): Refusal {
 }
 
 /** A google.rpc.ErrorInfo naming the backend's own domain. */
-export function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}): JsonObject {
+function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}): JsonObject {
   return { '@type': `${TYPE}ErrorInfo`, reason, domain: DOMAINS[backend], metadata };
 }
 

@@ -11,11 +11,3 @@ export function hash32(text: string, seed = 0): number {
 export function hashHex(text: string, seed = 0): string {
   return hash32(text, seed).toString(16).padStart(8, '0');
 }
-
-/** JSON with sorted keys, so that equal values give equal text whatever order they came in. */
-export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) => {
-    if (typeof inner !== 'object' || inner === null || Array.isArray(inner)) return inner;
-    return Object.fromEntries(Object.entries(inner).sort(([left], [right]) => (left < right ? -1 : 1)));
-  });
-}

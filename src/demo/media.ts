@@ -1,4 +1,5 @@
 import { isObject } from '../core/json.ts';
+import { formatSize } from '../core/size.ts';
 import { type DemoPart, parseObject } from './request.ts';
 
 const KINDS: readonly (readonly [RegExp, string, string])[] = [
@@ -32,9 +33,4 @@ export function describeMedia(parts: readonly DemoPart[]): string {
 
 function base64Bytes(data: string): number {
   return Math.floor((data.replace(/=+$/, '').length * 3) / 4);
-}
-
-function formatSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

@@ -1,5 +1,5 @@
-import type { JsonObject } from '../core/json.ts';
-import { canonicalJson, hashHex } from './hash.ts';
+import { canonicalJson, type JsonObject } from '../core/json.ts';
+import { hashHex } from './hash.ts';
 import { activeLoop, type DemoContent, isCall, parseObject } from './request.ts';
 import { isThirdFamily } from './rules.ts';
 

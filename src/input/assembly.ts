@@ -28,7 +28,7 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
     stdin: input.stdin,
     mode: stdinPlace === undefined ? input.stdinMode : 'always',
     hasPrompt: prompt !== undefined,
-    wait: input.env.GMN_STDIN_WAIT,
+    env: input.env,
     clock: input.clock,
     signal: input.signal,
   });

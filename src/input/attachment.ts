@@ -1,6 +1,7 @@
 import { AppError } from '../core/error.ts';
+import { formatSize } from '../core/size.ts';
 import { type Decoded, decode } from './decode.ts';
-import { formatSize, INLINE_LIMIT, INLINE_LIMIT_NAME } from './limits.ts';
+import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './limits.ts';
 import { sniffMedia } from './media.ts';
 
 export type NotText = Extract<Decoded, { isText: false }>;

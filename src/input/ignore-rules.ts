@@ -1,4 +1,5 @@
-import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { dirname, join, relative, sep } from 'node:path';
+import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
 import { lookUp, readBytesIfAny } from '../platform/files.ts';
 import { type IgnoreMatcher, ignoreMatcher } from './lazy.ts';
@@ -60,14 +61,14 @@ async function readLevel(directory: string): Promise<Level | undefined> {
  * undefined if the directory itself is left out by them. Both paths must be free of links.
  */
 export async function rulesFor(directory: string, workspace: string): Promise<IgnoreRules | undefined> {
-  const top = (await repositoryOf(directory)) ?? (isInside(workspace, directory) ? workspace : directory);
+  const top = (await repositoryOf(directory)) ?? (contains(workspace, directory) ? workspace : directory);
   let rules = await NO_RULES.within(top);
   let path = top;
   for (const name of relative(top, directory).split(sep)) {
     if (name === '') continue;
     path = join(path, name);
     if (rules.ignores(path, 'directory')) {
-      if (!isInside(path, workspace)) return undefined;
+      if (!contains(path, workspace)) return undefined;
       // Whoever works inside an ignored directory does so on purpose.
       rules = NO_RULES;
     }
@@ -81,12 +82,6 @@ async function repositoryOf(directory: string): Promise<string | undefined> {
     if ((await lookUp(join(path, '.git'))) !== undefined) return path;
     if (dirname(path) === path) return undefined;
   }
-}
-
-/** Whether `path` is `directory` or below it, by name alone. */
-export function isInside(directory: string, path: string): boolean {
-  const steps = relative(directory, path);
-  return steps !== '..' && !steps.startsWith(`..${sep}`) && !isAbsolute(steps);
 }
 
 /** A relative path as it is written in ignore files, globs and messages. */

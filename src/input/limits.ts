@@ -1,5 +1,5 @@
 /** The most that can be sent inline in one request: text and base64 together. */
-export const INLINE_LIMIT = 20 * 1024 * 1024;
+export const INLINE_LIMIT = 20_000_000;
 
 /** `INLINE_LIMIT` as people write it. */
 export const INLINE_LIMIT_NAME = '20 MB';
@@ -9,12 +9,3 @@ export const FILE_COUNT_LIMIT = 1000;
 
 /** The most directory entries one walk looks at. */
 export const ENTRY_LIMIT = 100_000;
-
-/** A number of bytes for people: `512 B`, `3.1 kB`, `20.4 MB`. */
-export function formatSize(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  // 999,950 bytes would otherwise be `1000.0 kB`.
-  if (bytes < 999_950) return `${(bytes / 1000).toFixed(1)} kB`;
-  if (bytes < 999_950_000) return `${(bytes / 1_000_000).toFixed(1)} MB`;
-  return `${(bytes / 1_000_000_000).toFixed(1)} GB`;
-}

@@ -1,13 +1,14 @@
 import { basename, dirname, resolve } from 'node:path';
+import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
+import { isSecretName } from '../core/secret-files.ts';
+import { formatSize } from '../core/size.ts';
 import { type FoundPath, lookUp } from '../platform/files.ts';
 import { attachmentOf, isAttachment } from './attachment.ts';
 import { addDirectory, type FileContext, readFile, workspaceOf } from './files.ts';
-import { isInside, rulesFor } from './ignore-rules.ts';
-import { formatSize } from './limits.ts';
+import { rulesFor } from './ignore-rules.ts';
 import { parseMentions } from './mention-parser.ts';
-import { isSecretName } from './secrets.ts';
 
 /**
  * Puts the files a prompt mentions with `@` into the basket, each with a notice, and returns the prompt as it is sent:
@@ -55,7 +56,7 @@ async function findPath(path: string): Promise<FoundPath | undefined> {
 
 async function refusalOf(mention: Mention, workspace: string): Promise<string | undefined> {
   const { name, path, kind } = mention;
-  if (!isInside(workspace, path)) return 'is outside the working directory (-f attaches it)';
+  if (!contains(workspace, path)) return 'is outside the working directory (-f attaches it)';
   if (kind === 'directory') {
     return (await rulesFor(path, workspace)) === undefined
       ? 'is left out by an ignore file (-f attaches it)'

@@ -1,7 +1,7 @@
-import { formatDuration, parseDuration } from '../core/duration.ts';
+import { envDuration, formatDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import type { Clock } from '../core/io.ts';
+import type { Clock, Env } from '../core/io.ts';
 import type { Stdin } from '../platform/stdin.ts';
 import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './limits.ts';
 
@@ -13,20 +13,19 @@ export interface StdinRequest {
   readonly mode: StdinMode;
   /** With a prompt, silence is given up after a while; without one, stdin is the prompt and is read to its end. */
   readonly hasPrompt: boolean;
-  /** `GMN_STDIN_WAIT`, as it stands in the environment. */
-  readonly wait: string | undefined;
+  /** `GMN_STDIN_WAIT` says how long silence is borne. */
+  readonly env: Env;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
 const SPEAK_AFTER_MS = 1000;
-/** A longer timer would fire at once. */
-const MAX_WAIT_MS = 2 ** 31 - 1;
 const DEFAULT_WAIT_MS = { pipe: 10_000, socket: 2000 } as const;
 
 /**
  * All bytes of stdin, or undefined if there is none to read. Says what it waits for, and says so if it goes on without.
- * Throws AppError `usage` as soon as there is more than can be sent, and whatever the signal's reason is on an abort.
+ * Throws AppError `usage` as soon as there is more than can be sent, `config` for a wait that is no duration, and whatever
+ * the signal's reason is on an abort.
  * Nothing is left open when it is done, however it ends.
  */
 export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEvent, Uint8Array | undefined> {
@@ -35,7 +34,7 @@ export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEven
   if (mode === 'never' || (kind === 'none' && mode === 'auto')) return undefined;
   const waitMs =
     mode === 'auto' && hasPrompt && (kind === 'pipe' || kind === 'socket')
-      ? (parseWait(request.wait) ?? DEFAULT_WAIT_MS[kind])
+      ? envDuration(request.env, 'GMN_STDIN_WAIT', DEFAULT_WAIT_MS[kind])
       : undefined;
   if (kind === 'none' && (await stdin.isTerminal())) {
     yield { type: 'notice', message: 'reading stdin from the terminal; end it with Ctrl-D' };
@@ -51,15 +50,6 @@ export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEven
 }
 
 const WAITING: TurnEvent = { type: 'wait', what: 'stdin' };
-
-function parseWait(text: string | undefined): number | undefined {
-  if (text === undefined || text === '') return undefined;
-  const waitMs = parseDuration(text);
-  if (waitMs !== undefined) return Math.min(waitMs, MAX_WAIT_MS);
-  throw new AppError('config', `GMN_STDIN_WAIT is not a duration: ${text}`, {
-    hint: 'Write it like 500ms, 10s or 1m; 0 never waits.',
-  });
-}
 
 /** Whether a byte, or the end, came in time. */
 async function* awaitFirst(first: Promise<unknown>, waitMs: number, clock: Clock): AsyncGenerator<TurnEvent, boolean> {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
+import { isSecretName } from '../core/secret-files.ts';
 import { listDirectory } from '../platform/files.ts';
 import { type IgnoreRules, NO_RULES, rulesFor } from './ignore-rules.ts';
 import { ENTRY_LIMIT, FILE_COUNT_LIMIT } from './limits.ts';
-import { isSecretName } from './secrets.ts';
 
 export interface WalkRequest {
   /** Free of links. */

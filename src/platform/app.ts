@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import type { App, Homes, Settings } from '../core/app.ts';
 import type { ColorChoice } from '../core/color.ts';
-import { parseDuration } from '../core/duration.ts';
+import { envDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import type { HttpTimers, SendHttp } from '../core/http.ts';
 import type { Env, Trace } from '../core/io.ts';
@@ -97,20 +97,10 @@ function currentDirectory(): string {
 
 function httpTimers(env: Env): HttpTimers {
   return {
-    connectMs: timer(env, 'GMN_CONNECT_TIMEOUT', 10_000),
-    headersMs: timer(env, 'GMN_HEADERS_TIMEOUT', 60_000),
-    idleMs: timer(env, 'GMN_IDLE_TIMEOUT', 120_000),
+    connectMs: envDuration(env, 'GMN_CONNECT_TIMEOUT', 10_000),
+    headersMs: envDuration(env, 'GMN_HEADERS_TIMEOUT', 60_000),
+    idleMs: envDuration(env, 'GMN_IDLE_TIMEOUT', 120_000),
   };
-}
-
-function timer(env: Env, name: string, fallbackMs: number): number {
-  const text = env[name];
-  if (text === undefined || text === '') return fallbackMs;
-  const ms = parseDuration(text);
-  if (ms !== undefined) return ms;
-  throw new AppError('config', `${name}: "${text}" is not a duration`, {
-    hint: `Example: ${name}=30s`,
-  });
 }
 
 /** The HTTP client is loaded with the first request. */

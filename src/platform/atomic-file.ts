@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '../core/error.ts';
+import { errnoOf, reasonOf } from './errno.ts';
 
 const MAX_BYTES = 1_000_000;
 
@@ -21,8 +22,8 @@ export interface FileText {
   readonly version: string;
 }
 
-/** What a small file holds now. Never throws, never waits on a FIFO; links are followed. */
-export async function readFileState(path: string): Promise<FileState> {
+/** What a small file holds now; it is ours if it belongs to `uid`. Never throws or waits on a FIFO; links are followed. */
+export async function readFileState(path: string, uid = process.getuid?.()): Promise<FileState> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
@@ -31,11 +32,11 @@ export async function readFileState(path: string): Promise<FileState> {
     if (status.size > MAX_BYTES) return { kind: 'unreadable', why: 'it is larger than 1 MB' };
     const text = await handle.readFile('utf8');
     const mode = process.platform === 'win32' ? 0 : Number(status.mode) & 0o777;
-    return { kind: 'text', text, mode, isOurs: isOurs(status.uid), version: versionOf(status) };
+    return { kind: 'text', text, mode, isOurs: isOurs(status, uid), version: versionOf(status) };
   } catch (thrown) {
     const code = errnoOf(thrown);
     if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
-    return { kind: 'unreadable', why: code === 'EACCES' ? 'permission denied' : code };
+    return { kind: 'unreadable', why: code === 'EACCES' ? 'permission denied' : reasonOf(thrown) };
   } finally {
     await handle?.close();
   }
@@ -44,37 +45,52 @@ export async function readFileState(path: string): Promise<FileState> {
 export interface ReplaceOptions {
   /** The permission bits afterwards; without them those of the file that is replaced, else 0600. */
   readonly mode?: number;
-  /** Replace only this version of the file. */
-  readonly expected?: string;
+  /** Whose file may be replaced; this process's user unless given. */
+  readonly uid?: number;
 }
 
 /**
  * Puts `text` in the place of a file, so that every reader sees the old bytes or the new ones. A link stays a link.
- * `changed`: it is no longer the expected version; `foreign`: it belongs to someone else; both leave it alone.
- * Throws AppError `config` if it cannot be written; the old file is then untouched.
+ * Throws AppError `config` if it cannot be written or belongs to someone else; the old file is then untouched.
  */
-export async function replaceFile(
+export async function replaceFile(path: string, text: string, options: ReplaceOptions = {}): Promise<void> {
+  await replace(path, text, options);
+}
+
+/**
+ * The same, but only for the version of the file named by `expected`; `changed`: it is another by now, and was left alone.
+ * The look and the replacement are two steps, so a writer may slip in between them.
+ */
+export async function replaceVersion(
   path: string,
   text: string,
-  options: ReplaceOptions = {},
-): Promise<'written' | 'changed' | 'foreign'> {
+  options: ReplaceOptions & { readonly expected: string },
+): Promise<'written' | 'changed'> {
+  return replace(path, text, options);
+}
+
+async function replace(
+  path: string,
+  text: string,
+  { mode, expected, uid = process.getuid?.() }: ReplaceOptions & { readonly expected?: string },
+): Promise<'written' | 'changed'> {
   let temporary: string | undefined;
   try {
     const target = await realpath(path).catch(() => path);
     const before = await stat(target, { bigint: true }).catch(() => undefined);
-    if (before !== undefined && !isOurs(before.uid)) return 'foreign';
-    const mode = options.mode ?? (before === undefined ? 0o600 : Number(before.mode) & 0o777);
-    temporary = await writeBeside(target, text, mode);
-    if (options.expected !== undefined) {
+    if (before !== undefined && !isOurs(before, uid)) throw foreign(path);
+    temporary = await writeBeside(target, text, mode ?? (before === undefined ? 0o600 : Number(before.mode) & 0o777));
+    if (expected !== undefined) {
       const now = await stat(target, { bigint: true }).catch(() => undefined);
-      if (now === undefined || versionOf(now) !== options.expected) return 'changed';
+      if (now === undefined || versionOf(now) !== expected) return 'changed';
     }
     await renameOver(temporary, target);
     temporary = undefined;
     await syncDirectory(dirname(target));
     return 'written';
   } catch (cause) {
-    throw new AppError('config', `cannot write ${path}: ${errnoOf(cause)}`, {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError('config', `cannot write ${path}: ${reasonOf(cause)}`, {
       cause,
       hint: 'Check the free space and the permissions there.',
     });
@@ -83,12 +99,18 @@ export async function replaceFile(
   }
 }
 
+function foreign(path: string): AppError {
+  return new AppError('config', `cannot write ${path}: it belongs to another user`, {
+    hint: 'Remove it, or make it yours (chown), and try again.',
+  });
+}
+
 /** Makes a directory, and those above it, for our eyes only. One that exists is left as it is. Throws AppError `config`. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    throw new AppError('config', `cannot create ${path}: ${errnoOf(cause)}`, {
+    throw new AppError('config', `cannot create ${path}: ${reasonOf(cause)}`, {
       cause,
       hint: 'Check the permissions there, or name another place with GMN_HOME.',
     });
@@ -100,7 +122,14 @@ export async function createFile(path: string, text: string): Promise<'created' 
   try {
     await makePrivateDirectory(dirname(path));
     const handle = await open(path, 'wx', 0o600);
-    await handle.writeFile(text).finally(() => handle.close());
+    try {
+      await handle.writeFile(text);
+    } catch (thrown) {
+      await unlink(path).catch(() => {});
+      throw thrown;
+    } finally {
+      await handle.close();
+    }
     return 'created';
   } catch (thrown) {
     return errnoOf(thrown) === 'EEXIST' ? 'exists' : 'failed';
@@ -120,7 +149,7 @@ export async function removeFiles(directory: string, wanted: (name: string) => b
     if (!entry.isFile() || !wanted(entry.name)) continue;
     const path = join(directory, entry.name);
     await unlink(path).catch((cause: unknown) => {
-      throw new AppError('config', `cannot remove ${path}: ${errnoOf(cause)}`, { cause, hint: 'Remove it by hand.' });
+      throw new AppError('config', `cannot remove ${path}: ${reasonOf(cause)}`, { cause, hint: 'Remove it by hand.' });
     });
     count += 1;
   }
@@ -166,14 +195,10 @@ async function syncDirectory(path: string): Promise<void> {
   }
 }
 
-function isOurs(uid: bigint): boolean {
-  return process.getuid === undefined || Number(uid) === process.getuid();
+function isOurs(status: { readonly uid: bigint }, uid: number | undefined): boolean {
+  return uid === undefined || Number(status.uid) === uid;
 }
 
 function versionOf(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
   return `${status.ino}:${status.mtimeNs}:${status.size}`;
-}
-
-function errnoOf(thrown: unknown): string {
-  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : String(thrown);
 }

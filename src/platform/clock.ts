@@ -36,24 +36,29 @@ export interface Deadline {
   hold(): void;
   /** Lets it run on from where it was held. */
   resume(): void;
+  /** When it will abort, in milliseconds since the epoch; undefined if it never will, or while it is held. */
+  endsAt(): number | undefined;
   /** Lets go of the timer, so that the process can end. */
   clear(): void;
 }
 
 /** A signal that follows `parent` and aborts with `reason()` after `ms` (0 = never). */
 export function deadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
-  if (ms === 0) return { signal: parent, hold: () => {}, resume: () => {}, clear: () => {} };
+  if (ms === 0) return { signal: parent, hold: () => {}, resume: () => {}, endsAt: () => undefined, clear: () => {} };
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
   let startedMs = 0;
-  let leftMs = ms;
+  let leftMs = Math.min(ms, LONGEST_MS);
+  let isHeld = false;
   const follow = (): void => controller.abort(parent.reason);
   const resume = (): void => {
     startedMs = Date.now();
-    timer = setTimeout(() => controller.abort(reason()), Math.min(leftMs, LONGEST_MS));
+    isHeld = false;
+    timer = setTimeout(() => controller.abort(reason()), leftMs);
   };
   const hold = (): void => {
     clearTimeout(timer);
+    isHeld = true;
     leftMs -= Date.now() - startedMs;
   };
   if (parent.aborted) follow();
@@ -63,6 +68,7 @@ export function deadline(parent: AbortSignal, ms: number, reason: () => Error): 
     signal: controller.signal,
     hold,
     resume,
+    endsAt: () => (isHeld ? undefined : startedMs + leftMs),
     clear: () => {
       clearTimeout(timer);
       parent.removeEventListener('abort', follow);

@@ -1,6 +1,7 @@
 import { constants, type Dirent, type Stats } from 'node:fs';
 import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
 import { AppError } from '../core/error.ts';
+import { errnoOf, reasonOf } from './errno.ts';
 
 export type FileKind = 'file' | 'directory' | 'link' | 'other';
 
@@ -100,10 +101,6 @@ async function readToEnd(handle: FileHandle, size: number, options: ReadOptions)
   }
 }
 
-function errnoOf(thrown: unknown): string {
-  return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : '';
-}
-
 const MAX_NAME = 80;
 
 const FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
@@ -121,10 +118,7 @@ function readFault(thrown: unknown, name: string): AppError {
   const code = errnoOf(thrown);
   // What open says of a socket.
   if (code === 'ENXIO') return irregularFault(name);
-  const [what, hint] = FAULTS[code] ?? [
-    `cannot read (${code === '' ? String(thrown) : code})`,
-    'Check the file and try again.',
-  ];
+  const [what, hint] = FAULTS[code] ?? [`cannot read (${reasonOf(thrown)})`, 'Check the file and try again.'];
   const shown = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
   return new AppError('usage', `${what}: ${shown}`, { cause: thrown, hint });
 }

@@ -7,9 +7,9 @@ export interface Dispatch {
   readonly request: HttpRequest;
   readonly signal: AbortSignal;
   readonly timers: HttpTimers;
-  readonly onHeaders: (status: number) => void;
+  readonly onHeaders?: (status: number) => void;
   /** Called once, when the exchange is over, with the bytes received. */
-  readonly onClose: (bytes: number) => void;
+  readonly onClose?: (bytes: number) => void;
 }
 
 /** What a transport reports, in this order. Nothing is expected after the first `fail` or `end`. */
@@ -75,7 +75,7 @@ export function openExchange(dispatch: Dispatch, line: Line): Exchange {
     headers(status, headers) {
       phase = 'body';
       watch.limit(0, () => {});
-      dispatch.onHeaders(status);
+      dispatch.onHeaders?.(status);
       resolve({ status, headers: singleValues(headers), body: feed.body });
     },
     data(chunk) {
@@ -119,7 +119,7 @@ function openWatch({ signal, onClose }: Dispatch, stop: (reason: unknown) => voi
       isOver = true;
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      onClose(receivedBytes);
+      onClose?.(receivedBytes);
     },
     isOver: () => isOver,
   };

@@ -100,15 +100,16 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, handle
   }
 }
 
+/** Reads to the end in any case: leaving early would close the line before the refusal is said. */
 async function readBody(incoming: IncomingMessage): Promise<string | typeof TOO_LARGE> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of incoming) {
     size += chunk.length;
-    if (size > BODY_LIMIT_BYTES) return TOO_LARGE;
-    chunks.push(chunk);
+    if (size > BODY_LIMIT_BYTES) chunks.length = 0;
+    else chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return size > BODY_LIMIT_BYTES ? TOO_LARGE : Buffer.concat(chunks).toString('utf8');
 }
 
 function replyTo(outgoing: ServerResponse, signal: AbortSignal): ServedReply {

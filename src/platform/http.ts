@@ -1,6 +1,6 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import type { HttpResponse, HttpTimers, SendHttp } from '../core/http.ts';
+import type { HttpRequest, HttpResponse, HttpTimers, SendHttp } from '../core/http.ts';
 import type { Clock, Env, Trace } from '../core/io.ts';
 import { type Dispatch, LONG_BODY_BYTES, openExchange, slices } from './http-exchange.ts';
 import { peerOf } from './http-failure.ts';
@@ -10,7 +10,8 @@ export interface HttpOptions {
   readonly timers: HttpTimers;
   /** Only the proxy variables are read. */
   readonly env: Env;
-  readonly trace: Trace;
+  /** Absent: nobody reads along, and no line is made. */
+  readonly trace?: Trace | undefined;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -22,17 +23,25 @@ export function sendHttp({ timers, env, trace, clock }: HttpOptions): SendHttp {
   return async (request, signal) => {
     signal.throwIfAborted();
     const proxy = proxyFor(request.url, env);
-    const start = clock.now();
-    const where = `${request.method} ${request.url.host}${request.url.pathname}`;
-    trace(`${where}, ${Buffer.byteLength(request.body ?? '')} bytes${proxy ? `, through proxy ${proxy.host}` : ''}`);
-    const dispatch: Dispatch = {
-      request,
-      signal,
-      timers,
-      onHeaders: (status) => trace(`${where}: ${status} after ${clock.now() - start} ms`),
-      onClose: (bytes) => trace(`${where}: closed, ${bytes} bytes in ${clock.now() - start} ms`),
-    };
+    const dispatch: Dispatch = { request, signal, timers, ...(trace && traced(request, { proxy, trace, clock })) };
     return decode(await (proxy ? sendProxied(dispatch, proxy) : sendDirect(dispatch)));
+  };
+}
+
+interface Reading {
+  readonly proxy: URL | undefined;
+  readonly trace: Trace;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** Tells of a request at once, and of its answer and end through what it returns. */
+function traced({ method, url, body }: HttpRequest, { proxy, trace, clock }: Reading): Partial<Dispatch> {
+  const start = clock.now();
+  const where = `${method} ${url.host}${url.pathname}`;
+  trace(`${where}, ${Buffer.byteLength(body ?? '')} bytes${proxy ? `, through proxy ${proxy.host}` : ''}`);
+  return {
+    onHeaders: (status) => trace(`${where}: ${status} after ${clock.now() - start} ms`),
+    onClose: (bytes) => trace(`${where}: closed, ${bytes} bytes in ${clock.now() - start} ms`),
   };
 }
 

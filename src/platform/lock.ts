@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { makePrivateDirectory } from './atomic-file.ts';
+import { errnoOf } from './errno.ts';
 
 const TOUCH_MS = 1000;
 /** Ten missed touches: even a machine short of breath manages one in that time. */
@@ -72,8 +73,10 @@ async function create(path: string): Promise<Lock | 'taken' | 'unwritable'> {
     await handle.writeFile(JSON.stringify(owner));
     return hold(path, nonce);
   } catch (thrown) {
-    const isTaken = thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST';
-    return isTaken ? 'taken' : 'unwritable';
+    if (handle === undefined) return errnoOf(thrown) === 'EEXIST' ? 'taken' : 'unwritable';
+    // A full disk: the file is there, but does not say whose it is, and would keep the others waiting.
+    await unlink(path).catch(() => {});
+    return 'unwritable';
   } finally {
     await handle?.close();
   }
@@ -128,7 +131,7 @@ async function hasLeft(owner: Owner, ageMs: number): Promise<boolean> {
   try {
     process.kill(owner.pid, 0);
   } catch (thrown) {
-    return thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH';
+    return errnoOf(thrown) === 'ESRCH';
   }
   const state = await processState(owner.pid);
   if (state === undefined) return false;

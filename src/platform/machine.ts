@@ -1,4 +1,5 @@
 import { hostname, userInfo } from 'node:os';
+import { isStandalone } from './standalone.ts';
 import { isAttended } from './terminal.ts';
 
 /** What the credential stores of a system depend on. */
@@ -10,7 +11,9 @@ export interface Machine {
   readonly isAttended: boolean;
   /** The macOS program that reads the Keychain. */
   readonly securityProgram: string;
-  /** The file of the keyring library; undefined if it is not installed. */
+  /** The user's number, by which files are told apart; undefined on systems without one. */
+  readonly uid: number | undefined;
+  /** The file of the keyring library; undefined if it is not installed, or cannot be run. */
   readonly keyringModule: () => string | undefined;
 }
 
@@ -21,6 +24,7 @@ export function thisMachine(): Machine {
     hostname: hostname(),
     username: username(),
     isAttended: isAttended(),
+    uid: process.getuid?.(),
     securityProgram: '/usr/bin/security',
     keyringModule,
   };
@@ -34,8 +38,12 @@ function username(): string {
   }
 }
 
-/** Native code cannot be bundled, so the library is looked for where npm put it: near the program that was started. */
+/**
+ * Native code cannot be bundled, so the library is looked for where npm put it: near the program that was started. It runs
+ * in a Node of its own, which a standalone executable does not have.
+ */
 function keyringModule(): string | undefined {
+  if (isStandalone()) return undefined;
   try {
     const { createRequire } = process.getBuiltinModule('node:module');
     const { realpathSync } = process.getBuiltinModule('node:fs');

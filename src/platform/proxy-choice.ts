@@ -1,16 +1,12 @@
+import { isLoopback } from '../core/endpoint.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-
-/** True for the names and addresses of this machine itself: `localhost`, `*.localhost`, `127.0.0.0/8`, `::1`. */
-export function isLoopback(hostname: string): boolean {
-  const host = bareHost(hostname);
-  return host === 'localhost' || host.endsWith('.localhost') || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host);
-}
 
 /**
  * The proxy for this URL, or undefined for a direct connection. `HTTPS_PROXY` or `HTTP_PROXY` by the URL's scheme, else
  * `ALL_PROXY`; upper case before lower case. `NO_PROXY` lists exceptions: `*`, a host (its sub-domains too), with or
- * without a port. Loopback is an exception by itself unless `NO_PROXY` holds `<-loopback>`.
+ * without a port. Loopback is an exception by itself unless `NO_PROXY` holds `<-loopback>`; the metadata server of a cloud
+ * machine always is one.
  * Throws AppError `config`, without quoting the value, if the variable does not name an http(s) proxy.
  */
 export function proxyFor(url: URL, env: Env): URL | undefined {
@@ -20,9 +16,21 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
     .find((key) => env[key]?.trim());
   if (name === undefined) return undefined;
   const exceptions = (env.NO_PROXY ?? env.no_proxy ?? '').split(/[\s,]+/).filter((entry) => entry !== '');
-  if (isLoopback(url.hostname) && !exceptions.includes('<-loopback>')) return undefined;
+  if (isMetadataServer(url.hostname)) return undefined;
+  if (isHere(url.hostname) && !exceptions.includes('<-loopback>')) return undefined;
   if (exceptions.some((entry) => isException(url, entry.toLowerCase()))) return undefined;
   return parseProxy(name, env[name]?.trim() ?? '');
+}
+
+/** Whether a proxy would look for it on the wrong machine: its own. Wider than what a credential may go to in plain text. */
+function isHere(hostname: string): boolean {
+  const host = hostname.replace(/\.$/, '');
+  return isLoopback(host) || host.endsWith('.localhost');
+}
+
+/** It gives tokens to whoever asks from this machine; a proxy would ask for its own, or see ours. */
+function isMetadataServer(hostname: string): boolean {
+  return bareHost(hostname) === 'metadata.google.internal' || /^169\.254(?:\.\d{1,3}){2}$/.test(hostname);
 }
 
 function isException(url: URL, entry: string): boolean {

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Env } from '../core/io.ts';
+import { isStandalone } from './standalone.ts';
 
 export interface SelfRun {
   readonly args: readonly string[];
@@ -23,9 +24,7 @@ export interface SelfResult {
 export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const script = process.argv[1];
-    // A standalone executable has no script of its own.
-    const args = script === undefined || script === process.execPath ? run.args : [script, ...run.args];
+    const args = isStandalone() ? run.args : [process.argv[1] ?? '', ...run.args];
     const child = spawn(process.execPath, args, { cwd: run.cwd, env: run.env, windowsHide: true });
     const stop = (): void => {
       child.kill();

@@ -1,6 +1,7 @@
 import { fstatSync, read } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { AppError } from '../core/error.ts';
+import { reasonOf } from './errno.ts';
 
 /** What stands behind descriptor 0. `none`: a terminal, another character device, or nothing at all. */
 export type StdinKind = 'none' | 'file' | 'pipe' | 'socket' | 'directory';
@@ -14,7 +15,7 @@ export interface Stdin {
    * The bytes to the end. Leaving the iteration, or aborting, lets go of the descriptor, so that the process can end;
    * an abort makes the pending step throw the signal's reason. Throws AppError `usage` if it cannot be read.
    */
-  read(signal: AbortSignal): AsyncIterator<Uint8Array, void>;
+  read(signal: AbortSignal): AsyncIterableIterator<Uint8Array, void>;
 }
 
 const DESCRIPTOR = 0;
@@ -64,8 +65,7 @@ async function* readAll(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   } catch (thrown) {
     signal.throwIfAborted();
     if (thrown instanceof AppError) throw thrown;
-    const why = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : String(thrown);
-    throw new AppError('usage', `cannot read stdin: ${why}`, {
+    throw new AppError('usage', `cannot read stdin: ${reasonOf(thrown)}`, {
       cause: thrown,
       hint: 'Use --no-stdin to go without it.',
     });

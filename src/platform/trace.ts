@@ -1,12 +1,9 @@
 import { constants, openSync, writeSync } from 'node:fs';
 import { AppError } from '../core/error.ts';
 import type { Clock, Trace } from '../core/io.ts';
+import { redact } from '../core/secret-text.ts';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
-
-/** Values that look like a credential wherever they stand. */
-const SECRETS =
-  /ya29\.[\w.-]+|1\/\/[\w-]+|AIza[\w-]{20,}|eyJ[\w-]+\.[\w-]+\.[\w-]+|GOCSPX-[\w-]+|Bearer\s+[\w.~+/=-]+/g;
 
 /**
  * Lines for `--debug`, each with the time since the start. They go to `file` if one is given, else to stderr.
@@ -24,7 +21,7 @@ export function debugTrace(options: {
   return (line) => {
     let text = line;
     for (const secret of secrets) text = text.replaceAll(secret, '‹redacted›');
-    write(`[+${clock.now() - start} ms] ${text.replace(SECRETS, '‹redacted›')}\n`);
+    write(`[+${clock.now() - start} ms] ${redact(text, '‹redacted›')}\n`);
   };
 }
 

@@ -1,6 +1,7 @@
-import { type ToolOutcome, type TurnEvent, unreachable } from '../core/event.ts';
+import { type TurnEvent, unreachable } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
+import type { ToolOutcome } from '../core/tool.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import { geminiErrorFields } from './error-fields.ts';
 import { geminiStats } from './gemini-stats.ts';

@@ -1,6 +1,6 @@
 import type { Out } from '../core/io.ts';
+import { visible } from '../core/visible.ts';
 import type { RenderOptions } from './renderer.ts';
-import { visible } from './terminal-filter.ts';
 
 /** Tells a waiting person what is awaited and for how long. */
 export interface Progress {

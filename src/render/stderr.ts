@@ -17,8 +17,13 @@ export interface Stderr {
 const RED = ['\u001b[31m', '\u001b[39m'] as const;
 const DIM = ['\u001b[2m', '\u001b[22m'] as const;
 
-/** Outside strings are made harmless if stderr is a terminal, styled if it may be. `rawThoughts` passes thoughts as they are. */
-export function stderr(err: Out, rawThoughts: boolean): Stderr {
+export interface StderrOptions {
+  /** Passes thoughts as they are, even to a terminal. */
+  readonly rawThoughts?: boolean;
+}
+
+/** Outside strings are made harmless if stderr is a terminal, styled if it may be. */
+export function stderr(err: Out, { rawThoughts = false }: StderrOptions = {}): Stderr {
   const clean = (text: string): string => (err.isTerminal ? filterTerminal(text) : text);
   const paint = (text: string, [on, off]: readonly [string, string]): string =>
     err.isStyled && text !== '' ? `${on}${text}${off}` : text;

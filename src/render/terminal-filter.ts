@@ -109,19 +109,3 @@ function isC1(code: number): boolean {
 function isCancel(code: number): boolean {
   return code === 0x18 || code === 0x1a;
 }
-
-/** Controls, bidi, zero-width, tag and other characters without a shape of their own, and halves of a pair. */
-const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-
-const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
-
-/** For names and questions: every character that cannot be seen, or moves others, is written as its escape. */
-export function visible(text: string): string {
-  return text.replace(INVISIBLE, (char) => NAMED[char] ?? escapeOf(char.codePointAt(0) ?? 0));
-}
-
-function escapeOf(code: number): string {
-  const hex = code.toString(16);
-  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
-  return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
-}

@@ -69,7 +69,7 @@ interface TextPage {
 }
 
 function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
-  const err = stderr(errOut, options.rawOutput);
+  const err = stderr(errOut, { rawThoughts: options.rawOutput });
   // Made when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
   let isMidLine = false;

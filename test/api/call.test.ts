@@ -3,7 +3,7 @@ import type { Backend } from '../../src/api/backend.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
 import { AppError } from '../../src/core/error.ts';
 import { converse, converseWith, KEY, keyIdentity } from './conversation.ts';
-import { type Answer, answer, event, reply, stream, whole } from './loopback.ts';
+import { type Answer, answer, event, head, reply, stream, whole } from './loopback.ts';
 
 const STOP = { finishReason: 'STOP' };
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -187,7 +187,7 @@ test('thoughts that nobody sees do not forbid a retry; thoughts on show do', asy
 });
 
 test('a wait that outlasts the deadline is told instead of waited for', async (t) => {
-  const { error, sleeps } = await converse(t, [failing(429, retryInfo('20s'))], { deadline: 1_010_000 });
+  const { error, sleeps } = await converse(t, [failing(429, retryInfo('20s'))], { deadline: () => 1_010_000 });
   expect(error?.hint).toBe('The server asks to wait 20 s, longer than --timeout leaves. Raise it with -t.');
   expect(sleeps).toEqual([]);
 });
@@ -247,4 +247,20 @@ test('a backend with an envelope and a renewable credential: one renewal, one re
   const bad = await converse(t, [failing(401)], { makeBackend: url });
   expect(bad.error?.fault).toBe('auth');
   expect(bad.server.requests).toHaveLength(2);
+});
+
+/** A refusal whose explanation never comes. */
+const bodiless: Answer = (socket) => {
+  socket.write(head(401, { 'content-length': '100', 'content-type': 'application/json' }));
+};
+
+test('a 401 without its body is cured at once: nobody waits for words that will not be read', async (t) => {
+  const renewable = (baseUrl: string): Backend => ({
+    ...geminiApi({ baseUrl: new URL(baseUrl), userAgent: 'gmn/test' }, keyIdentity(KEY)),
+    canRenew: true,
+  });
+  // Without a limit for silence, waiting would be for ever.
+  const { text, server } = await converse(t, [bodiless, whole('fine')], { makeBackend: renewable, idleMs: 0 });
+  expect(text).toBe('fine');
+  await expect.poll(server.closed).toBe(2);
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { codeAssist, type Enrolments, enrolments } from '../../src/api/code-assist.ts';
-import { type Enrolment, enrol, projectFrom } from '../../src/api/code-assist-enrolment.ts';
+import { enrol } from '../../src/api/code-assist-enrolment.ts';
+import { type Enrolment, projectFrom } from '../../src/api/code-assist-place.ts';
 import type { EnrolmentCache } from '../../src/api/enrolment-cache.ts';
 import { AppError } from '../../src/core/error.ts';
 import { keyIdentity, REQUEST } from './conversation.ts';
@@ -106,7 +107,7 @@ function memory(kept?: Enrolment): EnrolmentCache & { readonly written: Enrolmen
   const written: Enrolment[] = [];
   return {
     written,
-    read: async () => written.at(-1) ?? kept,
+    read: () => written.at(-1) ?? kept,
     write: async (enrolment) => void written.push(enrolment),
   };
 }
@@ -132,7 +133,7 @@ test('what is remembered is not asked for; what was just asked is not asked agai
 
 const KNOWN: Enrolments = {
   current: async () => OLD,
-  remembered: async () => undefined,
+  remembered: () => undefined,
   ask: async () => OLD,
   renew: async () => true,
 };

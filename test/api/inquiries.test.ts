@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { codeAssistService } from '../../src/api/code-assist-service.ts';
-import { geminiApiService } from '../../src/api/gemini-api-service.ts';
+import { codeAssistInquiries } from '../../src/api/code-assist-inquiries.ts';
+import { geminiApiInquiries } from '../../src/api/gemini-api-inquiries.ts';
 import { identity } from '../../src/api/identity.ts';
+import type { Inquiries } from '../../src/api/inquiries.ts';
 import { type Caller, callJson, persist } from '../../src/api/json-call.ts';
-import type { Service } from '../../src/api/service.ts';
-import { vertexService } from '../../src/api/vertex-service.ts';
+import { vertexInquiries } from '../../src/api/vertex-inquiries.ts';
 import { AppError } from '../../src/core/error.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { sendHttp } from '../../src/platform/http.ts';
 import { REQUEST } from './conversation.ts';
-import { answer, loopback } from './loopback.ts';
+import { answer, head, loopback } from './loopback.ts';
 
 const SIGNAL = new AbortController().signal;
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -27,44 +27,45 @@ function caller(renew?: () => Promise<void>): Caller {
 const ENROLMENT = { project: 'p', tier: 't' };
 const ENROLMENTS = {
   current: async () => ENROLMENT,
-  remembered: async () => ENROLMENT,
+  remembered: () => ENROLMENT,
   ask: async () => ENROLMENT,
   renew: async () => false,
 };
 
-const SERVICES: Readonly<Record<string, (baseUrl: URL) => Service>> = {
-  'the Gemini API': (baseUrl) => geminiApiService({ baseUrl, userAgent }, caller()),
-  Vertex: (baseUrl) => vertexService({ baseUrl, userAgent, site: { project: 'p', location: 'us-central1' } }, caller()),
+const INQUIRIES: Readonly<Record<string, (baseUrl: URL) => Inquiries>> = {
+  'the Gemini API': (baseUrl) => geminiApiInquiries({ baseUrl, userAgent }, caller()),
+  Vertex: (baseUrl) =>
+    vertexInquiries({ baseUrl, userAgent, site: { project: 'p', location: 'us-central1' } }, caller()),
   'Code Assist': (baseUrl) =>
-    codeAssistService({ place: { baseUrl }, caller: caller(), enrolments: ENROLMENTS, clock: systemClock }),
+    codeAssistInquiries({ place: { baseUrl }, caller: caller(), enrolments: ENROLMENTS, clock: systemClock }),
 };
 
-test.for(Object.entries(SERVICES))('%s counts tokens, lists models and knows who asks', async ([, open], t) => {
+test.for(Object.entries(INQUIRIES))('%s counts tokens, lists models and knows who asks', async ([, open], t) => {
   const demo = await startDemo({ clock: systemClock });
   t.onTestFinished(() => demo.close());
-  const service = open(new URL(demo.url));
+  const inquiries = open(new URL(demo.url));
   const contents = [{ role: 'user', parts: [{ text: 'How do the tides come about?' }] }] as const;
   const request = { ...REQUEST, contents, model: 'gemini-2.5-flash' };
-  const plain = await service.countTokens(request, SIGNAL);
+  const plain = await inquiries.countTokens(request, SIGNAL);
   const system = { role: 'user', parts: [{ text: 'Answer in one short and simple sentence.' }] } as const;
   expect(plain).toBeGreaterThan(0);
-  expect(await service.countTokens({ ...request, systemInstruction: system }, SIGNAL)).toBeGreaterThan(plain);
-  expect((await service.listModels(SIGNAL)).map(({ id }) => id)).toContain('gemini-2.5-pro');
-  expect((await service.standing(SIGNAL)).lines[0]).toMatch(/accepts it|serves it/);
-  await expect(service.countTokens({ ...request, model: 'gemini-1.0-gone' }, SIGNAL)).rejects.toMatchObject({
+  expect(await inquiries.countTokens({ ...request, systemInstruction: system }, SIGNAL)).toBeGreaterThan(plain);
+  expect((await inquiries.listModels(SIGNAL)).map(({ id }) => id)).toContain('gemini-2.5-pro');
+  expect((await inquiries.standing(SIGNAL)).lines[0]).toMatch(/accepts it|serves it/);
+  await expect(inquiries.countTokens({ ...request, model: 'gemini-1.0-gone' }, SIGNAL)).rejects.toMatchObject({
     status: 404,
   });
 });
 
 test('Code Assist counts nothing as 0; elsewhere a missing number is a failure', async (t) => {
   const server = await loopback(t, [answer(200, '{}', JSON_TYPE)]);
-  expect(await SERVICES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL)).toBe(0);
-  await expect(SERVICES.Vertex?.(server.url).countTokens(REQUEST, SIGNAL)).rejects.toMatchObject({ fault: 'api' });
+  expect(await INQUIRIES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL)).toBe(0);
+  await expect(INQUIRIES.Vertex?.(server.url).countTokens(REQUEST, SIGNAL)).rejects.toMatchObject({ fault: 'api' });
 });
 
 test('Code Assist is given the model with its prefix, and neither project nor prompt id', async (t) => {
   const server = await loopback(t, [answer(200, '{"totalTokens":3}', JSON_TYPE)]);
-  await SERVICES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL);
+  await INQUIRIES['Code Assist']?.(server.url).countTokens(REQUEST, SIGNAL);
   expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({
     request: { model: 'models/gemini-test', contents: REQUEST.contents },
   });
@@ -74,7 +75,7 @@ test('a list that never ends is left after a hundred pages', async (t) => {
   const server = await loopback(t, [
     answer(200, '{"models":[{"name":"models/a-1"}],"nextPageToken":"more"}', JSON_TYPE),
   ]);
-  expect(await SERVICES['the Gemini API']?.(server.url).listModels(SIGNAL)).toEqual([{ id: 'a-1' }]);
+  expect(await INQUIRIES['the Gemini API']?.(server.url).listModels(SIGNAL)).toEqual([{ id: 'a-1' }]);
   expect(server.requests).toHaveLength(100);
 });
 
@@ -88,6 +89,16 @@ test('a 401 is cured with one renewal, and no more', async (t) => {
   const hopeless = await loopback(t, [answer(401)]);
   await expect(callJson(renewing, { url: hopeless.url }, SIGNAL)).rejects.toMatchObject({ fault: 'auth' });
   expect([renewals, hopeless.requests.length]).toEqual([2, 2]);
+});
+
+test('a 401 without its body is cured at once', async (t) => {
+  const server = await loopback(t, [
+    (socket) => socket.write(head(401, { 'content-length': '100' })),
+    answer(200, '{"a":1}', JSON_TYPE),
+  ]);
+  const patient = sendHttp({ timers: { ...timers, idleMs: 0 }, env: {}, clock: systemClock });
+  const renewing = { ...caller(async () => {}), send: patient };
+  expect(await callJson(renewing, { url: server.url }, SIGNAL)).toEqual({ a: 1 });
 });
 
 test.for(['', '[]', '7', '<html>Sign in</html>', '{"a":'])('%j is no JSON object', async (body, t) => {

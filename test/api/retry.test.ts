@@ -4,7 +4,7 @@ import { AppError, type RetryAdvice } from '../../src/core/error.ts';
 
 function delayOf(retry: RetryAdvice | undefined, done: number, random: number, deadline?: number): number | undefined {
   const failure = new AppError('api', 'x', retry === undefined ? {} : { retry });
-  const options = { baseMs: 1000, random: () => random, now: () => 0, ...(deadline === undefined ? {} : { deadline }) };
+  const options = { baseMs: 1000, random: () => random, now: () => 0, deadline: () => deadline };
   return nextRetry(failure, done, options)?.delayMs;
 }
 

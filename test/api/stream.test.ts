@@ -102,6 +102,20 @@ test('S27 only the first candidate speaks; the trace mentions the others', async
   expect(outcome.trace).toContain('gemini-test: 1 more candidates left out');
 });
 
+test('S30 half a character at the end of the thoughts becomes U+FFFD too', async (t) => {
+  const { events } = await converse(t, [
+    stream([
+      event('{"candidates":[{"content":{"parts":[{"text":"hm\\ud83d","thought":true}]}}]}'),
+      event('{"candidates":[{"content":{"parts":[{"text":"yes"}]},"finishReason":"STOP"}]}'),
+    ]),
+  ]);
+  expect(events.slice(2)).toEqual([
+    { type: 'thought', delta: 'hm' },
+    { type: 'text', delta: 'yes' },
+    { type: 'thought', delta: '\ufffd' },
+  ]);
+});
+
 test('S30 a character split over two events arrives whole, and half a one becomes U+FFFD', async (t) => {
   const outcome = await converse(t, [
     stream([

@@ -95,3 +95,46 @@ test.for([
   });
   expect(new Set(requests.map(({ url }) => url.host))).toEqual(new Set(['oauth2.googleapis.com']));
 });
+
+test('a token that a caller gave up on is not lost to the next, long after the first has gone', async (t) => {
+  const { place, env } = keyFile(t, SERVICE_ACCOUNT);
+  const answers: (() => void)[] = [];
+  const { send: answering } = network(200, '{"access_token":"ya29.robot","expires_in":3599}');
+  const send: SendHttp = async (request, caller) => {
+    await new Promise<void>((resolve, reject) => {
+      caller.addEventListener('abort', () => reject(caller.reason));
+      answers.push(resolve);
+    });
+    return answering(request, caller);
+  };
+  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  const first = new AbortController();
+  const leaving = credential.headers(first.signal);
+  const staying = credential.headers(signal);
+  await expect.poll(() => answers.length).toBe(1);
+  first.abort(new Error('enough'));
+  await expect(leaving).rejects.toThrow('enough');
+  answers[0]?.();
+  expect(await staying).toEqual({ authorization: 'Bearer ya29.robot' });
+});
+
+test('a request of a caller that gave up is stopped, and the next one works', async (t) => {
+  const { place, env } = keyFile(t, SERVICE_ACCOUNT);
+  const { send: answering } = network(200, '{"access_token":"ya29.robot","expires_in":3599}');
+  const stopped: unknown[] = [];
+  const send: SendHttp = async (request, caller) => {
+    if (stopped.length > 0) return answering(request, caller);
+    return new Promise((_, reject) => {
+      caller.addEventListener('abort', () => {
+        stopped.push(caller.reason);
+        reject(caller.reason);
+      });
+      only.abort(new Error('enough'));
+    });
+  };
+  const only = new AbortController();
+  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  await expect(credential.headers(only.signal)).rejects.toThrow('enough');
+  expect(await credential.headers(signal)).toEqual({ authorization: 'Bearer ya29.robot' });
+  expect(stopped).toEqual([new Error('enough')]);
+});

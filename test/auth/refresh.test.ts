@@ -1,5 +1,6 @@
 import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { posixTest } from '../support/posix.ts';
 import {
   bearerDigest,
   bundleProgram,
@@ -31,29 +32,32 @@ test('a fresh token is used without a request', async (t) => {
   expect(server.forms).toEqual([]);
 });
 
-test('a refresh sends the documented form, keeps the grant privately and leaves the official file alone', async (t) => {
-  const { ended, server, place, before, after } = await runOnce(t, granting());
-  expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1'), said: [] } });
-  expect(server.forms).toEqual([
-    {
-      grant_type: 'refresh_token',
+posixTest(
+  'a refresh sends the documented form, keeps the grant privately and leaves the official file alone',
+  async (t) => {
+    const { ended, server, place, before, after } = await runOnce(t, granting());
+    expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1'), said: [] } });
+    expect(server.forms).toEqual([
+      {
+        grant_type: 'refresh_token',
+        refresh_token: CANARIES.refresh,
+        client_id: CANARIES.clientId,
+        client_secret: CANARIES.clientSecret,
+      },
+    ]);
+    expect(after).toBe(before);
+    const files = filesIn(place.gmn);
+    const [cache] = Object.keys(files).filter((name) => name.startsWith('tokens/'));
+    expect(Object.keys(files).sort()).toEqual(['sign-in-note-shown', cache]);
+    expect(JSON.parse(files[cache ?? ''] ?? '')).toMatchObject({
+      version: 1,
+      access_token: 'ya29.granted-1',
       refresh_token: CANARIES.refresh,
-      client_id: CANARIES.clientId,
-      client_secret: CANARIES.clientSecret,
-    },
-  ]);
-  expect(after).toBe(before);
-  const files = filesIn(place.gmn);
-  const [cache] = Object.keys(files).filter((name) => name.startsWith('tokens/'));
-  expect(Object.keys(files).sort()).toEqual(['sign-in-note-shown', cache]);
-  expect(JSON.parse(files[cache ?? ''] ?? '')).toMatchObject({
-    version: 1,
-    access_token: 'ya29.granted-1',
-    refresh_token: CANARIES.refresh,
-  });
-  expect(statSync(`${place.gmn}/${cache}`).mode & 0o777).toBe(0o600);
-  expect(statSync(`${place.gmn}/tokens`).mode & 0o777).toBe(0o700);
-});
+    });
+    expect(statSync(`${place.gmn}/${cache}`).mode & 0o777).toBe(0o600);
+    expect(statSync(`${place.gmn}/tokens`).mode & 0o777).toBe(0o700);
+  },
+);
 
 test('the note about the terms is given once ever', async (t) => {
   const { ended, place, server } = await runOnce(t, granting());
@@ -62,7 +66,7 @@ test('the note about the terms is given once ever', async (t) => {
   expect((await start(t, program.path, { env }).ended).result.notices).toEqual([]);
 });
 
-test('a refresh token that was replaced is put into the official file, all else kept, mode too', async (t) => {
+posixTest('a refresh token that was replaced is put into the official file, all else kept, mode too', async (t) => {
   const place = home(t);
   chmodSync(place.credentials, 0o640);
   const { ended, after } = await runOnce(t, rotating(), place);
@@ -238,6 +242,33 @@ test('a sign-in that was renewed by someone else while we were refused is taken'
     place,
   );
   expect(ended.result.bearer).toBe(bearerDigest('ya29.granted-elsewhere'));
+});
+
+posixTest('a full disk costs the cache, not the answer, and leaves nothing half written', async (t) => {
+  const place = home(t);
+  const server = await tokenServer(t, granting());
+  const env = { ...place.env, GMN_OAUTH_TOKEN_URL: server.url };
+  // Files may be made, but not a byte written to them.
+  const { ended } = start(t, program.path, { env, shell: 'ulimit -f 0; exec "$@"' });
+  expect(await ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
+  expect((await ended).result.said).toEqual([expect.stringContaining('The refreshed token could not be saved')]);
+  expect(Object.keys(filesIn(place.root)).sort()).toEqual(['.gemini/oauth_creds.json', '.gmn/sign-in-note-shown']);
+});
+
+test('a refresh token that was replaced is put into the official file even where gmn has no place of its own', async (t) => {
+  const place = home(t);
+  writeFileSync(place.gmn, 'a file where the directory should be');
+  const { ended, after } = await runOnce(t, rotating(), place);
+  expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
+  expect(JSON.parse(after)).toMatchObject({ refresh_token: `${CANARIES.refresh}+` });
+});
+
+test('a proxy is for gmn to choose, not for the library: loopback is reached without it', async (t) => {
+  const place = home(t);
+  const nowhere = 'http://user:secret@127.0.0.1:1';
+  const env = { ...place.env, HTTPS_PROXY: nowhere, HTTP_PROXY: nowhere };
+  const { ended } = await runOnce(t, granting(), { ...place, env });
+  expect(ended).toMatchObject({ exitCode: 0, result: { bearer: bearerDigest('ya29.granted-1') } });
 });
 
 test('a home that cannot be written to costs the cache, not the answer', async (t) => {

@@ -48,6 +48,17 @@ test.for([
   expect(stored(place)).toBeUndefined();
 });
 
+test('what is too long is refused at once, though more could come', async (t) => {
+  const place = home(t);
+  const child = spawn(process.execPath, [program.path], { env: place.env, cwd: place.root });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  child.stdin.on('error', () => {});
+  // The pipe stays open: whoever writes to it has not finished.
+  child.stdin.write('x'.repeat(20_000));
+  expect(await new Promise((resolve) => child.on('exit', resolve))).toBe(1);
+  child.stdin.destroy();
+});
+
 /** Types at the prompt once it is there; resolves with all that the terminal showed. */
 function type(place: Home, keys: string): Promise<{ readonly exitCode: number; readonly output: string }> {
   const terminal = spawnTerminal(process.execPath, [program.path], {

@@ -6,6 +6,7 @@ import { findClientPair } from '../../src/auth/client-pair.ts';
 import { chooseCredential } from '../../src/auth/credential.ts';
 import { checkKey, keyStore } from '../../src/auth/key-store.ts';
 import { systemClock } from '../../src/platform/clock.ts';
+import { isWindows, posixTest } from '../support/posix.ts';
 import { CANARIES, type Home, home, oauthDocument } from './support/home.ts';
 import { choiceInput, PLAIN_MACHINE } from './support/input.ts';
 
@@ -79,13 +80,13 @@ function mac(place: Home, script: string, changes = {}) {
   return { machine: { ...PLAIN_MACHINE, platform: 'darwin', securityProgram: security(place, script), ...changes } };
 }
 
-test('on macOS the Keychain comes before the file', async (t) => {
+posixTest('on macOS the Keychain comes before the file', async (t) => {
   const place = home(t);
   const script = `[ "$*" = "find-generic-password -s gemini-cli-oauth -a main-account -w" ] && echo '${password('ya29.chain')}'`;
   expect(await authorization(place, {}, mac(place, script))).toEqual(['macOS Keychain', 'Bearer ya29.chain']);
 });
 
-test.for([
+posixTest.for([
   ['has no such entry', 'exit 44'],
   ['is locked', 'exit 36'],
   ['does not answer', 'exec sleep 60'],
@@ -97,7 +98,7 @@ test.for([
   ]);
 });
 
-test('when a person could be asked by macOS, that is said', async (t) => {
+posixTest('when a person could be asked by macOS, that is said', async (t) => {
   const place = home(t);
   const said: string[] = [];
   const script = `sleep 1.5; echo '${password('ya29.chain')}'`;
@@ -127,7 +128,7 @@ exports.Entry = class {
 }
 
 function opened(place: Home, module: string | undefined) {
-  return keyStore(place.gmn, { keyringModule: () => module }, systemClock);
+  return keyStore(place.gmn, { ...PLAIN_MACHINE, keyringModule: () => module }, systemClock);
 }
 
 test('a key goes into the keyring where there is one, and gmn keeps only a note of that', async (t) => {
@@ -149,7 +150,7 @@ test.for([
   const place = home(t);
   const store = opened(place, isHanging ? keyringModule(place, true) : undefined);
   expect(await store.write('AIza-stored-key')).toBe('file');
-  expect(statSync(join(place.gmn, 'key.json')).mode & 0o777).toBe(0o600);
+  if (!isWindows) expect(statSync(join(place.gmn, 'key.json')).mode & 0o777).toBe(0o600);
   expect(await store.read()).toEqual({ key: 'AIza-stored-key', place: 'file' });
   expect([await store.forget(), await store.forget(), await store.read()]).toEqual([true, false, undefined]);
 });
@@ -173,6 +174,19 @@ test('a damaged key file is set aside and said to be lost', async (t) => {
     hint: 'Store the key again: gmn auth set-key',
   });
   expect(readdirSync(place.gmn)).toEqual([expect.stringMatching(/^key\.json\.corrupt-\d{8}T\d{6}Z$/)]);
+});
+
+posixTest("somebody else's key file is neither believed nor replaced, and that is said", async (t) => {
+  const text = '{"version":1,"place":"file","key":"AIza-their-key"}';
+  const place = home(t, { '.gmn/key.json': text });
+  const path = join(place.gmn, 'key.json');
+  const store = keyStore(place.gmn, { ...PLAIN_MACHINE, uid: statSync(path).uid + 1 }, systemClock);
+  await expect(store.write('AIza-my-own-key')).rejects.toMatchObject({
+    fault: 'config',
+    message: `cannot write ${path}: it belongs to another user`,
+  });
+  await expect(store.read()).rejects.toMatchObject({ fault: 'auth' });
+  expect([readFileSync(path, 'utf8'), readdirSync(place.gmn)]).toEqual([text, ['key.json']]);
 });
 
 test.for([
@@ -203,7 +217,7 @@ test('the OAuth client is found in the official CLI, remembered privately, and f
   const find = (env: Record<string, string>) => findClientPair({ env }, homes, systemClock);
   const env = { PATH: `/nonexistent:${join(place.root, 'bin')}` };
   expect(await find(env)).toEqual({ id: 'first-client-id.example', secret: 'canary-secret-pair' });
-  expect(statSync(join(place.gmn, 'oauth-client.json')).mode & 0o777).toBe(0o600);
+  if (!isWindows) expect(statSync(join(place.gmn, 'oauth-client.json')).mode & 0o777).toBe(0o600);
   expect(await find({ PATH: '' })).toEqual({ id: 'first-client-id.example', secret: 'canary-secret-pair' });
   for (const [name, text] of Object.entries(official('1.0.1', 'second-client-id.example'))) {
     writeFileSync(join(place.root, name), text);

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
-import { chownSync, lstatSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chownSync, lstatSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { oauthFile } from '../../src/auth/oauth-file.ts';
+import { tokenCache } from '../../src/auth/token-cache.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { posixTest } from '../support/posix.ts';
 import { bearerDigest, bundleProgram, CANARIES, filesIn, type Home, home, oauthDocument } from './support/home.ts';
 import { runSignIn } from './support/run-sign-in.ts';
 import { type Answer, granting, rotating } from './support/token-server.ts';
@@ -32,9 +36,19 @@ test.for([
   expect(names.sort()).toEqual([`tokens/${name}`, expect.stringContaining(`tokens/${name}.corrupt-`)]);
 });
 
-test('a replaced refresh token is kept by gmn when the official file belongs to someone else', async (t) => {
-  // Only root can give files away.
-  if (process.getuid?.() !== 0) return t.skip();
+posixTest('an official file of someone else is read, and never written', async (t) => {
+  const place = home(t);
+  const store = oauthFile(place.credentials, 'x', { clock: systemClock, uid: statSync(place.credentials).uid + 1 });
+  expect(await store.glance()).toMatchObject({ refreshToken: CANARIES.refresh });
+  const granted = { accessToken: 'ya29.new', expiresAt: Date.now(), refreshToken: 'new', rest: {} };
+  expect(await store.rotate(CANARIES.refresh, granted)).toBe(false);
+  expect(readFileSync(place.credentials, 'utf8')).toBe(oauthDocument());
+});
+
+// Only root can give files away; the parts of this are tested above and below for everybody.
+const rootTest = test.runIf(process.getuid?.() === 0);
+
+rootTest('a replaced refresh token is kept by gmn when the official file belongs to someone else', async (t) => {
   const place = home(t);
   chownSync(place.credentials, 12_345, 12_345);
   const answer = rotating();
@@ -47,13 +61,13 @@ test('a replaced refresh token is kept by gmn when the official file belongs to 
   expect(second.server.forms.map((form) => form.refresh_token)).toEqual([`${CANARIES.refresh}+`]);
 });
 
-test('a cache that someone else planted is not believed', async (t) => {
-  if (process.getuid?.() !== 0) return t.skip();
+posixTest('a cache that someone else planted is not believed', async (t) => {
   const planted = { version: 1, access_token: 'planted', refresh_token: 'x', expiry_date: Date.now() + 3_000_000 };
   const name = cacheName(CANARIES.refresh);
   const place = home(t, { [`.gmn/tokens/${name}`]: JSON.stringify(planted) });
-  chownSync(join(place.gmn, 'tokens', name), 12_345, 12_345);
-  expect((await runOnce(t, granting(), place)).ended.result.bearer).toBe(bearerDigest('ya29.granted-1'));
+  const { uid } = statSync(join(place.gmn, 'tokens', name));
+  const read = (owner: number) => tokenCache(place.gmn, { clock: systemClock, uid: owner }).read(CANARIES.refresh);
+  expect([(await read(uid))?.accessToken, await read(uid + 1)]).toEqual(['planted', undefined]);
 });
 
 test('an official file behind a link is replaced where it is, and the link stays', async (t) => {

@@ -34,14 +34,13 @@ test('explain shows the value and every layer that sets it, the winner first', a
       row(' ', 'built-in', 'gmn', 'gemini-2.5-flash'),
     err: '',
   });
-  await explain({ args: ['model.name'], json: true, model: 'from-flag' }, here.app);
+  await explain({ args: ['model.name'], json: true }, here.app);
   expect(JSON.parse(here.output().out)).toEqual({
     key: 'model.name',
-    value: 'from-flag',
+    value: 'from-environment',
     isCombined: false,
     layers: [
-      { layer: 'flag', source: '-m', value: 'from-flag', wins: true },
-      { layer: 'environment', source: 'GEMINI_MODEL', value: 'from-environment', wins: false },
+      { layer: 'environment', source: 'GEMINI_MODEL', value: 'from-environment', wins: true },
       { layer: 'gmn', source: here.path(OWN), value: 'from-gmn', wins: false },
       { layer: 'user', source: here.path(USER), value: 'from-user', wins: false },
       { layer: 'built-in', source: 'gmn', value: 'gemini-2.5-flash', wins: false },
@@ -56,8 +55,8 @@ test('explain says when several layers add up, and when nothing is set', async (
   });
   await explain({ args: ['tools.exclude'], json: true }, here.app);
   expect(JSON.parse(here.output().out)).toMatchObject({ value: ['a', 'b'], isCombined: true });
-  await explain({ args: ['tools.core'] }, here.app);
-  expect(here.output().out).toBe('tools.core is not set\n');
+  await explain({ args: ['oauth.clientId'] }, here.app);
+  expect(here.output().out).toBe('oauth.clientId is not set\n');
 });
 
 test('a key nobody knows is refused with the nearest ones', async (t) => {
@@ -66,10 +65,25 @@ test('a key nobody knows is refused with the nearest ones', async (t) => {
     fault: 'usage',
     hint: 'Did you mean model.name?',
   });
-  await expect(get({ args: ['tools.core'] }, app)).rejects.toMatchObject({ message: 'tools.core is not set' });
+  await expect(get({ args: ['auth'] }, app)).rejects.toMatchObject({
+    message: 'security.auth.selectedType is not set',
+  });
   await expect(get({ args: [] }, app)).rejects.toMatchObject({ fault: 'usage' });
   await expect(get({ args: ['a..b'] }, app)).rejects.toMatchObject({ message: '"a..b" is not a key' });
 });
+
+test.for(['toString', 'constructor', '__proto__', 'valueOf.name'])(
+  'what every object has is no key: %s',
+  async (key, t) => {
+    const { app } = place(t, {}, { GEMINI_MODEL: 'm' });
+    for (const command of [get, explain]) {
+      await expect(command({ args: [key] }, app)).rejects.toMatchObject({
+        fault: 'usage',
+        message: `nothing sets "${key}", and gmn does not read it`,
+      });
+    }
+  },
+);
 
 test('get prints a string as it is, anything else as JSON', async (t) => {
   const here = place(t, { [USER]: json({ mcpServers: { 'a.b': { command: 'x' } } }) });
@@ -140,11 +154,7 @@ test('list prints every key with its source, and notices apart from it', async (
   const { out, err } = here.output();
   expect(out.split('\n').map((line) => line.replace(/ +# /, ' # '))).toEqual([
     `model.name = "m" # ${here.path(USER)}`,
-    'general.defaultApprovalMode = "default" # gmn',
     'security.folderTrust.enabled = true # gmn',
-    'sessions.oneShot = true # gmn',
-    'context.fileFiltering.respectGitIgnore = true # gmn',
-    'context.fileFiltering.respectGeminiIgnore = true # gmn',
     `theme = "x" # ${here.path(USER)}`,
     '',
   ]);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { rememberDefault, rememberedDefault } from '../../src/config/default-model.ts';
+import { keepListing, lastListing } from '../../src/config/listed-models.ts';
 import { resolveModel, successor } from '../../src/config/model-choice.ts';
 import { ALIASES, type Backend, DEFAULT_MODEL, MODELS, modelFacts } from '../../src/core/models.ts';
 import { place } from './place.ts';
@@ -132,4 +133,23 @@ test('a memory that cannot be written does no harm', async (t) => {
   const { app } = place(t, { 'home/.gmn/default-models.json/file': '' });
   await rememberDefault(app, { backend: 'vertex', account: 'a' }, 'm');
   expect(rememberedDefault(app, { backend: 'vertex', account: 'a' })).toBeUndefined();
+});
+
+test('a listing is kept for a week, and asks for no home', async (t) => {
+  const { app } = place(t);
+  const at = (ms: number) => ({ ...app, clock: { ...app.clock, now: () => app.clock.now() + ms } });
+  const models = [{ id: 'a', inputLimit: 1, outputLimit: 2, thinks: true }, { id: 'b' }];
+  const listing = { backend: 'vertex', source: 'KEY', time: app.clock.now(), models } as const;
+  expect(lastListing(app)).toBeUndefined();
+  await keepListing(app, listing);
+  expect(lastListing(at(7 * DAY - 1))).toEqual(listing);
+  expect([lastListing(at(7 * DAY)), lastListing(at(-1))]).toEqual([undefined, undefined]);
+  const homeless = {
+    ...app,
+    homes: () => {
+      throw new Error('there is no home directory');
+    },
+  };
+  await keepListing(homeless, listing);
+  expect(lastListing(homeless)).toBeUndefined();
 });

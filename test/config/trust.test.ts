@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { run } from '../../src/commands/trust.ts';
 import { loadSettings } from '../../src/config/settings.ts';
-import { contains, nearestRule } from '../../src/config/trust-rule.ts';
+import { nearestRule } from '../../src/config/trust-rule.ts';
+import { contains } from '../../src/core/containment.ts';
 import { type Place, place } from './place.ts';
 
 const json = JSON.stringify;

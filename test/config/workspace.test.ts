@@ -159,7 +159,7 @@ Its MCP servers may now start:
   far (new): https://far.test/mcp
       headers: Authorization=‹hidden›
       timeout: 5
-  odd\\u{1b}[2J\\u{202e} (new): 'x\\u{7}'
+  odd\\x1b[2J\\u202e (new): 'x\\x07'
 To take it back: gmn trust --remove
 `,
     err: '',
@@ -173,6 +173,27 @@ To take it back: gmn trust --remove
     folders: [path('work')],
     names: ['files', 'far', 'odd\u001b[2J\u202e'],
   });
+});
+
+test('nothing in a command line that is approved is invisible', async (t) => {
+  const { app, output } = place(t, {
+    [WORKSPACE]: json({
+      mcpServers: {
+        'a\u3164': { command: 'npx', args: ['safe\u115f', 'x\u034fy', '\ufe0f', '\u{e0100}'], cwd: '/\u200b' },
+        'b\u202e': 'run\u2028me',
+      },
+    }),
+  });
+  await run({ args: [], json: true }, app);
+  expect(JSON.parse(output().out).servers).toEqual([
+    {
+      name: 'a\\u3164',
+      commandLine: "npx 'safe\\u115f' 'x\\u034fy' '\\ufe0f' '\\u{e0100}'",
+      details: ['cwd: "/\\u200b"'],
+      status: 'new',
+    },
+    { name: 'b\\u202e', commandLine: 'run\\u2028me', details: [], status: 'new' },
+  ]);
 });
 
 test('gmn trust for programs says what is new, changed or as before', async (t) => {

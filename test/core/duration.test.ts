@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { formatDuration, parseDuration } from '../../src/core/duration.ts';
+import { envDuration, formatDuration, parseDuration } from '../../src/core/duration.ts';
 
 test.each([
   ['0', 0],
@@ -38,4 +38,14 @@ test.each([
   [7_200_000, '2 h'],
 ])('%d ms reads as %s', (ms, text) => {
   expect(formatDuration(ms)).toBe(text);
+});
+
+test('a variable holds a duration, nothing, or a mistake', () => {
+  expect(envDuration({ X: '500ms' }, 'X', 1000)).toBe(500);
+  expect(envDuration({ X: '0' }, 'X', 1000)).toBe(0);
+  expect(envDuration({ X: '' }, 'X', 1000)).toBe(1000);
+  expect(envDuration({}, 'X', 1000)).toBe(1000);
+  expect(() => envDuration({ X: '30' }, 'X', 1000)).toThrow(
+    expect.objectContaining({ fault: 'config', message: 'X: "30" is not a duration', hint: 'Example: X=30s' }),
+  );
 });

@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { fifo, posixTest } from '../support/posix.ts';
 import { contentOf, fakeStdin, folder } from './support.ts';
 
 const PNG = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
@@ -84,10 +84,10 @@ test('an address is refused with the way around', async (t) => {
   );
 });
 
-test('what cannot be sent is refused with its reason', async (t) => {
+posixTest('what cannot be sent is refused with its reason', async (t) => {
   const cwd = folder(t, { 'a.out': '\x7fELF\0', 'latin.txt': Buffer.from('caf\xe9', 'latin1'), huge: '' });
   truncateSync(join(cwd, 'huge'), 2_000_000_000);
-  execFileSync('mkfifo', [join(cwd, 'fifo')]);
+  fifo(join(cwd, 'fifo'));
   expect(await faultOf(cwd, 'a.out')).toMatch(
     /^usage 1: a\.out is neither text nor media that can be sent \(NUL at byte 4\) \| /,
   );
@@ -141,7 +141,7 @@ test('a directory is its files, in order, without .git and what ignore files lea
   expect((await namesOf(cwd, 'node_modules')).names).toEqual(['node_modules/p/index.js']);
 });
 
-test('what a directory has and cannot or should not send is left out, and told', async (t) => {
+posixTest('what a directory has and cannot or should not send is left out, and told', async (t) => {
   const cwd = folder(t, {
     'd/a.txt': 'x',
     'd/p.png': PNG,
@@ -155,7 +155,7 @@ test('what a directory has and cannot or should not send is left out, and told',
   });
   symlinkSync('../outside.txt', join(cwd, 'd/link'));
   symlinkSync('.', join(cwd, 'd/loop'));
-  execFileSync('mkfifo', [join(cwd, 'd/fifo')]);
+  fifo(join(cwd, 'd/fifo'));
   expect(await textOf(cwd, 'd')).toEqual({
     parts: [PNG_PART, { text: '=== d/a.txt ===\nx\n\ngo' }],
     notices: [

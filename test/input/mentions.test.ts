@@ -1,7 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { fifo, posixTest } from '../support/posix.ts';
 import { contentOf, folder } from './support.ts';
 
 const said = async (cwd: string, prompt: string, over: object = {}) => {
@@ -81,7 +81,7 @@ test('a working directory that is reached through a link is still one', async (t
   expect((await said(join(root, 'link'), '@a')).notices).toEqual(['+ a (1 B)']);
 });
 
-test('what is ignored, secret or no file stays text, and that is told', async (t) => {
+posixTest('what is ignored, secret or no file stays text, and that is told', async (t) => {
   const cwd = folder(t, {
     '.git/config': '',
     '.gitignore': 'dist\n*.log',
@@ -94,7 +94,7 @@ test('what is ignored, secret or no file stays text, and that is told', async (t
     'a.out': '\0',
   });
   symlinkSync('.env', join(cwd, 'notes.txt'));
-  execFileSync('mkfifo', [join(cwd, 'fifo')]);
+  fifo(join(cwd, 'fifo'));
   const refusals = {
     'dist/a.js': 'is left out by an ignore file (-f attaches it)',
     dist: 'is left out by an ignore file (-f attaches it)',

@@ -17,7 +17,7 @@ function request(over: Partial<StdinRequest>): StdinRequest {
     stdin: fakeStdin('none').stdin,
     mode: 'auto',
     hasPrompt: true,
-    wait: undefined,
+    env: {},
     clock: fakeClock(0),
     signal: new AbortController().signal,
     ...over,
@@ -36,7 +36,7 @@ test.each([
   async (kind, wait, slept, span) => {
     const { stdin, state } = fakeStdin(kind, silence());
     const clock = fakeClock(Number.POSITIVE_INFINITY);
-    const { events, value } = await drain(readStdin(request({ stdin, clock, wait })));
+    const { events, value } = await drain(readStdin(request({ stdin, clock, env: { GMN_STDIN_WAIT: wait } })));
     expect(events).toEqual([WAIT, WAITING, WAIT, goingOn(`no stdin within ${span}`)]);
     expect(value).toBeUndefined();
     expect(clock.slept).toEqual(slept);
@@ -47,17 +47,21 @@ test.each([
 test('a wait of less than a second is given up without an announcement', async () => {
   const { stdin } = fakeStdin('pipe', silence());
   const clock = fakeClock(Number.POSITIVE_INFINITY);
-  const { events } = await drain(readStdin(request({ stdin, clock, wait: '300ms' })));
+  const { events } = await drain(readStdin(request({ stdin, clock, env: { GMN_STDIN_WAIT: '300ms' } })));
   expect(events).toEqual([WAIT, goingOn('no stdin within 300 ms')]);
   expect(clock.slept).toEqual([300, 0]);
 });
 
 test('a wait of 0 takes what is there and never waits for more', async () => {
   const silent = await drain(
-    readStdin(request({ stdin: fakeStdin('pipe', silence()).stdin, clock: fakeClock(9), wait: '0' })),
+    readStdin(
+      request({ stdin: fakeStdin('pipe', silence()).stdin, clock: fakeClock(9), env: { GMN_STDIN_WAIT: '0' } }),
+    ),
   );
   expect(silent.events).toEqual([WAIT, goingOn('stdin had nothing to read')]);
-  const ready = await drain(readStdin(request({ stdin: fakeStdin('pipe', chunks('a', 'b')).stdin, wait: '0' })));
+  const ready = await drain(
+    readStdin(request({ stdin: fakeStdin('pipe', chunks('a', 'b')).stdin, env: { GMN_STDIN_WAIT: '0' } })),
+  );
   expect(Buffer.from(ready.value ?? []).toString()).toBe('ab');
 });
 
@@ -117,13 +121,13 @@ test('reading from a terminal is announced', async () => {
 });
 
 test('20 MB are read, one byte more is an error that names the limit, and reading stops there', async () => {
-  const block = Buffer.alloc(1024 * 1024, 'a');
+  const block = Buffer.alloc(1_000_000, 'a');
   let given = 0;
   const source = function* (blocks: number): Generator<Uint8Array, void> {
     for (given = 0; given < blocks; given += 1) yield block;
   };
   const whole = await drain(readStdin(request({ stdin: fakeStdin('file', source(20)).stdin })));
-  expect(whole.value).toHaveLength(20 * 1024 * 1024);
+  expect(whole.value).toHaveLength(20_000_000);
   const { stdin, state } = fakeStdin('pipe', source(1000));
   await expect(drain(readStdin(request({ stdin })))).rejects.toMatchObject({
     fault: 'usage',
@@ -154,9 +158,11 @@ test('leaving in the middle of the wait lets go of stdin', async () => {
 });
 
 test('a GMN_STDIN_WAIT that is no duration is a config error with an example', async () => {
-  await expect(drain(readStdin(request({ stdin: fakeStdin('pipe').stdin, wait: 'soon' })))).rejects.toMatchObject({
+  await expect(
+    drain(readStdin(request({ stdin: fakeStdin('pipe').stdin, env: { GMN_STDIN_WAIT: 'soon' } }))),
+  ).rejects.toMatchObject({
     fault: 'config',
-    message: 'GMN_STDIN_WAIT is not a duration: soon',
-    hint: 'Write it like 500ms, 10s or 1m; 0 never waits.',
+    message: 'GMN_STDIN_WAIT: "soon" is not a duration',
+    hint: 'Example: GMN_STDIN_WAIT=30s',
   });
 });

@@ -44,6 +44,9 @@ export function fakeStdin(kind: StdinKind, chunks: AsyncIterable<Uint8Array> | I
         isClosed = true;
       };
       return {
+        [Symbol.asyncIterator]() {
+          return this;
+        },
         next: async () => {
           try {
             const step = await Promise.race([source.next(), gone]);

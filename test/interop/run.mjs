@@ -4,9 +4,13 @@ import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseArgs } from 'node:util';
+import { commandLines } from './command-lines.mjs';
 import { installPeers } from './install.mjs';
+import { cleanEnv, runNode } from './processes.mjs';
+import { readOfficialState } from './state.mjs';
+import { compareWire } from './wire.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -16,7 +20,6 @@ const { values: flags } = parseArgs({
 const MODEL = 'gemini-2.5-flash';
 const HELLO = 'Hello! How can I help you today?';
 const CALLS = 'call read_file {"file_path":"a.txt"}\ncall glob {"pattern":"*.md"}\nthen call glob {"pattern":"*.txt"}';
-const RUN_LIMIT_MS = 90_000;
 
 const cache = (() => {
   try {
@@ -34,24 +37,38 @@ if (!existsSync(join(root, 'dist', 'boot.js')) && flags.gmn.startsWith(root)) {
   if (built.status !== 0) process.exit(built.status ?? 1);
 }
 
+const preload = `--import=${pathToFileURL(join(here, 'offline-google.mjs')).href}`;
 const scratch = mkdtempSync(join(tmpdir(), 'gmn-interop-run-'));
 const work = join(scratch, 'work');
 const homes = { key: join(scratch, 'key'), oauth: join(scratch, 'oauth') };
 const script = join(scratch, 'script.jsonl');
 const started = [];
 let rows = [];
+let wire = [];
 try {
   prepareFiles();
   const demo = await serve([]);
   const replay = await serve(['--script', script]);
-  rows = await runAll(demo, replay);
+  const bin = join(cache, 'node_modules', '.bin');
+  const peers = { gemini, gmn: flags.gmn, bin, scratch, preload };
+  const compared = await compareWire(peers);
+  wire = compared.record;
+  rows = [
+    ...(await runAll(demo, replay)),
+    ...(await readOfficialState(peers)),
+    ...compared.rows,
+    ...(await commandLines({ ...peers, url: demo.url, cwd: work })),
+  ];
 } finally {
   // Each writes its code cache as it ends, so the files can go only after that.
   await Promise.all(started.map(ended));
   rmSync(scratch, { recursive: true, force: true });
 }
-report(rows);
-process.exitCode = rows.every((row) => row.ok) ? 0 : 1;
+report(
+  rows.map((row) => ({ ...row, detail: row.detail.replaceAll(scratch, '<scratch>').replaceAll(root, '<gmn>/') })),
+  wire,
+);
+process.exitCode = rows.every((row) => row.ok || row.isOpen) ? 0 : 1;
 
 function ended(child) {
   if (child.exitCode !== null || child.signalCode !== null) return undefined;
@@ -61,7 +78,7 @@ function ended(child) {
   });
 }
 
-/** The directory with the clients of the lock file, installed at most once. */
+/** Two homes, one for each way to sign in, and a recording to replay. */
 function prepareFiles() {
   mkdirSync(work);
   writeFileSync(join(work, 'a.txt'), 'hello\n');
@@ -101,14 +118,6 @@ function serve(args) {
   });
 }
 
-function cleanEnv(home, more) {
-  const kept = ['PATH', 'SystemRoot', 'TEMP', 'TMP', 'TMPDIR'].flatMap((name) =>
-    process.env[name] === undefined ? [] : [[name, process.env[name]]],
-  );
-  const own = { HOME: home, USERPROFILE: home, GMN_HOME: join(home, '.gmn'), TERM: 'xterm-256color', LANG: 'C.UTF-8' };
-  return { ...Object.fromEntries(kept), ...own, ...more };
-}
-
 async function runAll(demo, replay) {
   const modes = {
     'api key': (url) => cleanEnv(homes.key, { GEMINI_API_KEY: 'x', GOOGLE_GEMINI_BASE_URL: url }),
@@ -122,8 +131,10 @@ async function runAll(demo, replay) {
   };
   const official = (model, ...args) => [gemini, '-m', model, '--skip-trust', ...args];
   const table = [];
-  const add = async (client, mode, what, { args, url, check }) =>
-    table.push({ client, mode, what, ...(await outcome(args, modes[mode](url), check)) });
+  const add = async (client, mode, what, { args, url, check }) => {
+    const env = { ...modes[mode](url), ...(client === 'gmn' ? {} : { NODE_OPTIONS: preload }) };
+    table.push({ client, mode, what, ...(await outcome(args, env, check)) });
+  };
   for (const mode of Object.keys(modes)) {
     const name = `gemini-cli ${geminiVersion}`;
     const { url } = demo;
@@ -170,27 +181,10 @@ async function runAll(demo, replay) {
   return table;
 }
 
-function outcome(args, env, check) {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd: work, env, stdio: ['ignore', 'pipe', 'pipe'] });
-    const timer = setTimeout(() => child.kill('SIGKILL'), RUN_LIMIT_MS);
-    let out = '';
-    let errors = '';
-    child.stdout.setEncoding('utf8').on('data', (text) => {
-      out += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text) => {
-      errors += text;
-    });
-    child.on('close', (exitCode) => {
-      clearTimeout(timer);
-      const ok = exitCode === 0 && passes(check, out);
-      const told = ok
-        ? ''
-        : `${out}\n${errors}`.replaceAll(scratch, '<scratch>').replaceAll(root, '<gmn>/').trim().slice(-600);
-      resolve({ ok, exitCode, detail: told });
-    });
-  });
+async function outcome(args, env, check) {
+  const { exitCode, out, errors } = await runNode(args, { cwd: work, env });
+  const ok = exitCode === 0 && passes(check, out);
+  return { ok, exitCode, detail: ok ? '' : `${out}\n${errors}`.trim().slice(-600) };
 }
 
 function passes(check, out) {
@@ -219,11 +213,11 @@ function isOfficialStream(out) {
   return said.map((event) => event.content).join('') === HELLO && last.type === 'result' && last.status === 'success';
 }
 
-function report(table) {
+function report(table, record) {
   const width = (key) => Math.max(...table.map((row) => String(row[key]).length));
   for (const row of table) {
     const cells = ['client', 'mode', 'what'].map((key) => row[key].padEnd(width(key)));
-    console.log(`${row.ok ? 'ok  ' : 'FAIL'}  ${cells.join('  ')}`);
+    console.log(`${row.ok ? 'ok  ' : row.isOpen ? 'open' : 'FAIL'}  ${cells.join('  ')}`);
     if (!row.ok) console.log(`      ${row.detail.replaceAll('\n', '\n      ')}`);
   }
   const date = new Date().toISOString().slice(0, 10);
@@ -234,6 +228,7 @@ function report(table) {
     node: process.version,
     system: `${process.platform} ${process.arch}`,
     rows: table,
+    wire: record,
   };
   const directory = join(root, 'docs', 'results');
   mkdirSync(directory, { recursive: true });

@@ -1,25 +1,8 @@
-// `node test/interop/wire.mjs <gemini.js>`: records what the official CLI and gmn send for the same prompt, side by side,
-// against a server on the loopback, and writes docs/results/wire-<date>.json. docs/compat.md quotes it.
-import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { cleanEnv, runNode } from './processes.mjs';
+import { MODEL, startRecorder } from './recorder.mjs';
 
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const gemini = process.argv[2];
-if (gemini === undefined) {
-  console.log('skipped: name the gemini.js of an installed @google/gemini-cli');
-  process.exit(1);
-}
-const RUN_LIMIT_MS = 90_000;
-const MODEL = 'gemini-2.5-flash';
-const CLIENTS = {
-  'official CLI': [gemini, '-m', MODEL, '--skip-trust', '-p', 'Hello'],
-  'gmn, first run': [join(root, 'bin', 'gmn.js'), '-m', MODEL, 'Hello'],
-  'gmn, later runs': [join(root, 'bin', 'gmn.js'), '-m', MODEL, 'Hello'],
-};
 const MODES = {
   'gemini-api-key': (url) => ({ GEMINI_API_KEY: 'a-test-key', GOOGLE_GEMINI_BASE_URL: url }),
   'oauth-personal': (url) => ({
@@ -29,92 +12,106 @@ const MODES = {
     CODE_ASSIST_ENDPOINT: url,
   }),
 };
+const STREAM = { 'gemini-api-key': `/v1beta/models/${MODEL}:`, 'oauth-personal': '/v1internal:' };
+const SECRET = { 'gemini-api-key': 'x-goog-api-key', 'oauth-personal': 'authorization' };
 
-const seen = [];
-const server = createServer(async (request, response) => {
-  const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const text = Buffer.concat(chunks).toString('utf8');
-  seen.push({ request: `${request.method} ${request.url}`, headers: shownHeaders(request.headers), body: shown(text) });
-  const isStream = request.url.includes('streamGenerateContent');
-  response.writeHead(200, { 'content-type': isStream ? 'text/event-stream' : 'application/json' });
-  response.end(
-    isStream ? `data: ${JSON.stringify(answer(request.url))}\r\n\r\n` : JSON.stringify(account(request.url)),
-  );
-});
-await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-const url = `http://127.0.0.1:${server.address().port}`;
-const scratch = mkdtempSync(join(tmpdir(), 'gmn-wire-'));
-const rows = [];
-try {
+/**
+ * Sends the same prompt with the official CLI, with gmn, and with gmn once more, and compares request by request.
+ * Gives rows for the report and `record`: every request, ids and long texts left out.
+ */
+export async function compareWire({ gemini, gmn, scratch, preload }) {
+  const ours = [gmn, '-m', MODEL, 'Hello'];
+  const clients = {
+    official: { args: [gemini, '-m', MODEL, '--skip-trust', '-p', 'Hello'], more: { NODE_OPTIONS: preload } },
+    'gmn, first run': { args: ours, more: {} },
+    'gmn, later runs': { args: ours, more: {} },
+  };
+  const rows = [];
+  const record = [];
   for (const [mode, environment] of Object.entries(MODES)) {
-    for (const [client, args] of Object.entries(CLIENTS)) {
-      const home = join(scratch, `${mode}-${client.slice(0, 3)}`);
+    const recorder = await startRecorder();
+    const asked = {};
+    for (const [client, { args, more }] of Object.entries(clients)) {
+      const home = join(scratch, `wire-${mode}-${client.slice(0, 3)}`);
       mkdirSync(join(home, '.gemini'), { recursive: true });
       const settings = { security: { auth: { selectedType: mode } } };
       writeFileSync(join(home, '.gemini', 'settings.json'), JSON.stringify(settings));
-      seen.length = 0;
-      const exitCode = await run(args, { PATH: process.env.PATH, HOME: home, ...environment(url) }, home);
-      rows.push({ mode, client, exitCode, requests: [...seen] });
-      console.log(`${mode}  ${client}  exit ${exitCode}  ${seen.map(({ request }) => request).join(', ')}`);
+      recorder.seen.length = 0;
+      const env = cleanEnv(home, { ...environment(recorder.url), ...more });
+      const { exitCode } = await runNode(args, { cwd: home, env });
+      asked[client] = [...recorder.seen];
+      record.push({ mode, client, exitCode, requests: recorder.seen.map(shown) });
     }
+    recorder.close();
+    rows.push(...comparison(mode, asked));
   }
-} finally {
-  server.closeAllConnections();
-  server.close();
-  rmSync(scratch, { recursive: true, force: true });
-}
-const date = new Date().toISOString().slice(0, 10);
-const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const record = { date, gmn: version, node: process.version, system: `${process.platform} ${process.arch}`, rows };
-mkdirSync(join(root, 'docs', 'results'), { recursive: true });
-writeFileSync(join(root, 'docs', 'results', `wire-${date}.json`), `${JSON.stringify(record, undefined, 2)}\n`);
-process.exitCode = rows.every(({ exitCode }) => exitCode === 0) ? 0 : 1;
-
-function answer(path) {
-  const candidates = [{ content: { role: 'model', parts: [{ text: 'Hello!' }] }, finishReason: 'STOP' }];
-  const response = { candidates, modelVersion: MODEL };
-  return path.startsWith('/v1internal') ? { response, traceId: 'trace-1' } : response;
+  return { rows, record };
 }
 
-function account(path) {
-  if (!path.includes('loadCodeAssist')) return {};
-  return { currentTier: { id: 'standard-tier' }, cloudaicompanionProject: 'companion-project' };
+function comparison(mode, { official, 'gmn, first run': first, 'gmn, later runs': later }) {
+  const isModelCall = ({ path }) => path.includes('streamGenerateContent');
+  const [theirs, ours] = [official.find(isModelCall), later.find(isModelCall)];
+  const row = (what, found, wanted) => {
+    const ok = JSON.stringify(found) === JSON.stringify(wanted);
+    const detail = ok ? '' : `${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`;
+    return { client: 'gmn beside gemini-cli', mode, what, ok, detail };
+  };
+  const isAssist = mode === 'oauth-personal';
+  const rows = [
+    row('requests of a first run', first.length, isAssist ? 2 : 1),
+    row('requests of a later run', later.length, 1),
+    row('the same address', ours?.path, theirs?.path),
+    row('it is the documented one', ours?.path, `${STREAM[mode]}streamGenerateContent?alt=sse`),
+    row('the credential in the same header', ours?.headers[SECRET[mode]], theirs?.headers[SECRET[mode]]),
+    row('no key in the body that the official CLI has not', strangeKeys(ours, theirs, isAssist), []),
+    row('the prompt in the same place', lastText(ours, isAssist), lastText(theirs, isAssist)),
+  ];
+  if (!isAssist) return rows;
+  const load = (requests) => requests.find(({ path }) => path.includes('loadCodeAssist'));
+  const envelope = ({ body }) => Object.keys(JSON.parse(body)).sort();
+  return [
+    ...rows,
+    row('loadCodeAssist, value by value', parsed(load(first)), parsed(load(official))),
+    row('the envelope’s keys', envelope(ours), envelope(theirs)),
+    row('the project it was told', parsed(ours).project, parsed(theirs).project),
+    row('user_prompt_id equals session_id', parsed(ours).user_prompt_id, parsed(ours).request.session_id),
+  ];
 }
 
-function shownHeaders({ host: _host, 'content-length': _length, ...headers }) {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, withoutIds(String(value))]));
+function parsed(request) {
+  return request === undefined ? undefined : JSON.parse(request.body);
+}
+
+function modelRequest(request, isAssist) {
+  const body = parsed(request);
+  return isAssist ? body?.request : body;
+}
+
+function strangeKeys(ours, theirs, isAssist) {
+  const known = Object.keys(modelRequest(theirs, isAssist) ?? {});
+  return Object.keys(modelRequest(ours, isAssist) ?? {}).filter((key) => !known.includes(key));
+}
+
+function lastText(request, isAssist) {
+  return modelRequest(request, isAssist)?.contents.at(-1)?.parts.at(-1)?.text;
 }
 
 /** The shape and every short value; ids and the official CLI's own prompts and tools are left out. */
-function shown(text) {
-  const cut = (value) => {
-    if (typeof value === 'string') return value.length > 60 ? `<${value.length} characters>` : withoutIds(value);
-    if (Array.isArray(value)) return value.length > 2 ? [cut(value[0]), `<${value.length - 1} more>`] : value.map(cut);
-    if (value === null || typeof value !== 'object') return value;
-    const entries = Object.entries(value);
-    return Object.fromEntries(
-      entries.map(([key, each]) => [key, key === 'parametersJsonSchema' ? '<schema>' : cut(each)]),
-    );
-  };
-  try {
-    return cut(JSON.parse(text));
-  } catch {
-    return text.slice(0, 60);
-  }
+function shown({ method, path, headers: { host: _host, 'content-length': _length, ...headers }, body }) {
+  const kept = Object.entries(headers).map(([name, value]) => [name, withoutIds(String(value))]);
+  return { request: `${method} ${path}`, headers: Object.fromEntries(kept), body: cut(JSON.parse(body || 'null')) };
+}
+
+function cut(value) {
+  if (typeof value === 'string') return value.length > 60 ? `<${value.length} characters>` : withoutIds(value);
+  if (Array.isArray(value)) return value.length > 2 ? [cut(value[0]), `<${value.length - 1} more>`] : value.map(cut);
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value);
+  return Object.fromEntries(
+    entries.map(([key, each]) => [key, key === 'parametersJsonSchema' ? '<schema>' : cut(each)]),
+  );
 }
 
 function withoutIds(text) {
   return text.replace(/[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g, '<uuid>');
-}
-
-function run(args, env, home) {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd: home, env, stdio: 'ignore' });
-    const timer = setTimeout(() => child.kill('SIGKILL'), RUN_LIMIT_MS);
-    child.on('close', (exitCode) => {
-      clearTimeout(timer);
-      resolve(exitCode);
-    });
-  });
 }

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   lstatSync,
@@ -14,7 +13,15 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createFile, readFileState, removeFiles, replaceFile, setAside } from '../../src/platform/atomic-file.ts';
+import {
+  createFile,
+  readFileState,
+  removeFiles,
+  replaceFile,
+  replaceVersion,
+  setAside,
+} from '../../src/platform/atomic-file.ts';
+import { fifo, isWindows, posixTest } from '../support/posix.ts';
 
 function directory(t: { onTestFinished(action: () => void): void }): string {
   const path = mkdtempSync(join(tmpdir(), 'gmn-file-'));
@@ -22,11 +29,11 @@ function directory(t: { onTestFinished(action: () => void): void }): string {
   return path;
 }
 
-test('a replaced file keeps its mode, or gets the one given, whatever the umask', async (t) => {
+posixTest('a replaced file keeps its mode, or gets the one given, whatever the umask', async (t) => {
   const path = join(directory(t), 'a');
   writeFileSync(path, 'old');
   chmodSync(path, 0o664);
-  expect(await replaceFile(path, 'new')).toBe('written');
+  await replaceFile(path, 'new');
   expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['new', 0o664]);
   await replaceFile(path, 'newer', { mode: 0o600 });
   expect(statSync(path).mode & 0o777).toBe(0o600);
@@ -52,10 +59,13 @@ test('a file that changed since it was read is not replaced', async (t) => {
   const before = await readFileState(path);
   writeFileSync(path, 'another');
   const expected = before.kind === 'text' ? before.version : '';
-  expect(await replaceFile(path, 'mine', { expected })).toBe('changed');
+  expect(await replaceVersion(path, 'mine', { expected })).toBe('changed');
   expect(readFileSync(path, 'utf8')).toBe('another');
+  const now = await readFileState(path);
+  expect(await replaceVersion(path, 'mine', { expected: now.kind === 'text' ? now.version : '' })).toBe('written');
+  expect(readFileSync(path, 'utf8')).toBe('mine');
   rmSync(path);
-  expect(await replaceFile(path, 'mine', { expected })).toBe('changed');
+  expect(await replaceVersion(path, 'mine', { expected })).toBe('changed');
   expect(readdirSync(root)).toEqual([]);
 });
 
@@ -68,32 +78,42 @@ test('what cannot be written is an error, and nothing is left behind', async (t)
   expect(readdirSync(root).sort()).toEqual(['file', 'taken']);
 });
 
-test('reading tells apart what is absent, what is not a file and what is too large, without ever waiting', async (t) => {
-  const root = directory(t);
-  mkdirSync(join(root, 'directory'));
-  spawnSync('mkfifo', [join(root, 'fifo')]);
-  symlinkSync('nowhere', join(root, 'dangling'));
-  writeFileSync(join(root, 'large'), 'x'.repeat(1_000_001));
-  writeFileSync(join(root, 'small'), 'text', { mode: 0o640 });
-  const state = (name: string) => readFileState(join(root, name));
-  expect(await state('nothing')).toEqual({ kind: 'absent' });
-  expect(await state('small/below')).toEqual({ kind: 'absent' });
-  expect(await state('dangling')).toEqual({ kind: 'absent' });
-  expect(await state('directory')).toEqual({ kind: 'unreadable', why: 'it is not a regular file' });
-  expect(await state('fifo')).toEqual({ kind: 'unreadable', why: 'it is not a regular file' });
-  expect(await state('large')).toEqual({ kind: 'unreadable', why: 'it is larger than 1 MB' });
-  expect(await state('small')).toMatchObject({ kind: 'text', text: 'text', mode: 0o640, isOurs: true });
-});
+posixTest(
+  'reading tells apart what is absent, what is not a file and what is too large, without ever waiting',
+  async (t) => {
+    const root = directory(t);
+    mkdirSync(join(root, 'directory'));
+    fifo(join(root, 'fifo'));
+    symlinkSync('nowhere', join(root, 'dangling'));
+    writeFileSync(join(root, 'large'), 'x'.repeat(1_000_001));
+    writeFileSync(join(root, 'small'), 'text', { mode: 0o640 });
+    const state = (name: string) => readFileState(join(root, name));
+    expect(await state('nothing')).toEqual({ kind: 'absent' });
+    expect(await state('small/below')).toEqual({ kind: 'absent' });
+    expect(await state('dangling')).toEqual({ kind: 'absent' });
+    expect(await state('directory')).toEqual({ kind: 'unreadable', why: 'it is not a regular file' });
+    expect(await state('fifo')).toEqual({ kind: 'unreadable', why: 'it is not a regular file' });
+    expect(await state('large')).toEqual({ kind: 'unreadable', why: 'it is larger than 1 MB' });
+    expect(await state('small')).toMatchObject({ kind: 'text', text: 'text', mode: 0o640, isOurs: true });
+  },
+);
 
 test('a file of another user is read, and never replaced', async (t) => {
-  // Only root can give files away, and only root's checks would otherwise pass.
-  if (process.getuid?.() !== 0) return t.skip();
-  const path = join(directory(t), 'a');
+  const root = directory(t);
+  const path = join(root, 'a');
   writeFileSync(path, 'theirs');
-  spawnSync('chown', ['12345', path]);
-  expect(await readFileState(path)).toMatchObject({ text: 'theirs', isOurs: false });
-  expect(await replaceFile(path, 'mine')).toBe('foreign');
-  expect(readFileSync(path, 'utf8')).toBe('theirs');
+  const uid = statSync(path).uid + 1;
+  const file = await readFileState(path, uid);
+  expect(file).toMatchObject({ text: 'theirs', isOurs: false });
+  const refusal = {
+    fault: 'config',
+    message: `cannot write ${path}: it belongs to another user`,
+    hint: 'Remove it, or make it yours (chown), and try again.',
+  };
+  await expect(replaceFile(path, 'mine', { uid })).rejects.toMatchObject(refusal);
+  const expected = file.kind === 'text' ? file.version : '';
+  await expect(replaceVersion(path, 'mine', { uid, expected })).rejects.toMatchObject(refusal);
+  expect([readFileSync(path, 'utf8'), readdirSync(root)]).toEqual(['theirs', ['a']]);
 });
 
 test('a file is created once', async (t) => {
@@ -101,7 +121,7 @@ test('a file is created once', async (t) => {
   const path = join(root, 'below', 'marker');
   expect([await createFile(path, 'x'), await createFile(path, 'y')]).toEqual(['created', 'exists']);
   expect(readFileSync(path, 'utf8')).toBe('x');
-  expect(statSync(join(root, 'below')).mode & 0o777).toBe(0o700);
+  if (!isWindows) expect(statSync(join(root, 'below')).mode & 0o777).toBe(0o700);
   expect(await createFile(join(path, 'z'), '')).toBe('failed');
 });
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { filterTerminal, terminalFilter, visible } from '../../src/render/terminal-filter.ts';
+import { filterTerminal, terminalFilter } from '../../src/render/terminal-filter.ts';
 
 const FORBIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
@@ -109,26 +109,6 @@ describe('the terminal filter', () => {
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         fc.pre(!FORBIDDEN.test(text));
         expect(filterTerminal(text)).toBe(text);
-      }),
-    );
-  });
-});
-
-describe('visible', () => {
-  test('writes what cannot be seen as an escape', () => {
-    expect(visible('a\u001b[31m\n\t\u009b\u202e\u200b\u200d\ufeff\u{e0041}\ud800b')).toBe(
-      'a\\x1b[31m\\n\\t\\x9b\\u202e\\u200b\\u200d\\ufeff\\u{e0041}\\ud800b',
-    );
-  });
-
-  test('leaves what can be seen alone', () => {
-    expect(visible('rm -rf "C:\\tmp" 日本語 é 😀')).toBe('rm -rf "C:\\tmp" 日本語 é 😀');
-  });
-
-  test('leaves nothing a terminal obeys or hides', () => {
-    fc.assert(
-      fc.property(hostile, (text) => {
-        expect(visible(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\p{Default_Ignorable_Code_Point}]/u);
       }),
     );
   });

@@ -17,8 +17,8 @@ export function tableLines(table: Tokens.Table, theme: Theme, width: number): st
   // Cells beyond the last column would be dropped by the lexer, as the standard wants.
   const cells = [table.header, ...table.rows].flat();
   if (wordsOf(table.raw) !== wordsOf(cells.map((cell) => cell.text).join(''))) return table.raw.trimEnd().split('\n');
-  const header = table.header.map((cell) => cellOf(cell, theme, true));
-  const rows = table.rows.map((row) => row.map((cell) => cellOf(cell, theme, false)));
+  const header = table.header.map((cell) => cellOf(cell, theme, theme.strong));
+  const rows = table.rows.map((row) => row.map((cell) => cellOf(cell, theme, plain)));
   const widths = header.map((cell, column) =>
     rows.reduce((widest, row) => Math.max(widest, row[column]?.width ?? 0), cell.width),
   );
@@ -48,8 +48,8 @@ function listLines(header: readonly Cell[], rows: readonly (readonly Cell[])[], 
   return lines;
 }
 
-function cellOf(cell: Tokens.TableCell, theme: Theme, isHeader: boolean): Cell {
-  const spans = flat(spansOf(cell.tokens, theme, isHeader ? theme.strong : plain));
+function cellOf(cell: Tokens.TableCell, theme: Theme, paint: Span['paint']): Cell {
+  const spans = flat(spansOf(cell.tokens, theme, paint));
   return { spans, text: unwrapped(spans), width: widthOf(spans.map((span) => span.text).join('')) };
 }
 

@@ -90,9 +90,17 @@ export interface Ended {
 export function start(
   t: Pick<TestContext, 'onTestFinished'>,
   program: string,
-  options: { readonly env: Readonly<Record<string, string>>; readonly args?: readonly string[]; readonly cwd?: string },
+  options: {
+    readonly env: Readonly<Record<string, string>>;
+    readonly args?: readonly string[];
+    readonly cwd?: string;
+    /** A shell's script that runs the program as `"$@"`. */
+    readonly shell?: string;
+  },
 ): { readonly child: ChildProcess; readonly ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [program, ...(options.args ?? [])], {
+  const command = [process.execPath, program, ...(options.args ?? [])];
+  const [name = '', ...args] = options.shell === undefined ? command : ['sh', '-c', options.shell, 'sh', ...command];
+  const child = spawn(name, args, {
     env: options.env,
     cwd: options.cwd ?? options.env.HOME,
     stdio: ['ignore', 'pipe', 'pipe'],

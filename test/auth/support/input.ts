@@ -11,6 +11,7 @@ export const PLAIN_MACHINE: Machine = {
   hostname: 'test-host',
   username: 'test-user',
   isAttended: false,
+  uid: process.getuid?.(),
   securityProgram: '/nonexistent/security',
   keyringModule: () => undefined,
 };

@@ -1,0 +1,61 @@
+import type { CallPart } from '../core/content.ts';
+import { isObject, type JsonObject, stringOf } from '../core/json.ts';
+import type { ReplyCall } from '../core/model.ts';
+
+/** Names for calls, no two alike. */
+export interface CallIds {
+  /** The given name if it is free, else one like it; without one, a name made from that of the tool. */
+  claim(given: string | undefined, tool: string): string;
+}
+
+/** Names that are used once in this run, and hardly in another. */
+export function callIds(now: () => number): CallIds {
+  const taken = new Set<string>();
+  let made = 0;
+  return {
+    claim(given, tool) {
+      let id = given;
+      while (id === undefined || taken.has(id)) {
+        made += 1;
+        id = given === undefined ? `${tool}_${now()}_${made}` : `${given}_${made}`;
+      }
+      taken.add(id);
+      return id;
+    },
+  };
+}
+
+/** What stands for the name of a call that has none: an answer must name something. */
+const NAMELESS = 'generic_tool';
+
+/** The calls of one reply. One that cannot run as it came has a `fault`; a call repeated under the same id is one. */
+export function replyCalls(parts: readonly CallPart[], ids: CallIds): readonly ReplyCall[] {
+  const seen = new Set<string>();
+  return parts.map(({ functionCall }) => {
+    const name = stringOf(functionCall.name);
+    const given = stringOf(functionCall.id);
+    const { args, fault } = argsOf(functionCall.args);
+    const isEcho = given !== undefined && seen.has(given);
+    if (given !== undefined) seen.add(given);
+    const why =
+      name === undefined ? 'the call names no function' : isEcho ? 'another call in this reply has the same id' : fault;
+    return {
+      id: ids.claim(given, name ?? NAMELESS),
+      name: name ?? NAMELESS,
+      args,
+      ...(given === undefined ? {} : { givenId: given }),
+      ...(why === undefined ? {} : { fault: `${why}; nothing was run` }),
+    };
+  });
+}
+
+function argsOf(value: unknown): { readonly args: JsonObject; readonly fault?: string } {
+  if (value === undefined || value === null) return { args: {} };
+  if (!isObject(value)) return { args: {}, fault: 'args must be an object' };
+  return { args: parseArgs(value) };
+}
+
+function parseArgs(value: object): JsonObject {
+  // Everything here was made by JSON.parse.
+  return value as JsonObject;
+}

@@ -1,0 +1,75 @@
+import { AppError, type ErrorOptions } from '../core/error.ts';
+import { oneLine } from './server-text.ts';
+
+/** What was seen of an answer up to its end. */
+export interface SeenReply {
+  text: boolean;
+  thought: boolean;
+  /** The names of the calls. */
+  readonly calls: string[];
+  /** Keys of parts that are neither text nor call. */
+  readonly otherKinds: Set<string>;
+  finishReason?: string;
+  finishMessage?: string;
+}
+
+/** Why what ended is not an answer: the AppError `api`, with `retry` where another try may give one. */
+export function replyFailure(seen: SeenReply): AppError {
+  const { finishReason, calls } = seen;
+  if (finishReason === undefined) return unfinished(seen);
+  if (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS') return stopped(finishReason, seen.finishMessage);
+  if (calls.length > 0) return uncalled(calls);
+  if (finishReason === 'STOP') return empty(seen);
+  return api('empty response: the token limit was spent before the answer began (MAX_TOKENS)', {
+    hint: 'Raise --max-output-tokens, or lower --thinking-level or --thinking-budget.',
+  });
+}
+
+function unfinished(seen: SeenReply): AppError {
+  if (!seen.text && !seen.thought && seen.calls.length === 0) return empty(seen);
+  return api('the answer was cut short: the stream ended without a finish reason', {
+    hint: 'Send the prompt again.',
+    retry: {},
+  });
+}
+
+function empty({ thought, otherKinds }: SeenReply): AppError {
+  if (otherKinds.size > 0) {
+    return api(`the answer holds no text, only ${oneLine([...otherKinds].join(', '), 100)}`, {
+      hint: 'Choose a model that answers in text, with -m.',
+    });
+  }
+  return thought
+    ? api('empty response: the model thought but did not answer', { hint: AGAIN, retry: { atMost: 1 } })
+    : api('empty response from the model', { hint: AGAIN, retry: {} });
+}
+
+const AGAIN = 'Try again, rephrase the prompt, or choose another model with -m.';
+
+/** The AppError `api` for a prompt the server would not answer. */
+export function blockedPrompt(reason: string): AppError {
+  return api(`prompt blocked: ${oneLine(reason, 100)}`, {
+    hint: 'Rephrase the prompt, or leave out what the filter may object to.',
+  });
+}
+
+const TOOL_FAULTS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'];
+
+function stopped(reason: string, message: string | undefined): AppError {
+  const words = message === undefined ? '' : `: ${oneLine(message, 200)}`;
+  const what = `the model stopped without finishing its answer: ${oneLine(reason, 100)}${words}`;
+  return TOOL_FAULTS.includes(reason)
+    ? api(what, { hint: AGAIN, retry: { atMost: 2 } })
+    : api(what, { hint: 'Rephrase the prompt, or choose another model with -m.' });
+}
+
+function uncalled(names: readonly string[]): AppError {
+  return api(`the model called ${oneLine(names.join(', '), 100)}, but no tools were offered to it`, {
+    hint: 'Say in the prompt that it should answer in text, or offer tools with --tools.',
+    retry: { atMost: 2 },
+  });
+}
+
+function api(message: string, options: ErrorOptions): AppError {
+  return new AppError('api', message, options);
+}

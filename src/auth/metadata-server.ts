@@ -1,0 +1,92 @@
+import { AppError } from '../core/error.ts';
+import type { HttpResponse, SendHttp } from '../core/http.ts';
+import type { Clock, Env } from '../core/io.ts';
+import { isObject } from '../core/json.ts';
+import { deadline } from '../platform/clock.ts';
+import { readText } from './library-fetch.ts';
+import { isFresh, parseJson } from './token.ts';
+
+/** https://cloud.google.com/compute/docs/metadata/overview */
+const HOST = 'metadata.google.internal';
+const PATH = '/computeMetadata/v1/instance/service-accounts/default/token';
+const FLAVOR = 'metadata-flavor';
+const LIMIT_MS = 10_000;
+/** Right after the start of a container it is not there yet. */
+const PAUSES_MS = [250, 1000];
+
+export interface MetadataOptions {
+  /** The real environment: `GCE_METADATA_IP`, `GCE_METADATA_HOST` and `METADATA_SERVER_DETECTION`, as for Google's library. */
+  readonly env: Env;
+  readonly send: SendHttp;
+  readonly clock: Clock;
+  readonly scopes: readonly string[];
+}
+
+/**
+ * The access token of the cloud machine we run on, kept while it has five minutes left. Undefined if there is no metadata
+ * server, or it gives no token. Rejects only with the signal's reason.
+ */
+export function metadataToken(options: MetadataOptions): (signal: AbortSignal) => Promise<string | undefined> {
+  const { env, clock } = options;
+  let kept: MachineToken | undefined;
+  return async (signal) => {
+    if (kept !== undefined && isFresh(kept, clock.now())) return kept.accessToken;
+    if (env.METADATA_SERVER_DETECTION?.trim().toLowerCase() === 'none') return undefined;
+    const limit = deadline(signal, LIMIT_MS, () => new AppError('api', 'the metadata server does not answer'));
+    try {
+      kept = await request(options, limit.signal);
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (!(thrown instanceof AppError)) throw thrown;
+      return undefined;
+    } finally {
+      limit.clear();
+    }
+    return kept?.accessToken;
+  };
+}
+
+interface MachineToken {
+  readonly accessToken: string;
+  readonly expiresAt: number;
+}
+
+async function request(options: MetadataOptions, signal: AbortSignal): Promise<MachineToken | undefined> {
+  const { send, clock } = options;
+  const url = tokenUrl(options);
+  for (let attempt = 0; ; attempt += 1) {
+    const pauseMs = PAUSES_MS[attempt];
+    try {
+      const answer = await send({ method: 'GET', url, headers: { [FLAVOR]: 'Google' } }, signal);
+      const token = parseToken(answer, await readText(answer.body), clock.now());
+      if (token !== undefined || !isPassing(answer.status) || pauseMs === undefined) return token;
+    } catch (thrown) {
+      if (!(thrown instanceof AppError) || thrown.retry === undefined || pauseMs === undefined) throw thrown;
+    }
+    await clock.sleep(pauseMs ?? 0, signal);
+  }
+}
+
+/** Throws AppError `config` if the environment names no host. */
+function tokenUrl({ env, scopes }: MetadataOptions): URL {
+  const host = (env.GCE_METADATA_IP || env.GCE_METADATA_HOST || HOST).trim();
+  const base = /^https?:\/\//.test(host) ? host : `http://${host}`;
+  if (!URL.canParse(base)) {
+    throw new AppError('config', 'GCE_METADATA_HOST does not name a host', { hint: 'Mend it, or unset it.' });
+  }
+  const url = new URL(PATH, base);
+  url.searchParams.set('scopes', scopes.join(','));
+  return url;
+}
+
+/** Something else may answer under that name, a captive portal for one, so the server has to say who it is. */
+function parseToken({ status, headers }: HttpResponse, text: string, now: number): MachineToken | undefined {
+  const body = status === 200 && headers[FLAVOR] === 'Google' ? parseJson(text) : undefined;
+  if (!isObject(body) || typeof body.access_token !== 'string' || body.access_token === '') return undefined;
+  const seconds = Number(body.expires_in);
+  return { accessToken: body.access_token, expiresAt: now + Math.max(seconds, 0) * 1000 };
+}
+
+function isPassing(status: number): boolean {
+  return status >= 500 || status === 429 || status === 408;
+}

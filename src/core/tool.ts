@@ -1,0 +1,58 @@
+import type { MediaPart } from './content.ts';
+import type { JsonObject } from './json.ts';
+
+/** What a tool may do to the world. Approval is decided from this alone, never inside a tool. */
+export type Effect = 'read' | 'write' | 'execute' | 'network';
+
+/** Built-in or remote, the agent sees only this. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly effect: Effect;
+  /** JSON Schema, as the model sees it. */
+  readonly input: JsonObject;
+  /**
+   * What a person is asked to approve, made from the very arguments that `invoke` will get. Absent: name and arguments
+   * are shown. May refuse, with the outcome the model gets, if the call cannot succeed anyway; nobody is asked then.
+   */
+  preview?(args: JsonObject, signal: AbortSignal): Promise<Preview | ToolOutcome>;
+  /** Runs it. A failure is data for the model (`ok: false`); throws only the signal's reason, or what is a bug. */
+  invoke(args: JsonObject, signal: AbortSignal): Promise<ToolOutcome>;
+}
+
+/** What the person sees before saying yes. Untrusted text: whoever shows it makes control characters visible. */
+export type Preview =
+  | {
+      readonly kind: 'diff';
+      readonly path: string;
+      readonly diff: string;
+      readonly added: number;
+      readonly removed: number;
+    }
+  | { readonly kind: 'command'; readonly command: string; readonly directory: string }
+  | { readonly kind: 'text'; readonly text: string };
+
+/** What a tool gave: `response` is sent to the model as it is, `media` beside it. */
+export interface ToolOutcome {
+  readonly ok: boolean;
+  readonly response: JsonObject;
+  readonly media?: readonly MediaPart[];
+}
+
+/** A call of the model, with an id of ours if it gave none. */
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  readonly args: JsonObject;
+}
+
+/** Whether a call may run. Never throws; `stop` ends the turn. */
+export type Verdict =
+  | { readonly kind: 'run' }
+  /** The person changed the arguments. */
+  | { readonly kind: 'run-edited'; readonly args: JsonObject }
+  | { readonly kind: 'deny'; readonly reason: string }
+  | { readonly kind: 'stop' };
+
+/** Decides about one call at a time; asks the person where the mode says so and one is there. */
+export type Approve = (tool: Tool, call: ToolCall, signal: AbortSignal) => Promise<Verdict>;

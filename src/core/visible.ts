@@ -1,0 +1,19 @@
+const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+
+/** For names, questions and command lines: every character that cannot be seen, or moves others, is written as its escape. */
+export function visible(text: string): string {
+  return /^[ -~]*$/.test(text) ? text : escaped(text);
+}
+
+/** Controls, bidi, zero-width, tag and other characters without a shape of their own, and halves of a pair. */
+function escaped(text: string): string {
+  // Made here, not at load: its character classes cost more than most starts need.
+  const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+  return text.replace(invisible, (char) => NAMED[char] ?? escapeOf(char.codePointAt(0) ?? 0));
+}
+
+function escapeOf(code: number): string {
+  const hex = code.toString(16);
+  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
+  return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
+}

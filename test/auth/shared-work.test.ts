@@ -1,0 +1,93 @@
+import { expect, test } from 'vitest';
+import { sharedWork } from '../../src/auth/shared-work.ts';
+
+/** Work that lasts until it is told to end, or its signal tells it to. */
+function held() {
+  const runs: { readonly key: string; readonly signal: AbortSignal; end(value: string): void }[] = [];
+  const share = sharedWork(
+    (key: string, signal) =>
+      new Promise<string>((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason));
+        runs.push({ key, signal, end: resolve });
+      }),
+  );
+  return { share, runs };
+}
+
+const { signal } = new AbortController();
+
+test('callers with the same key share one piece of work, others have their own', async () => {
+  const { share, runs } = held();
+  const results = [share('a', signal), share('a', signal), share('b', signal)];
+  for (const run of runs) run.end(run.key.toUpperCase());
+  expect(await Promise.all(results)).toEqual(['A', 'A', 'B']);
+  const again = share('a', signal);
+  runs.at(-1)?.end('new');
+  expect([await again, runs.length]).toEqual(['new', 3]);
+});
+
+test('a caller that leaves, the first one too, takes nothing from the others', async () => {
+  const { share, runs } = held();
+  const first = new AbortController();
+  const leaving = share('a', first.signal);
+  const staying = share('a', signal);
+  first.abort(new Error('enough'));
+  await expect(leaving).rejects.toThrow('enough');
+  expect(runs[0]?.signal.aborted).toBe(false);
+  runs[0]?.end('done');
+  expect(await staying).toBe('done');
+});
+
+test('work that nobody waits for any more is stopped, and a later caller starts anew', async () => {
+  const { share, runs } = held();
+  const only = new AbortController();
+  const leaving = share('a', only.signal);
+  only.abort(new Error('enough'));
+  await expect(leaving).rejects.toThrow('enough');
+  const later = share('a', signal);
+  runs[1]?.end('done');
+  expect([await later, runs[0]?.signal.reason]).toEqual(['done', new Error('enough')]);
+});
+
+test('work that was stopped is let come to its end before the same work starts again', async () => {
+  const order: string[] = [];
+  let cleanUp = (): void => {};
+  const share = sharedWork(async (_: 'x', stop) => {
+    order.push('start');
+    if (order.length > 1) return 'second';
+    await new Promise((resolve) => stop.addEventListener('abort', resolve));
+    order.push('stopped');
+    await new Promise<void>((resolve) => {
+      cleanUp = resolve;
+    });
+    order.push('cleaned up');
+    throw stop.reason;
+  });
+  const only = new AbortController();
+  const leaving = share('x', only.signal);
+  leaving.catch(() => {});
+  only.abort(new Error('enough'));
+  await expect.poll(() => order).toContain('stopped');
+  const later = share('x', signal);
+  cleanUp();
+  await expect(leaving).rejects.toThrow('enough');
+  expect([await later, order]).toEqual(['second', ['start', 'stopped', 'cleaned up', 'start']]);
+});
+
+test('a failure reaches everyone and is not remembered', async () => {
+  let count = 0;
+  const share = sharedWork(async (_: 'x') => {
+    count += 1;
+    if (count === 1) throw new Error('no');
+    return count;
+  });
+  const results = await Promise.allSettled([share('x', signal), share('x', signal)]);
+  expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(await share('x', signal)).toBe(2);
+});
+
+test('a caller that has left already starts nothing', async () => {
+  const { share, runs } = held();
+  await expect(share('a', AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+  expect(runs).toEqual([]);
+});

@@ -1,0 +1,109 @@
+import { expect, test } from 'vitest';
+import type { GrantedToken, StoredToken } from '../../src/auth/token.ts';
+import type { Grant } from '../../src/auth/token-endpoint.ts';
+import { type KeeperOptions, tokenKeeper } from '../../src/auth/token-keeper.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { home } from './support/home.ts';
+
+const HOUR_MS = 3_600_000;
+const { signal } = new AbortController();
+
+/** A keeper whose store and cache are in memory, and whose token server answers when it is told to. */
+function kept(t: Parameters<typeof home>[0], stored: StoredToken, changes: Partial<KeeperOptions> = {}) {
+  const grants: { readonly refreshToken: string; readonly signal: AbortSignal; answer(token: string): void }[] = [];
+  const cached = new Map<string, StoredToken>();
+  const options: KeeperOptions = {
+    store: { source: 'x', read: async () => stored, glance: async () => stored, rotate: async () => false },
+    first: stored,
+    cache: {
+      read: async (refreshToken) => cached.get(refreshToken),
+      write: async (refreshToken, granted: GrantedToken) => void cached.set(refreshToken, granted),
+    },
+    home: home(t).gmn,
+    grant: (refreshToken, caller) =>
+      new Promise<Grant>((resolve, reject) => {
+        caller.addEventListener('abort', () => reject(caller.reason));
+        const answer = (accessToken: string): void =>
+          resolve({
+            kind: 'granted',
+            token: { accessToken, expiresAt: Date.now() + 5 * HOUR_MS, refreshToken, rest: {} },
+          });
+        grants.push({ refreshToken, signal: caller, answer });
+      }),
+    clock: systemClock,
+    trace: () => {},
+    say: () => {},
+    ...changes,
+  };
+  return { keeper: tokenKeeper(options), grants };
+}
+
+const STALE: StoredToken = { accessToken: 'stale', refreshToken: 'r', expiresAt: 1 };
+
+test('two callers make one grant, and the first one leaving does not take it from the second', async (t) => {
+  const { keeper, grants } = kept(t, STALE);
+  const first = new AbortController();
+  const leaving = keeper.bearer(first.signal);
+  const staying = keeper.bearer(signal);
+  await expect.poll(() => grants.length).toBe(1);
+  first.abort(new Error('enough'));
+  await expect(leaving).rejects.toThrow('enough');
+  grants[0]?.answer('granted');
+  expect([await staying, grants.length]).toEqual(['granted', 1]);
+});
+
+test('a grant that nobody waits for any more is given up', async (t) => {
+  const { keeper, grants } = kept(t, STALE);
+  const only = new AbortController();
+  const leaving = keeper.bearer(only.signal);
+  await expect.poll(() => grants.length).toBe(1);
+  only.abort(new Error('enough'));
+  await expect(leaving).rejects.toThrow('enough');
+  expect(grants[0]?.signal.aborted).toBe(true);
+});
+
+test('a rejected token is never given again, whoever asked for it at the time', async (t) => {
+  const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
+  expect(await keeper.bearer(signal)).toBe('bad');
+  const renewed = keeper.renew(signal);
+  // Asked for while the renewal is under way: the token at hand looks fresh, and is not good.
+  const asked = keeper.bearer(signal);
+  await expect.poll(() => grants.length).toBe(1);
+  grants[0]?.answer('good');
+  await renewed;
+  expect([await asked, await keeper.bearer(signal), grants.length]).toEqual(['good', 'good', 1]);
+});
+
+test('a renewal does not join a search that may find the rejected token', async (t) => {
+  let now = Date.now();
+  const stored = (expiresAt: number): StoredToken => ({ accessToken: 'bad', refreshToken: 'r', expiresAt });
+  const reads: ((token: StoredToken) => void)[] = [];
+  const read = () => new Promise<StoredToken>((resolve) => reads.push(resolve));
+  const { keeper, grants } = kept(t, stored(now + HOUR_MS), {
+    clock: { ...systemClock, now: () => now },
+    store: { source: 'x', read, glance: async () => undefined, rotate: async () => false },
+  });
+  expect(await keeper.bearer(signal)).toBe('bad');
+  now += HOUR_MS;
+  const asked = keeper.bearer(signal);
+  const renewed = keeper.renew(signal);
+  // Somebody wrote the same token with a later end: the search that began first finds it.
+  await expect.poll(() => reads.length).toBe(2);
+  for (const answer of reads.splice(0)) answer(stored(now + HOUR_MS));
+  await expect.poll(() => reads.length).toBe(1);
+  reads[0]?.(stored(now + HOUR_MS));
+  await expect.poll(() => grants.length).toBe(1);
+  grants[0]?.answer('good');
+  await renewed;
+  expect([await asked, await keeper.bearer(signal), grants.length]).toEqual(['good', 'good', 1]);
+});
+
+test('a server that grants the rejected token once more is believed, not asked forever', async (t) => {
+  const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
+  await keeper.bearer(signal);
+  const renewed = keeper.renew(signal);
+  await expect.poll(() => grants.length).toBe(1);
+  grants[0]?.answer('bad');
+  await renewed;
+  expect(grants).toHaveLength(1);
+});

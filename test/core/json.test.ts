@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { canonicalJson, isList, type JsonValue, objectsOf, parseJson, stringOf } from '../../src/core/json.ts';
+
+const json = fc.jsonValue().map((value): JsonValue => JSON.parse(JSON.stringify(value)));
+
+test('canonical JSON reads back as the same value', () => {
+  fc.assert(
+    fc.property(json, (value) => {
+      expect(JSON.parse(canonicalJson(value))).toEqual(value);
+    }),
+  );
+});
+
+test('the order of keys makes no difference, that of a list does', () => {
+  expect(canonicalJson({ b: [2, 1], a: { d: null, c: 'x' } })).toBe('{"a":{"c":"x","d":null},"b":[2,1]}');
+  expect(canonicalJson({ 10: 1, 9: 2, a: 3 })).toBe('{"10":1,"9":2,"a":3}');
+  expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]));
+});
+
+test('what is no JSON is undefined, and a byte order mark is no fault', () => {
+  expect(['{', '', 'x'].map(parseJson)).toEqual([undefined, undefined, undefined]);
+  expect(parseJson('\uFEFF{"a":1}')).toEqual({ a: 1 });
+});
+
+test('things are taken for what they are and nothing else', () => {
+  expect([[], {}, null, 'x'].map(isList)).toEqual([true, false, false, false]);
+  expect(objectsOf([{ a: 1 }, [], null, 'x'])).toEqual([{ a: 1 }]);
+  expect(objectsOf({ 0: {} })).toEqual([]);
+  expect(['x', '', 1, null].map(stringOf)).toEqual(['x', undefined, undefined, undefined]);
+});

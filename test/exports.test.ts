@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const SRC = fileURLToPath(new URL('../src', import.meta.url));
+
+/** Exported values that no other file of src imports, and why they are exported all the same. */
+const ALLOWED: Readonly<Record<string, string>> = {
+  'boot.ts boot': 'bin/gmn.js calls it',
+  'main.ts main': 'boot loads it by the name of its chunk',
+  'core/usage.ts addUsage': 'the turns of an agent will be added up with it',
+  'demo/fault.ts faultList': 'a test compares docs/demo.md with it',
+  'auth/token.ts EXPIRY_MARGIN_MS': 'can be made private',
+  'commands/models.ts modelsReport': 'can be made private',
+};
+
+const texts = new Map(
+  readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => [name.replaceAll('\\', '/'), readFileSync(join(SRC, name), 'utf8')] as const),
+);
+
+interface Import {
+  readonly from: string;
+  readonly to: string;
+  /** Undefined for `import()`: what is taken from it is written in any of many ways. */
+  readonly names: readonly string[] | undefined;
+}
+
+const imports: readonly Import[] = [...texts].flatMap(([from, text]) =>
+  [...text.matchAll(/import\s*(?:(type\s)?\s*\{([^}]*)\}\s*from\s*|\(\s*)'(\.[^']+)'/g)].map(
+    ([, isType, list, to = '']) => ({
+      from,
+      to: relative(SRC, join(SRC, dirname(from), to)).replaceAll('\\', '/'),
+      names: list === undefined ? undefined : isType ? [] : namesIn(list),
+    }),
+  ),
+);
+
+/** `a, type B, c as d` → a, c. */
+function namesIn(list: string): readonly string[] {
+  return list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '' && !item.startsWith('type '))
+    .map((item) => item.split(/\s+as\s+/)[0] ?? item);
+}
+
+function isImported(file: string, name: string): boolean {
+  return imports.some(({ from, to, names }) => {
+    if (to !== file) return false;
+    if (names !== undefined) return names.includes(name);
+    // A `lazy.ts` hands the whole module on to those who import it.
+    const readers = [from, ...imports.filter((next) => next.to === from).map((next) => next.from)];
+    return readers.some((reader) => new RegExp(`\\b${name}\\b`).test(texts.get(reader) ?? ''));
+  });
+}
+
+const exported = [...texts].flatMap(([file, text]) =>
+  [...text.matchAll(/^export (?:async )?(?:const|let|class|function\*?) (\w+)/gm)].map(([, name = '']) => ({
+    file,
+    name,
+  })),
+);
+
+test('every exported value is imported by another file, or is on the list', () => {
+  // The thunks of the command table take `run` of every command.
+  const unused = exported.filter(({ file, name }) => {
+    const isCommand = name === 'run' && imports.some(({ from, to }) => from === 'cli/commands.ts' && to === file);
+    return !isCommand && !isImported(file, name);
+  });
+  expect(unused.map(({ file, name }) => `${file} ${name}`).sort()).toEqual(Object.keys(ALLOWED).sort());
+});
+
+test('exports have no other form than the one that is looked for', () => {
+  const OTHERS = /^export (?!(?:async )?(?:const|let|class|function\*?) \w|(?:interface|type) \w)/m;
+  expect([...texts].filter(([, text]) => OTHERS.test(text)).map(([file]) => file)).toEqual([]);
+});

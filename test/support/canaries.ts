@@ -1,0 +1,123 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { sealedBox } from '../../src/platform/sealed-box.ts';
+
+const PRIVATE_KEY = String(
+  generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }),
+);
+
+/** One of each kind of secret gmn may meet, shaped like the real ones. */
+export const CANARIES = {
+  geminiKey: 'AIzaSyCanary-gemini-api-key_0123456789',
+  googleKey: 'AIzaSyCanary-google-api-key_0123456789',
+  storedKey: 'AIzaSyCanary-stored-api-key_0123456789',
+  typedKey: 'AIzaSyCanary-typed-api-key_01234567890',
+  access: 'ya29.canary-access_token.0123456789abcdef',
+  refresh: '1//0canary-refresh-token_0123456789abcdef',
+  idToken: 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJjYW5hcnkifQ.Y2FuYXJ5LXNpZ25hdHVyZQ',
+  granted: 'ya29.canary-granted_token.0123456789abcdef',
+  rotated: '1//0canary-rotated-token_0123456789abcdef',
+  givenAccess: 'ya29.canary-given_access.0123456789abcdef',
+  sealedAccess: 'ya29.canary-sealed_access.0123456789abcdef',
+  /** A line from the middle: nobody prints half a line of it by chance. */
+  privateKey: PRIVATE_KEY.split('\n')[10] ?? '',
+  proxyPassword: 'canary-proxy~password/0123456789',
+  clientId: '012345678901-canaryclient.apps.googleusercontent.com',
+  clientSecret: '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789',
+} as const;
+
+export type CanaryName = keyof typeof CANARIES;
+
+/** Where each secret is documented to be kept (docs/auth.md), below the home directory; all others are kept nowhere. */
+const KEPT: Readonly<Partial<Record<CanaryName, RegExp>>> = {
+  storedKey: /^\.gmn\/key\.json$/,
+  typedKey: /^\.gmn\/key\.json$/,
+  access: /^\.gemini\/oauth_creds\.json$/,
+  refresh: /^\.gemini\/oauth_creds\.json$|^\.gmn\/tokens\/[0-9a-f]{16}\.json$/,
+  idToken: /^\.gemini\/oauth_creds\.json$/,
+  granted: /^\.gemini\/oauth_creds\.json$|^\.gmn\/tokens\/[0-9a-f]{16}\.json$/,
+  rotated: /^\.gemini\/oauth_creds\.json$|^\.gmn\/tokens\/[0-9a-f]{16}\.json$/,
+  privateKey: /^service\.json$/,
+  clientId: /^\.gmn\/(?:oauth-client|config)\.json$|^lib\/node_modules\//,
+  clientSecret: /^\.gmn\/(?:oauth-client|config)\.json$|^lib\/node_modules\//,
+};
+
+/** The forms a secret may hide in: as it is, in a URL, in JSON, in hex, and in base64 at any distance from its start. */
+function formsOf(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret);
+  const base64 = [0, 1, 2].map((lead) => {
+    const text = Buffer.concat([Buffer.alloc(lead), bytes])
+      .toString('base64')
+      .replace(/=+$/, '');
+    // What stands at the edges also depends on the neighbours.
+    return text.slice(lead === 0 ? 0 : lead + 1, -2);
+  });
+  return [
+    secret,
+    encodeURIComponent(secret),
+    new URLSearchParams({ x: secret }).toString().slice(2),
+    JSON.stringify(secret).slice(1, -1),
+    JSON.stringify(secret).slice(1, -1).replaceAll('/', '\\/'),
+    bytes.toString('hex'),
+    ...base64,
+    ...base64.map((text) => text.replaceAll('+', '-').replaceAll('/', '_')),
+  ];
+}
+
+const FORMS = Object.entries(CANARIES).map(([name, secret]) => ({ name, forms: [...new Set(formsOf(secret))] }));
+
+/** The secrets in a text, by name. */
+export function canariesIn(text: string): readonly string[] {
+  return FORMS.filter(({ forms }) => forms.some((form) => text.includes(form))).map(({ name }) => name);
+}
+
+/** Every secret in a file below `root` that is not documented to be there: `name in path`. `home` is below `root`. */
+export function strayCanaries(root: string): readonly string[] {
+  const stray: string[] = [];
+  for (const entry of readdirSync(root, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name).slice(root.length + 1);
+    // A name can give a secret away too.
+    const content = entry.isFile() ? readFileSync(join(root, path), 'latin1') : '';
+    for (const name of canariesIn(`${path}\n${content}`)) {
+      if (!isKept(name, path.replace(/^home\//, ''))) stray.push(`${name} in ${path}`);
+    }
+  }
+  return stray;
+}
+
+function isKept(name: string, path: string): boolean {
+  return Object.entries(KEPT).some(([known, places]) => known === name && places.test(path));
+}
+
+const HOUR_MS = 3_600_000;
+
+/** The official CLI's sign-in; `isStale` asks for a refresh. */
+export function signIn(isStale = false): string {
+  return JSON.stringify({
+    access_token: CANARIES.access,
+    refresh_token: CANARIES.refresh,
+    id_token: CANARIES.idToken,
+    token_type: 'Bearer',
+    expiry_date: isStale ? 1_700_000_000_000 : Date.now() + HOUR_MS,
+  });
+}
+
+/** Every place a credential may come from, filled. */
+export function plantedHome(): Readonly<Record<string, string>> {
+  const token = { accessToken: CANARIES.sealedAccess, refreshToken: CANARIES.refresh, expiresAt: Date.now() + HOUR_MS };
+  const box = sealedBox('gemini-cli-oauth', `${hostname()}-${userInfo().username}-gemini-cli`);
+  const password = JSON.stringify({ serverName: 'main-account', token });
+  return {
+    '.gemini/oauth_creds.json': signIn(),
+    '.gemini/gemini-credentials.json': box.seal(JSON.stringify({ 'gemini-cli-oauth': { 'main-account': password } })),
+    '.gmn/key.json': JSON.stringify({ version: 1, place: 'file', key: CANARIES.storedKey }),
+    'service.json': JSON.stringify({
+      type: 'service_account',
+      project_id: 'p',
+      client_email: 'robot@p.iam.gserviceaccount.com',
+      private_key: PRIVATE_KEY,
+    }),
+  };
+}
