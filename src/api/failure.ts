@@ -32,7 +32,7 @@ interface Case extends Refusal {
 /**
  * The AppError for an HTTP answer outside 2xx, or for an error object inside a stream: `auth` if the credential is at
  * fault, else `api`; with `retry` where the same call may pass later. Decides on status and reason fields; the only words
- * it reads are the documented `Please retry in …` and `limit: 0`.
+ * it reads are the documented `Please retry in …`, `limit: 0` and the name of a field.
  */
 export function failureOf(refusal: Refusal): AppError {
   const parsed = parseGoogleError(refusal.body);
@@ -95,14 +95,20 @@ function enableHint(error: GoogleError): string {
     : 'Enable the API in the Google Cloud console.';
 }
 
+/** The status says only that the request is invalid. https://ai.google.dev/gemini-api/docs/thought-signatures */
+const SIGNATURE = /thought[_ ]?signature/i;
+
 function requestFailure(one: Case): AppError | undefined {
   const { status, model, notFoundHint } = one;
   switch (status) {
     case 400:
-      return api(one, 'invalid request', { hint: 'Check the prompt, the attachments and the flags.' });
+      return api(one, 'invalid request', {
+        hint: 'Check the prompt, the attachments and the flags.',
+        ...(SIGNATURE.test(one.error.message) ? { objection: 'signature' } : {}),
+      });
     case 404:
       return api(one, `model ${oneLine(model, 100)} not found`, {
-        hint: notFoundHint ?? 'Choose another with: gmn -m gemini-2.5-flash … (gmn models lists them)',
+        hint: notFoundHint ?? 'See which models there are: gmn models --refresh',
       });
     case 413:
     case 431:

@@ -12,6 +12,8 @@ export interface HttpResponse {
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Decoded (gzip, br, deflate) bytes as they arrive. Throws AppError `api` if the line is cut. */
   readonly body: AsyncIterable<Uint8Array>;
+  /** From now on the body may be silent for this long only. */
+  readonly hasten?: (idleMs: number) => void;
 }
 
 export interface HttpTimers {

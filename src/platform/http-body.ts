@@ -23,7 +23,8 @@ export interface BodyFeed {
 
 /** How long a reader may wait for bytes, and what to do then. */
 export interface IdleLimit {
-  readonly ms: number;
+  /** Asked anew for every wait. */
+  ms(): number;
   expire(): AppError;
 }
 
@@ -67,7 +68,7 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
 
   function arrival(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = idle && timeLimit(idle.ms, () => leave({ error: idle.expire() }));
+      const timer = idle && timeLimit(idle.ms(), () => leave({ error: idle.expire() }));
       wake = () => {
         clearTimeout(timer);
         wake = undefined;

@@ -43,11 +43,12 @@ export function openExchange(dispatch: Dispatch, line: Line): Exchange {
   const { promise: answer, resolve, reject } = withResolvers<HttpResponse>();
   let phase: Phase = 'connect';
   let received = 0;
+  let { idleMs } = timers;
   const watch = openWatch(dispatch, stop);
   const late = (ms: number) => () => stop(timeoutFailure(phase, ms, line.peer(phase)));
   const feed = bodyFeed(
     { pause: line.pause, resume: line.resume, destroy: close },
-    { ms: timers.idleMs, expire: () => timeoutFailure('body', timers.idleMs, line.peer('body')) },
+    { ms: () => idleMs, expire: () => timeoutFailure('body', idleMs, line.peer('body')) },
   );
   watch.limit(timers.connectMs, late(timers.connectMs));
 
@@ -76,7 +77,10 @@ export function openExchange(dispatch: Dispatch, line: Line): Exchange {
       phase = 'body';
       watch.limit(0, () => {});
       dispatch.onHeaders?.(status);
-      resolve({ status, headers: singleValues(headers), body: feed.body });
+      const hasten = (ms: number): void => {
+        idleMs = ms;
+      };
+      resolve({ status, headers: singleValues(headers), body: feed.body, hasten });
     },
     data(chunk) {
       received += chunk.length;

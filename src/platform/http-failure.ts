@@ -69,7 +69,10 @@ export function networkFailure(cause: unknown, phase: Phase, peer: Peer): AppErr
   if (CERTIFICATE.test(code)) {
     return api(`certificate of ${peer.name} refused: ${CERTIFICATE_REASONS[code] ?? code}`, {
       cause,
-      hint: 'If you trust its issuer, put the CA certificate in a file and set NODE_EXTRA_CA_CERTS to its path.',
+      hint:
+        code === 'ERR_TLS_CERT_ALTNAME_INVALID'
+          ? 'Check the host name in the URL, and that no proxy answers in its place.'
+          : 'If you trust its issuer, put the CA certificate in a file and set NODE_EXTRA_CA_CERTS to its path.',
     });
   }
   if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {

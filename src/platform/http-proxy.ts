@@ -112,8 +112,12 @@ function unescaped(text: string): string {
 
 function refusal(proxy: URL, status: number): AppError {
   if (status === 407) {
-    return new AppError('api', `proxy ${proxy.host} asks for a user name and password (407)`, {
-      hint: 'Put them in the proxy variable: HTTPS_PROXY=http://user:password@host:port',
+    const isGiven = proxy.username !== '';
+    const what = isGiven ? 'refused the user name or password it was given' : 'asks for a user name and password';
+    return new AppError('api', `proxy ${proxy.host} ${what} (407)`, {
+      hint: isGiven
+        ? 'Check them in the proxy variable, HTTPS_PROXY or ALL_PROXY.'
+        : 'Put them in the proxy variable: HTTPS_PROXY=http://user:password@host:port',
       status,
     });
   }

@@ -114,7 +114,7 @@ test.for<readonly [string, string, string]>([
   [
     '404',
     told(404, { status: 'NOT_FOUND', message: 'No such model.' }),
-    'api: API error: model gemini-x not found (404 NOT_FOUND): No such model.\nChoose another with: gmn -m gemini-2.5-flash … (gmn models lists them)',
+    'api: API error: model gemini-x not found (404 NOT_FOUND): No such model.\nSee which models there are: gmn models --refresh',
   ],
   ['413', told(413), 'api: API error: the request is too large (413)\nSend fewer or smaller files.'],
   ['431', told(431), 'api: API error: the request is too large (431)\nSend fewer or smaller files.'],

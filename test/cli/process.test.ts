@@ -239,3 +239,16 @@ test('an answer is on stdout before the next one is asked for', async (t) => {
   await once(child, 'close');
   expect(stdout).toBe('first second\n');
 });
+
+test('a server that has finished but keeps the line open is not waited for', async (t) => {
+  const open: Scripted = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(finish('STOP', [{ text: 'done' }])));
+  };
+  // The idle timer would be the only other way out, and it is off.
+  const gmn = await runGmn(t, ['-t', '0', 'hi'], {
+    gemini: await fakeGemini(t, [open]),
+    env: { GMN_IDLE_TIMEOUT: '0' },
+  });
+  expect(gmn).toMatchObject({ stdout: 'done\n', stderr: '', exitCode: 0 });
+});

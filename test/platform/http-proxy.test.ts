@@ -81,12 +81,12 @@ test('N29 https goes through a tunnel, and the certificate checked is that of th
   expect(error.retry).toBeUndefined();
 });
 
-test('N30 a proxy that asks for credentials', async (t) => {
+test('N30 a proxy that refuses the credentials it was given', async (t) => {
   for (const url of ['https://model.test/', 'http://127.0.0.1:9/']) {
     const proxy = await loopback(t, [answer(407, '', { 'proxy-authenticate': 'Basic' })]);
     await expect(send(new URL(url), proxy.url)).rejects.toMatchObject({
       fault: 'api',
-      message: `proxy ${proxy.url.host} asks for a user name and password (407)`,
+      message: `proxy ${proxy.url.host} refused the user name or password it was given (407)`,
       retry: undefined,
     });
   }

@@ -25,6 +25,8 @@ export type Segment =
 export interface Cut {
   readonly ready: Segment[];
   open: string[];
+  /** The length of the open block. */
+  size: number;
   kind: 'none' | 'paragraph' | 'table' | 'list' | 'other';
   /** The fence the text is in, if any. */
   fence: Fence | undefined;
@@ -37,12 +39,15 @@ export interface Cut {
 
 /** A paragraph with an unclosed bracket or star waits this many lines for the closing one. */
 const MAX_OPEN_LINES = 100;
+/** A block that has grown beyond what the lexer takes need not be waited for. */
+const MAX_OPEN_LENGTH = 262_144;
 
 /** Nothing read yet. */
 export function newCut(): Cut {
   return {
     ready: [],
     open: [],
+    size: 0,
     kind: 'none',
     fence: undefined,
     innerFence: undefined,
@@ -54,6 +59,8 @@ export function newCut(): Cut {
 
 /** Takes the next line, without its line break; moves what it completes to `ready`. */
 export function addLine(cut: Cut, line: string): void {
+  if (cut.size > MAX_OPEN_LENGTH) closeBlock(cut);
+  cut.size += line.length + 1;
   if (cut.fence !== undefined) addToFence(cut, cut.fence, line);
   else if (line.trim() === '') addBlank(cut);
   else if (cut.kind === 'list') addToList(cut, line);
@@ -69,6 +76,7 @@ export function closeBlock(cut: Cut): void {
   if (end > 0) cut.ready.push({ type: 'blocks', text: `${cut.open.slice(0, end).join('\n')}\n` });
   if (end < cut.open.length) cut.ready.push({ type: 'blank' });
   cut.open = [];
+  cut.size = 0;
   cut.kind = 'none';
   cut.innerFence = undefined;
   cut.isBlankBefore = false;
@@ -96,6 +104,7 @@ function addBlank(cut: Cut): void {
 
 function begin(cut: Cut, line: string): void {
   closeBlock(cut);
+  cut.size = line.length + 1;
   if (isTopFence(line)) {
     cut.fence = fenceOf(line);
     cut.ready.push({ type: 'fence', line, language: cut.fence?.language ?? '' });

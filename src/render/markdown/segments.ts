@@ -33,21 +33,43 @@ interface LineSplitter {
   rest(): string;
 }
 
-/** Pieces of an unfinished line are joined once, when its end has come. */
+/** A line without an end is shown in stretches of about this length. */
+const MAX_LINE_LENGTH = 65_536;
+
+/** Pieces of an unfinished line are joined once, when its end has come or it has grown too long to be waited for. */
 function lineSplitter(): LineSplitter {
   let pieces: string[] = [];
+  let length = 0;
+  const add = (piece: string): void => {
+    pieces.push(piece);
+    length += piece.length;
+  };
   const rest = (): string => {
     const line = pieces.join('');
     pieces = [];
+    length = 0;
     return line;
+  };
+  const stretches = (): readonly string[] => {
+    const cut: string[] = [];
+    let line = rest();
+    while (line.length > MAX_LINE_LENGTH) {
+      const space = line.lastIndexOf(' ', MAX_LINE_LENGTH);
+      const end = space > 0 ? space : MAX_LINE_LENGTH;
+      cut.push(line.slice(0, end));
+      line = line.slice(space > 0 ? end + 1 : end);
+    }
+    add(line);
+    return cut;
   };
   return {
     push(text) {
-      const [first = '', ...more] = text.split('\n');
-      pieces.push(first);
-      if (more.length === 0) return [];
-      const complete = [rest(), ...more.slice(0, -1)];
-      pieces.push(more.at(-1) ?? '');
+      const complete: string[] = [];
+      for (const [index, piece] of text.split('\n').entries()) {
+        if (index > 0) complete.push(rest());
+        add(piece);
+        if (length > MAX_LINE_LENGTH) complete.push(...stretches());
+      }
       return complete;
     },
     rest,
