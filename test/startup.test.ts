@@ -53,6 +53,8 @@ test('a one-shot loads only what it needs', async (t) => {
   const { sources, builtins } = await loadedBy(t, ['Hello'], [reply('hi')]);
   expect(sources).toMatchInlineSnapshot(`
     [
+      "src/agent/ask.ts",
+      "src/agent/memory-history.ts",
       "src/agent/turn.ts",
       "src/api/backend.ts",
       "src/api/call.ts",

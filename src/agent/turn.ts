@@ -1,12 +1,32 @@
+import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import type { Model, ModelRequest } from '../core/model.ts';
+import { addUsage, NO_USAGE } from '../core/usage.ts';
+import type { Agent, Turn } from './agent.ts';
+import { asker } from './ask.ts';
 
-/** One turn of a conversation: ask, and pass on what comes, until the model's reply has ended. */
-export async function* runTurn(
-  model: Model,
-  request: ModelRequest,
-  signal: AbortSignal,
-): AsyncGenerator<TurnEvent, void> {
-  const reply = yield* model.stream(request, signal);
-  yield { type: 'end', ...reply };
+/**
+ * One turn of a conversation: ask, answer the calls, ask again, until a reply has none. Everything said is in the history
+ * before it is built upon, and however the turn ends, every call in it has its answer. `begin` comes once, `end` last;
+ * throws AppError: what the model throws, `limit` if it does not come to an end, `interrupted` at the person's word.
+ */
+export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void> {
+  await turn.history.append({ kind: 'prompt', content: turn.prompt });
+  const ask = asker(agent, turn);
+  let answer: Answer | undefined;
+  let usage = NO_USAGE;
+  for (let step = 0; step < agent.maxTurns; step += 1) {
+    const { calls, finishReason, model, ...reply } = yield* ask();
+    usage = addUsage(usage, reply.usage);
+    if (calls === undefined) {
+      yield { type: 'end', finishReason, usage, model };
+      return;
+    }
+    answer ??= (await import('./answers.ts')).answerer(agent, turn);
+    yield* answer(calls);
+  }
+  throw new AppError('limit', `stopped after ${agent.maxTurns} model turns`, {
+    hint: 'Raise --max-turns, or ask for less at once.',
+  });
 }
+
+type Answer = ReturnType<typeof import('./answers.ts').answerer>;

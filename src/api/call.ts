@@ -109,7 +109,7 @@ async function* receive(
 ): AsyncGenerator<ReplyEvent, Reply> {
   const { model } = call.request;
   const reader = replyReader(model, reading);
-  const body = untilFinished(response.body, reader.isFinished, trace);
+  const body = untilFinished(response, reader.isFinished, trace);
   for await (const batch of payloads({ ...response, body }, { now: clock.now })) {
     for (const value of batch) {
       const chunk = parseChunk(backend.unwrap(value));
@@ -142,14 +142,23 @@ function readerOptions({ now }: Clock): (request: ModelRequest) => Promise<Reply
   };
 }
 
-/** A connection lost after the finish reason takes nothing away: the event that carried it was whole. */
+/** How long a server that has named its finish reason may keep the line open. */
+const GRACE_MS = 1000;
+
+/**
+ * After the finish reason the answer is whole: a connection that is lost then takes nothing away, and one that is neither
+ * used nor closed is not waited for.
+ */
 async function* untilFinished(
-  body: AsyncIterable<Uint8Array>,
+  { body, hasten }: HttpResponse,
   isFinished: () => boolean,
   trace: Trace,
 ): AsyncGenerator<Uint8Array, void> {
   try {
-    yield* body;
+    for await (const chunk of body) {
+      yield chunk;
+      if (isFinished()) hasten?.(GRACE_MS);
+    }
   } catch (thrown) {
     if (!(thrown instanceof AppError) || thrown.fault !== 'api' || !isFinished()) throw thrown;
     trace(`after the finish reason: ${thrown.message}`);

@@ -1,4 +1,4 @@
-import type { CallPart } from '../core/content.ts';
+import { type CallPart, NAMELESS } from '../core/content.ts';
 import { isObject, type JsonObject, stringOf } from '../core/json.ts';
 import type { ReplyCall } from '../core/model.ts';
 
@@ -24,9 +24,6 @@ export function callIds(now: () => number): CallIds {
     },
   };
 }
-
-/** What stands for the name of a call that has none: an answer must name something. */
-const NAMELESS = 'generic_tool';
 
 /** The calls of one reply. One that cannot run as it came has a `fault`; a call repeated under the same id is one. */
 export function replyCalls(parts: readonly CallPart[], ids: CallIds): readonly ReplyCall[] {

@@ -1,3 +1,5 @@
+import type { Agent } from '../agent/agent.ts';
+import { memoryHistory } from '../agent/memory-history.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
@@ -100,7 +102,12 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     const request = requestFor(opened, prompt, await systemInstruction(options, app.cwd));
     if (options.dryRun) yield* preview(opened, request);
     else if (options.countTokens) yield* count(opened, request, { app, signal: limit.signal });
-    else yield* runTurn(opened.model, request, limit.signal);
+    else
+      yield* runTurn(agentFor(opened, request), {
+        history: memoryHistory({ keepsReplies: false }),
+        prompt,
+        signal: limit.signal,
+      });
   } finally {
     limit.clear();
     await opened?.close();
@@ -145,6 +152,17 @@ async function systemInstruction(options: PromptOptions, cwd: string): Promise<s
     options.appendSystemPrompt && (await textOrFile(options.appendSystemPrompt, '--append-system-prompt', cwd)),
   ].filter(Boolean);
   return texts.length === 0 ? undefined : texts.join('\n\n');
+}
+
+function agentFor({ model, backend, account }: OpenedModel, request: ModelRequest): Agent {
+  return {
+    model,
+    request,
+    origin: () => `${backend}:${account()}`,
+    tools: [],
+    approve: async () => ({ kind: 'deny', reason: 'no tools were offered' }),
+    maxTurns: 1,
+  };
 }
 
 /** What would be sent, as the text of the answer. */

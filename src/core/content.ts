@@ -44,3 +44,6 @@ export interface KeptContent extends Content {
   /** Who made the model's signatures, backend and account in one word; to anybody else they mean nothing. */
   readonly origin?: string;
 }
+
+/** What stands for the name of a call that has none: its answer must name something. */
+export const NAMELESS = 'generic_tool';

@@ -49,6 +49,8 @@ export interface ErrorOptions {
   readonly retry?: RetryAdvice;
   /** The HTTP status that brought this about. */
   readonly status?: number;
+  /** What the server objects to, where the same request can be sent in another way. */
+  readonly objection?: 'signature';
 }
 
 /** The only error a user ever sees: what went wrong and, in `hint`, what to do next. */
@@ -60,6 +62,7 @@ export class AppError extends Error {
   readonly words: string;
   readonly retry: RetryAdvice | undefined;
   readonly status: number | undefined;
+  readonly objection: 'signature' | undefined;
 
   constructor(fault: Fault, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause });
@@ -69,6 +72,7 @@ export class AppError extends Error {
     this.words = options.words ?? message;
     this.retry = options.retry;
     this.status = options.status;
+    this.objection = options.objection;
   }
 
   get exitCode(): number {

@@ -38,7 +38,10 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
 
 /** The text to send between files and prompt; stdin that is media, or was asked for as a file, goes into the basket. */
 function addStdin(bytes: Uint8Array | undefined, place: number | undefined, basket: Basket): string | undefined {
-  if (bytes === undefined || bytes.length === 0) return undefined;
+  if (bytes === undefined || bytes.length === 0) {
+    if (place === undefined) return undefined;
+    throw new AppError('usage', '-f -: stdin is empty', { hint: 'Pipe something in, or leave -f - away.' });
+  }
   const stdin = attachmentOf(bytes, 'stdin');
   if (!isAttachment(stdin)) throw notTextError('stdin', stdin);
   if ('text' in stdin && place === undefined) return stdin.text;
@@ -52,9 +55,14 @@ function partsOf(basket: Basket, rest: readonly (string | undefined)[]): readonl
   if (basket.items.length === 0 && words.every((text) => text.trim() === '')) return [];
   const text = [...blocks, ...words].join('\n\n');
   basket.checkRoomFor(words.join('\n\n'));
-  return [...basket.items.flatMap(mediaPart), ...(text === '' ? [] : [{ text }])];
+  return [...mediaParts(basket.items), ...(text === '' ? [] : [{ text }])];
 }
 
-function mediaPart(item: Attachment): readonly Part[] {
-  return 'text' in item ? [] : [{ inlineData: { mimeType: item.mimeType, data: item.data } }];
+/** One picture needs no name; several do, or "compare a.png with b.png" would be a guess. */
+function mediaParts(items: readonly Attachment[]): readonly Part[] {
+  const media = items.filter((item) => 'data' in item);
+  return media.flatMap(({ name, mimeType, data }) => {
+    const part = { inlineData: { mimeType, data } };
+    return media.length > 1 ? [{ text: `=== ${name} ===` }, part] : [part];
+  });
 }

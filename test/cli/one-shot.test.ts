@@ -128,3 +128,29 @@ test('the model in json is the one that answered', async (t) => {
   const gmn = await runGmn(t, ['hi', '-o', 'json'], { gemini: await fakeGemini(t, [answer]) });
   expect(JSON.parse(gmn.stdout).model).toBe('gemini-2.5-flash-002');
 });
+
+test('several pictures are sent under their names, one is sent as it is', async (t) => {
+  const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+  const data = png.toString('base64');
+  const other = Buffer.concat([png, Buffer.from('2')]);
+  const gemini = await fakeGemini(t, [HELLO, HELLO]);
+  await runGmn(t, ['-f', 'a.png', 'what is this?'], { gemini, files: { 'a.png': png } });
+  await runGmn(t, ['-f', 'a.png', '-f', 'b.png', 'compare'], { gemini, files: { 'a.png': png, 'b.png': other } });
+  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([
+    { inlineData: { mimeType: 'image/png', data } },
+    { text: 'what is this?' },
+  ]);
+  expect(gemini.requests[1]?.body.contents[0].parts).toEqual([
+    { text: '=== a.png ===' },
+    { inlineData: { mimeType: 'image/png', data } },
+    { text: '=== b.png ===' },
+    { inlineData: { mimeType: 'image/png', data: other.toString('base64') } },
+    { text: 'compare' },
+  ]);
+});
+
+test('-f - with nothing on stdin is an error, not an input that was lost', async (t) => {
+  const gmn = await runGmn(t, ['-f', '-', 'review'], { gemini: await fakeGemini(t, []), stdin: '' });
+  expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+  expect(gmn.stderr).toMatch(/^Error: -f -: stdin is empty\n\S/);
+});

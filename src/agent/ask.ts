@@ -1,0 +1,112 @@
+import type { Content, KeptContent } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { ModelRequest, Reply } from '../core/model.ts';
+import type { Tool } from '../core/tool.ts';
+import { NO_USAGE } from '../core/usage.ts';
+import type { Agent, Turn } from './agent.ts';
+
+/** What came of one reply so far. */
+interface Heard {
+  reply?: Reply;
+  /** Only if it is kept. */
+  text: string;
+  /** The last character of the text. */
+  last: string;
+}
+
+/**
+ * Asks for the next reply to the history, and records it; one that is cut off is recorded as far as it came. `begin` is
+ * told once, text before calls ends its line. A history whose signatures are refused is sent once more without them.
+ * Throws what the model throws.
+ */
+export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<TurnEvent, Reply> {
+  const isKept = agent.tools.length > 0 || history.keepsReplies;
+  let hasBegun = false;
+  /** So many contents go without their signatures. */
+  let distrusted = 0;
+
+  async function* hear(request: ModelRequest, heard: Heard): AsyncGenerator<TurnEvent, void> {
+    for await (const event of repliesInto(heard, agent.model.stream(request, signal))) {
+      if (event.type === 'begin' && hasBegun) continue;
+      if (event.type === 'begin') hasBegun = true;
+      if (event.type === 'text') {
+        heard.last = event.delta.at(-1) ?? heard.last;
+        if (isKept) heard.text += event.delta;
+      }
+      yield event;
+    }
+  }
+
+  async function* attempt(): AsyncGenerator<TurnEvent, Reply> {
+    const heard: Heard = { text: '', last: '' };
+    try {
+      const contents = await wired(history.contents, { origin: agent.origin, distrusted });
+      yield* hear({ ...agent.request, contents, ...offered(agent.tools), ...(isKept ? { isKept } : {}) }, heard);
+      // The stream has returned, or it would have thrown.
+      const reply = heard.reply ?? missing();
+      if (reply.content !== undefined) await history.append(recordOf(reply, reply.content, agent.origin()));
+      if (reply.calls && heard.last !== '' && heard.last !== '\n') yield { type: 'text', delta: '\n' };
+      return reply;
+    } finally {
+      if (heard.reply === undefined && heard.text !== '' && history.keepsReplies) {
+        const content: KeptContent = { role: 'model', parts: [{ text: heard.text }] };
+        await history.append({ kind: 'reply', content, usage: NO_USAGE, model: agent.request.model });
+      }
+    }
+  }
+
+  return async function* ask() {
+    try {
+      return yield* attempt();
+    } catch (thrown) {
+      if (!isSignatureFault(thrown) || distrusted === history.contents.length) throw thrown;
+      distrusted = history.contents.length;
+      yield {
+        type: 'notice',
+        message: 'the server refused the signatures of earlier replies; asked again without them',
+      };
+      return yield* attempt();
+    }
+  };
+}
+
+/** The events of a stream, what it returns put aside. Leaving it closes the stream. */
+async function* repliesInto<Event>(heard: Heard, stream: AsyncGenerator<Event, Reply>): AsyncGenerator<Event, void> {
+  heard.reply = yield* stream;
+}
+
+/** The first prompt of a conversation needs no care, and a one-shot has no other. */
+async function wired(
+  contents: readonly KeptContent[],
+  options: { readonly origin: () => string; readonly distrusted: number },
+): Promise<readonly Content[]> {
+  if (contents.length === 1) return contents;
+  const { wireContents } = await import('./history.ts');
+  return wireContents(contents, { origin: options.origin(), distrusted: options.distrusted });
+}
+
+function offered(tools: readonly Tool[]): { readonly tools?: readonly JsonObject[] } {
+  if (tools.length === 0) return {};
+  const functionDeclarations = tools.map(({ name, description, input }) => ({
+    name,
+    description,
+    parametersJsonSchema: input,
+  }));
+  return { tools: [{ functionDeclarations }] };
+}
+
+function recordOf({ calls, usage, model, finishReason }: Reply, said: Content, origin: string) {
+  const content: KeptContent = { ...said, origin };
+  if (calls !== undefined) return { kind: 'call', content, usage, model } as const;
+  return { kind: 'reply', content, usage, model, finishReason } as const;
+}
+
+function isSignatureFault(thrown: unknown): boolean {
+  return thrown instanceof AppError && thrown.objection === 'signature';
+}
+
+function missing(): never {
+  throw new AppError('internal', 'the reply ended without a result');
+}

@@ -1,0 +1,53 @@
+import { AppError } from '../core/error.ts';
+import type { ReplyCall } from '../core/model.ts';
+import type { Tool, ToolOutcome } from '../core/tool.ts';
+import type { Agent } from './agent.ts';
+import { edited, refusal, unknownTool } from './outcomes.ts';
+import type { RepeatWatch } from './repeats.ts';
+
+/** More calls than this in one reply are not run. */
+const MAX_CALLS = 64;
+
+/** What becomes of a call: it has its outcome already, or it is run. */
+export type Decision =
+  | { readonly kind: 'refused'; readonly outcome: ToolOutcome }
+  | { readonly kind: 'run'; readonly run: () => Promise<ToolOutcome> };
+
+export interface Question {
+  readonly call: ReplyCall;
+  /** Its place in the reply. */
+  readonly index: number;
+  readonly tool: Tool | undefined;
+}
+
+/**
+ * Decides about one call; asks where that is needed. Throws AppError `interrupted` if the person says stop, and the
+ * signal's reason.
+ */
+export async function decide(
+  { call, index, tool }: Question,
+  { agent, repeats, signal }: { readonly agent: Agent; readonly repeats: RepeatWatch; readonly signal: AbortSignal },
+): Promise<Decision> {
+  if (call.fault !== undefined) return refused(call.fault);
+  if (index >= MAX_CALLS) return refused(`at most ${MAX_CALLS} calls in one reply are run`);
+  if (tool === undefined) return { kind: 'refused', outcome: unknownTool(call.name, agent.tools) };
+  if (repeats.isTooOften(call)) return refused(repeats.words);
+  const verdict = await agent.approve(tool, call, signal);
+  signal.throwIfAborted();
+  switch (verdict.kind) {
+    case 'run':
+      return { kind: 'run', run: () => tool.invoke(call.args, signal) };
+    case 'run-edited':
+      return { kind: 'run', run: async () => edited(await tool.invoke(verdict.args, signal), verdict.args) };
+    case 'deny':
+      return refused(verdict.reason);
+    case 'stop':
+      throw new AppError('interrupted', `stopped before ${tool.name} was run`, {
+        hint: 'What was said until then is kept; say what to do instead.',
+      });
+  }
+}
+
+function refused(reason: string): Decision {
+  return { kind: 'refused', outcome: refusal(reason) };
+}

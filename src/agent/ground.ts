@@ -1,0 +1,65 @@
+import { isObject, type JsonObject, objectsOf, stringOf } from '../core/json.ts';
+import type { Model, ModelRequest } from '../core/model.ts';
+
+/** What a search on the web gave. */
+export interface Grounded {
+  /** The model's summary, with `[1]` and the like where a source supports it. */
+  readonly text: string;
+  /** `[1]` is the first. */
+  readonly sources: readonly Source[];
+  /** What was searched for. */
+  readonly queries: readonly string[];
+}
+
+export interface Source {
+  readonly title: string;
+  readonly uri: string;
+}
+
+/** Searches the web through the model. Throws what the model throws. */
+export type Ground = (query: string, signal: AbortSignal) => Promise<Grounded>;
+
+/** A search by one request of its own, grounded in Google Search. `request` chooses the model and its sampling. */
+export function grounder(model: Model, request: Pick<ModelRequest, 'model' | 'generationConfig'>): Ground {
+  return async (query, signal) => {
+    const contents = [{ role: 'user', parts: [{ text: query }] }] as const;
+    const stream = model.stream({ ...request, contents, tools: [{ googleSearch: {} }] }, signal);
+    let text = '';
+    for (;;) {
+      const step = await stream.next();
+      if (step.done) return groundedOf(text, step.value.grounding ?? {});
+      if (step.value.type === 'text') text += step.value.delta;
+    }
+  };
+}
+
+function groundedOf(text: string, metadata: JsonObject): Grounded {
+  const sources = objectsOf(metadata.groundingChunks).map(({ web }) => {
+    const { title, uri } = isObject(web) ? web : {};
+    return { title: stringOf(title) ?? stringOf(uri) ?? 'untitled', uri: stringOf(uri) ?? '' };
+  });
+  const queries = Array.isArray(metadata.webSearchQueries)
+    ? metadata.webSearchQueries.flatMap((item) => stringOf(item) ?? [])
+    : [];
+  return { text: withMarks(text, metadata, sources.length), sources, queries };
+}
+
+/** Marks go in from the end, so that the offsets before them stay true; they count bytes of UTF-8. */
+function withMarks(text: string, metadata: JsonObject, sourceCount: number): string {
+  const marks = objectsOf(metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
+    const end = isObject(segment) ? segment.endIndex : undefined;
+    const known = Array.isArray(indices)
+      ? indices.filter((index) => Number.isInteger(index) && index >= 0 && index < sourceCount)
+      : [];
+    return typeof end === 'number' && known.length > 0
+      ? [{ end, mark: known.map((index) => `[${index + 1}]`).join('') }]
+      : [];
+  });
+  let bytes = Buffer.from(text, 'utf8');
+  for (const { end, mark } of marks.sort((left, right) => right.end - left.end)) {
+    // An offset inside a character would break it.
+    if (((bytes[end] ?? 0) & 0xc0) === 0x80) continue;
+    bytes = Buffer.concat([bytes.subarray(0, end), Buffer.from(mark), bytes.subarray(end)]);
+  }
+  return bytes.toString('utf8');
+}

@@ -1,0 +1,32 @@
+import type { KeptContent } from './content.ts';
+import type { Usage } from './usage.ts';
+
+/** One step of a conversation, recorded in the order things happen. */
+export type TurnRecord =
+  | { readonly kind: 'prompt'; readonly content: KeptContent }
+  /** What the model said with calls in it. */
+  | (Said & { readonly kind: 'call' })
+  /** The answer to one call: one `functionResponse`, and what media came with it. */
+  | { readonly kind: 'answer'; readonly content: KeptContent }
+  | (Said & {
+      readonly kind: 'reply';
+      /** Why it ended; absent if it was cut off, and this is what had come. */
+      readonly finishReason?: string;
+    });
+
+interface Said {
+  readonly content: KeptContent;
+  readonly usage: Usage;
+  /** The model that answered. */
+  readonly model: string;
+}
+
+/** A conversation that a turn adds to. */
+export interface History {
+  /** The content of every record, in order. */
+  readonly contents: readonly KeptContent[];
+  /** Whether replies without calls are wanted; where they are not, they are never held in memory as a whole. */
+  readonly keepsReplies: boolean;
+  /** Resolves when the record is as durable as it is going to be. Does not throw. */
+  append(record: TurnRecord): Promise<void>;
+}
