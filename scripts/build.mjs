@@ -1,14 +1,16 @@
 // Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts and third-party notices.
 // Why CommonJS and why chunks: docs/decisions/0002-build-and-code-cache.md
 import { createHash } from 'node:crypto';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, transform } from 'esbuild';
 import { thirdPartyNotices } from './notices.mjs';
 import { root } from './project.mjs';
 
-const dist = join(root, 'dist');
+const final = join(root, 'dist');
+const dist = `${final}.new`;
+const commonJs = { format: 'cjs', platform: 'node', target: 'node20.18', supported: { 'dynamic-import': false } };
 /** commander can run sub-commands as programs of their own; we never do, and loading what that needs costs a start 2 ms. */
 const withoutChildProcess = {
   name: 'commander-without-child-process',
@@ -46,51 +48,39 @@ const chunks = await build({
   metafile: true,
   write: false,
 });
-// Only now, so that a source that does not compile leaves the last build in place.
+// Everything is made beside the last build and then takes its place: a source that does not compile leaves it as it was.
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(join(dist, 'help'), { recursive: true });
 
+const texts = new Map(chunks.outputFiles.map(({ path, text }) => [basename(path), text]));
 const hot = hotChunks(chunks.metafile);
-const pack = [];
-let mainChunk = '';
-for (const file of chunks.outputFiles) {
-  const name = basename(file.path);
+for (const [name, text] of texts) {
+  if (hot.has(name)) continue;
   // esbuild splits only ES modules; a second pass turns each chunk into CommonJS, `import()` into a late `require`.
-  const { code } = await transform(file.text, {
-    format: 'cjs',
-    platform: 'node',
-    target: 'node20.18',
-    supported: { 'dynamic-import': false },
-    minify: true,
-  });
-  if (hot.has(name)) pack.push(`${JSON.stringify(name)}(exports,require,module){${code}\n}`);
-  else writeFileSync(join(dist, name), code);
-  if (name.startsWith('main-')) mainChunk = name;
+  const { code } = await transform(text, { ...commonJs, minify: true });
+  writeFileSync(join(dist, name), code);
 }
-// Which sources are in which chunk: for test/startup.test.ts, not for the package.
-const sources = Object.entries(chunks.metafile.outputs).map(([path, { inputs }]) => [
-  basename(path),
-  Object.keys(inputs),
-]);
-writeFileSync(join(dist, 'chunks.json'), `${JSON.stringify(Object.fromEntries(sources), null, 1)}\n`);
-const packed = `({${pack.join(',')}})`;
+const packed = await packOf(hot);
 const packName = `pack-${createHash('sha256').update(packed).digest('hex').slice(0, 8)}.js`;
 writeFileSync(join(dist, packName), packed);
+writeSources();
 
 await build({
   ...common,
   entryPoints: ['src/boot.ts'],
   format: 'cjs',
-  outfile: 'dist/boot.js',
+  outfile: join(dist, 'boot.js'),
   define: {
     VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version),
-    MAIN_CHUNK: JSON.stringify(mainChunk),
+    MAIN_CHUNK: JSON.stringify([...hot].find((name) => name.startsWith('main-'))),
     PACK: JSON.stringify(packName),
   },
 });
 
 await writeHelp();
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
+rmSync(final, { recursive: true, force: true });
+renameSync(dist, final);
 
 /** The chunks an ordinary one-shot loads: in one file they cost one read and one look-up in the code cache. */
 function hotChunks({ outputs }) {
@@ -103,6 +93,42 @@ function hotChunks({ outputs }) {
   };
   for (const source of HOT) add(Object.keys(outputs).find((path) => outputs[path].entryPoint === source));
   return found;
+}
+
+/** Those chunks as one scope: one read, one look-up in the code cache, and no border between them to cross. */
+async function packOf(names) {
+  const virtual = {
+    name: 'hot-chunks',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^\.\// }, ({ path }) => {
+        const name = path.slice(2);
+        return names.has(name) ? { path: name, namespace: 'hot' } : { path, external: true };
+      });
+      onLoad({ filter: /.*/, namespace: 'hot' }, ({ path }) => ({ contents: texts.get(path) }));
+    },
+  };
+  const imports = [...names].map((name, index) => `import * as chunk${index} from './${name}';`);
+  const table = [...names].map((name, index) => `${JSON.stringify(name)}: chunk${index}`);
+  const { outputFiles } = await build({
+    ...commonJs,
+    stdin: { contents: `${imports.join('\n')}\nexport const chunks = { ${table.join(', ')} };`, resolveDir: root },
+    bundle: true,
+    minify: true,
+    write: false,
+    logLevel: 'warning',
+    plugins: [virtual],
+  });
+  return outputFiles[0].text;
+}
+
+/** Which sources are in which file: for test/startup.test.ts, not for the package. */
+function writeSources() {
+  const sources = {};
+  for (const [path, { inputs }] of Object.entries(chunks.metafile.outputs)) {
+    const name = hot.has(basename(path)) ? packName : basename(path);
+    sources[name] = [...(sources[name] ?? []), ...Object.keys(inputs)];
+  }
+  writeFileSync(join(dist, 'chunks.json'), `${JSON.stringify(sources, null, 1)}\n`);
 }
 
 async function writeHelp() {

@@ -28,10 +28,7 @@ function sourcesIn(coverage: string): readonly string[] {
   const files = readdirSync(coverage).map((name) => JSON.parse(readFileSync(join(coverage, name), 'utf8')));
   const run = new Set<string>();
   for (const { result } of files) {
-    for (const { url, functions } of result) {
-      run.add(basename(url));
-      for (const { functionName, ranges } of functions) if (ranges[0].count > 0) run.add(functionName);
-    }
+    for (const { url } of result) run.add(basename(url));
   }
   const sources = [...run].flatMap((chunk) => (Object.hasOwn(chunks, chunk) ? chunks[chunk] : []));
   return [

@@ -5,64 +5,48 @@ import { Script } from 'node:vm';
 const MONTH_MS = 30 * 86_400_000;
 
 export interface CodeCache {
-  /** Runs a chunk of `dist/` once and returns its exports. */
+  /** The exports of a chunk of `dist/`, which runs when it is first asked for. */
   load(chunk: string): unknown;
-  /** Keeps what V8 compiled in this run, if some chunk had to be compiled anew. Never throws. */
+  /** Keeps what V8 compiled in this run, if some file had to be compiled anew. Never throws. */
   save(): void;
-}
-
-interface Compiled {
-  readonly script: Script;
-  /** The chunks whose code came from the cache. */
-  readonly cached: ReadonlySet<string>;
-  /** The chunks of this file that ran. */
-  readonly ran: Set<string>;
 }
 
 type ChunkFunction = (exports: unknown, require: (id: string) => unknown, module: unknown) => void;
 
 /**
  * Loads the chunks of `dist` as CommonJS, with V8's compiled code from an earlier run where there is some. `pack` is the
- * file that holds the chunks of an ordinary run together. The cache is for this gmn, this Node and this machine type
- * only; one that V8 rejects, or that others could have written, is ignored.
+ * file that holds the chunks of an ordinary run as one. The cache is for this gmn, this Node and this machine type only;
+ * one that V8 rejects, or that others could have written, is ignored.
  */
 export function codeCache({ dist, pack, version }: { dist: string; pack: string; version: string }): CodeCache {
   const directory = cacheDirectory(version);
   const isUsable = directory !== undefined && isOurs(directory);
   const modules = new Map<string, { exports: unknown }>();
-  const files = new Map<string, Compiled>();
+  const fresh = new Map<string, Script>();
 
-  const compile = (file: string, before: string, after: string): unknown => {
-    const filename = join(dist, file);
-    const entry = isUsable ? readEntry(join(directory, `${file}.cache`)) : undefined;
-    // The build escapes everything beyond ASCII, and a one-byte string is cheaper to read and to keep.
-    const source = before + readFileSync(filename, 'latin1') + after;
-    const script = new Script(source, { filename, ...(entry ? { cachedData: entry.code } : {}) });
-    const cached = entry && script.cachedDataRejected === false ? entry.chunks : [];
-    files.set(file, { script, cached: new Set(cached), ran: new Set() });
-    return script.runInThisContext();
-  };
-  const packed = parsePack(compile(pack, '', ''));
-  const load = (chunk: string): unknown => {
-    const known = modules.get(chunk);
+  const load = (file: string): unknown => {
+    const known = modules.get(file);
     if (known) return known.exports;
     const module = { exports: {} };
-    modules.set(chunk, module);
-    const isPacked = Object.hasOwn(packed, chunk);
-    const run = packed[chunk] ?? parseChunk(compile(chunk, '(function(exports,require,module){', '\n})'));
-    files.get(isPacked ? pack : chunk)?.ran.add(chunk);
-    run(module.exports, requireChunk, module);
+    modules.set(file, module);
+    const filename = join(dist, file);
+    const cachedData = isUsable ? readIfThere(join(directory, `${file}.cache`)) : undefined;
+    // The build escapes everything beyond ASCII, and a one-byte string is cheaper to read and to keep.
+    const source = `(function(exports,require,module){${readFileSync(filename, 'latin1')}\n})`;
+    const script = new Script(source, { filename, ...(cachedData ? { cachedData } : {}) });
+    if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
+    parseChunkFunction(script.runInThisContext())(module.exports, requireChunk, module);
     return module.exports;
   };
   const requireChunk = (id: string): unknown => (id.startsWith('./') ? load(id.slice(2)) : require(id));
+  for (const [chunk, exports] of Object.entries(parsePack(load(pack)))) modules.set(chunk, { exports });
 
   return {
     load,
     save() {
-      const stale = [...files].filter(([, { cached, ran }]) => [...ran].some((chunk) => !cached.has(chunk)));
-      if (directory === undefined || stale.length === 0) return;
+      if (directory === undefined || fresh.size === 0) return;
       try {
-        store(directory, dist, stale);
+        store(directory, dist, fresh);
       } catch {
         // Without a cache the next start is a little slower; that is all.
       }
@@ -96,38 +80,28 @@ function isOurs(directory: string): boolean {
   }
 }
 
-/**
- * What V8 compiled, then the names of the chunks that had run by then, then the length of those names. V8 compiles a
- * function when it first runs, so without the names a cache written by a small run would never grow.
- */
-function readEntry(path: string): { readonly code: Buffer; readonly chunks: readonly string[] } | undefined {
+function readIfThere(path: string): Buffer | undefined {
   try {
-    const bytes = readFileSync(path);
-    const end = bytes.length - 4;
-    const start = end - bytes.readUInt32LE(end);
-    return { code: bytes.subarray(0, start), chunks: bytes.toString('latin1', start, end).split(',') };
+    return readFileSync(path);
   } catch {
     return undefined;
   }
 }
 
-function store(directory: string, dist: string, files: readonly (readonly [string, Compiled])[]): void {
+function store(directory: string, dist: string, scripts: ReadonlyMap<string, Script>): void {
   // One level at a time: a recursive mkdir never returns where nothing can be made (/proc).
   for (const level of [dirname(dirname(directory)), dirname(directory), directory]) makeDirectory(level);
   if (!isOurs(directory)) return;
   chmodSync(directory, 0o700);
   removeOthers(directory);
-  const chunks = new Set(readdirSync(dist));
+  const files = new Set(readdirSync(dist));
   for (const name of readdirSync(directory)) {
-    if (!chunks.has(name.replace(/\.cache$/, ''))) rmSync(join(directory, name), { force: true });
+    if (!files.has(name.replace(/\.cache$/, ''))) rmSync(join(directory, name), { force: true });
   }
-  for (const [file, { script, cached, ran }] of files) {
-    const names = Buffer.from([...new Set([...cached, ...ran])].join(','), 'latin1');
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(names.length);
+  for (const [file, script] of scripts) {
     const target = join(directory, `${file}.cache`);
     const temporary = `${target}.${process.pid}`;
-    writeFileSync(temporary, Buffer.concat([script.createCachedData(), names, length]), { mode: 0o600, flag: 'wx' });
+    writeFileSync(temporary, script.createCachedData(), { mode: 0o600, flag: 'wx' });
     renameSync(temporary, target);
   }
 }
@@ -146,10 +120,10 @@ function removeOthers(directory: string): void {
   }
 }
 
-function parseChunk(value: unknown): ChunkFunction {
+function parseChunkFunction(value: unknown): ChunkFunction {
   return value as ChunkFunction;
 }
 
-function parsePack(value: unknown): Readonly<Record<string, ChunkFunction>> {
-  return value as Readonly<Record<string, ChunkFunction>>;
+function parsePack(value: unknown): Readonly<Record<string, unknown>> {
+  return (value as { readonly chunks: Readonly<Record<string, unknown>> }).chunks;
 }
