@@ -97,6 +97,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
     [
       "chalk in render/markdown/theme.ts",
       "commander in cli/parse.ts",
+      "diff in tools/lazy.ts",
       "google-auth-library in auth/google-library.ts",
       "highlight.js in render/markdown/highlight.ts",
       "ignore in input/lazy.ts",

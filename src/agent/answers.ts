@@ -36,7 +36,7 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
     if (slot.decision?.kind !== 'run') return;
     try {
       slot.outcome = await slot.decision.run();
-      if (slot.outcome.ok && slot.tool?.effect !== 'read') repeats.forgetOthers(slot.call);
+      if (slot.outcome.ok && slot.tool?.effect !== 'read') repeats.changed(slot.call);
     } catch (thrown) {
       if (!signal.aborted) slot.outcome = failed(thrown);
     }

@@ -61,7 +61,7 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
     try {
       return yield* attempt();
     } catch (thrown) {
-      if (!isSignatureFault(thrown) || distrusted === history.contents.length) throw thrown;
+      if (!isSignatureFault(thrown)) throw thrown;
       distrusted = history.contents.length;
       yield {
         type: 'notice',
@@ -82,7 +82,7 @@ async function wired(
   contents: readonly KeptContent[],
   options: { readonly origin: () => string; readonly distrusted: number },
 ): Promise<readonly Content[]> {
-  if (contents.length === 1) return contents;
+  if (contents.length === 1) return [...contents];
   const { wireContents } = await import('./history.ts');
   return wireContents(contents, { origin: options.origin(), distrusted: options.distrusted });
 }

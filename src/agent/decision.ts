@@ -31,7 +31,7 @@ export async function decide(
   if (call.fault !== undefined) return refused(call.fault);
   if (index >= MAX_CALLS) return refused(`at most ${MAX_CALLS} calls in one reply are run`);
   if (tool === undefined) return { kind: 'refused', outcome: unknownTool(call.name, agent.tools) };
-  if (repeats.isTooOften(call)) return refused(repeats.words);
+  if (repeats.isTooOften(call, tool.effect)) return refused(repeats.words);
   const verdict = await agent.approve(tool, call, signal);
   signal.throwIfAborted();
   switch (verdict.kind) {

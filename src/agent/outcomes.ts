@@ -18,7 +18,7 @@ export function unknownTool(name: string, tools: readonly Tool[]): ToolOutcome {
   const names = tools.map((tool) => tool.name);
   const near = nearestNames(name, names);
   return refusal(
-    `there is no tool ${name}; ${near.length > 0 ? `did you mean ${near.join(' or ')}` : names.join(', ')}?`,
+    `there is no tool ${name}; ${near.length > 0 ? `did you mean ${near.join(' or ')}?` : `there is ${names.join(', ')}`}`,
   );
 }
 

@@ -1,37 +1,39 @@
 import { AppError } from '../core/error.ts';
 import { canonicalJson } from '../core/json.ts';
-import type { ToolCall } from '../core/tool.ts';
+import type { Effect, ToolCall } from '../core/tool.ts';
 
 const MAX_SAME = 3;
 
 /** Notices a model that goes in circles. */
 export interface RepeatWatch {
   /** Counts the call; true from the third time on that it is made with the same arguments. */
-  isTooOften(call: ToolCall): boolean;
+  isTooOften(call: ToolCall, effect: Effect): boolean;
   /** What the model is told then. */
   readonly words: string;
-  /** Something was changed: what was asked before may now have another answer. */
-  forgetOthers(call: ToolCall): void;
+  /** This call changed something: what was looked at or tried before may now turn out otherwise. */
+  changed(call: ToolCall): void;
   /** Throws AppError `limit` if a call was made once more after the model was told. */
   throwIfStuck(): void;
 }
 
 /** A watch over one turn. */
 export function repeatWatch(): RepeatWatch {
-  const counts = new Map<string, number>();
+  const counts = new Map<string, { count: number; readonly effect: Effect }>();
   let stuck: string | undefined;
   return {
-    isTooOften(call) {
+    isTooOften(call, effect) {
       const key = keyOf(call);
-      const count = (counts.get(key) ?? 0) + 1;
-      counts.set(key, count);
-      if (count > MAX_SAME) stuck ??= call.name;
-      return count >= MAX_SAME;
+      const seen = counts.get(key) ?? { count: 0, effect };
+      seen.count += 1;
+      counts.set(key, seen);
+      if (seen.count > MAX_SAME) stuck ??= call.name;
+      return seen.count >= MAX_SAME;
     },
     words: `the same call was made ${MAX_SAME} times, and was not run again; use what it gave, or do something else`,
-    forgetOthers(call) {
-      const key = keyOf(call);
-      for (const other of counts.keys()) if (other !== key) counts.delete(other);
+    changed(call) {
+      const own = keyOf(call);
+      // The same text written a third time is a circle, whatever was done in between.
+      for (const [key, { effect }] of counts) if (key !== own && effect !== 'write') counts.delete(key);
     },
     throwIfStuck() {
       if (stuck === undefined) return;

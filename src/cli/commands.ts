@@ -129,6 +129,12 @@ export const ROOT: Command = command({
       ],
       load: () => import('../commands/trust.ts'),
     }),
+    command({
+      name: 'undo',
+      summary: 'Put back the files that the last run with tools changed',
+      flags: REPORT_FLAGS,
+      load: () => import('../commands/undo.ts'),
+    }),
     DEMO,
     command({ name: 'help', summary: 'Help about a command', args: '[command...]', flags: [] }),
   ],

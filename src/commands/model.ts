@@ -165,17 +165,25 @@ interface Sayings {
   readonly relay: (model: Model) => Model;
 }
 
+/** What a stream that was left early is told to return; nobody sees it. */
+const NO_REPLY: Reply = { finishReason: '', usage: {}, model: '' };
+
 /** Words of the credential: at once where a person may see them, else with the notices, else in the stream. */
 function sayings(options: ModelOptions, { io }: App): Sayings {
   const isSeen = io.err.isTerminal && !options.quiet && (options.outputFormat ?? 'text') === 'text';
   const kept: string[] = [];
   const take = (): readonly string[] => kept.splice(0);
   async function* relayed(events: AsyncGenerator<ReplyEvent, Reply>): AsyncGenerator<ReplyEvent, Reply> {
-    for (;;) {
-      const step = await events.next();
-      for (const message of take()) yield { type: 'notice', message };
-      if (step.done) return step.value;
-      yield step.value;
+    try {
+      for (;;) {
+        const step = await events.next();
+        for (const message of take()) yield { type: 'notice', message };
+        if (step.done) return step.value;
+        yield step.value;
+      }
+    } finally {
+      // Our reader may have left, and an open stream would keep its connection.
+      await events.return(NO_REPLY);
     }
   }
   return {

@@ -1,5 +1,5 @@
 import type { AppError } from './error.ts';
-import type { SendHttp } from './http.ts';
+import type { HttpTimers, SendHttp } from './http.ts';
 import type { Clock, Env, Io, Trace } from './io.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
@@ -56,6 +56,8 @@ export interface App {
   /** The run was ended: a write still blocked after a moment fails with `reason`, so that nothing waits for its reader. */
   readonly hurry: (reason: AppError) => void;
   readonly send: SendHttp;
+  /** For clients of another kind than `send`. */
+  readonly httpTimers: HttpTimers;
   /** Throws AppError `config` if there is no home directory. */
   readonly homes: () => Homes;
   /** Throws AppError `config` if a settings file is broken. */

@@ -177,14 +177,52 @@ function fitsChar(token: Exclude<Token, { kind: 'many' }>, char: string): boolea
   return token.kind === 'one' || token.has(char);
 }
 
-/** `a{b,c}` → `ab`, `ac`. A brace without a comma or without its end is a character. */
+/** `a{b,c}` and `a@(b|c)` → `ab`, `ac`. A brace without a comma or without its end is a character. */
 function alternatives(pattern: string): readonly string[] {
-  const done: string[] = [];
-  const pending = [pattern.replace(/@\(([^()|]*(?:\|[^()|]*)*)\)/g, (_, inner: string) => `{${inner.replaceAll('|', ',')},}`)];
-  void done;
-  return expand(pending[0] ?? pattern);
+  const plain = pattern.replace(/@\(([^()]*)\)/g, (_, inner: string) =>
+    inner.includes('|') ? `{${inner.replaceAll('|', ',')}}` : inner,
+  );
+  if (/[+*?!]\([^()]*\)/.test(plain)) throw tooComplex('it has an extended group');
+  let budget = MAX_ALTERNATIVES * 2;
+  const expand = (text: string): readonly string[] => {
+    budget -= 1;
+    if (budget < 0) throw tooComplex(`it stands for more than ${MAX_ALTERNATIVES} patterns`);
+    const brace = braceIn(text);
+    if (brace === undefined) return [text];
+    return brace.options.flatMap((option) => expand(text.slice(0, brace.start) + option + text.slice(brace.end)));
+  };
+  return expand(plain);
 }
 
-function expand(pattern: string): readonly string[] {
-  return [pattern];
+interface Brace {
+  readonly start: number;
+  readonly end: number;
+  readonly options: readonly string[];
+}
+
+function braceIn(text: string): Brace | undefined {
+  for (let start = text.indexOf('{'); start !== -1; start = text.indexOf('{', start + 1)) {
+    const brace = text[start - 1] === '\\' ? undefined : closedBrace(text, start);
+    if (brace !== undefined && brace.options.length > 1) return brace;
+  }
+  return undefined;
+}
+
+function closedBrace(text: string, start: number): Brace | undefined {
+  const options: string[] = [];
+  let depth = 0;
+  let from = start + 1;
+  for (let index = start; index < text.length; index += 1) {
+    const char = text[index];
+    if (char === '\\') index += 1;
+    else if (char === '{') depth += 1;
+    else if (char === ',' && depth === 1) {
+      options.push(text.slice(from, index));
+      from = index + 1;
+    } else if (char === '}') {
+      depth -= 1;
+      if (depth === 0) return { start, end: index + 1, options: [...options, text.slice(from, index)] };
+    }
+  }
+  return undefined;
 }

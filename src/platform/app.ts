@@ -32,6 +32,7 @@ export async function processApp(options: {
   const cwd = workingDirectory(flags.cwd);
   let foundHomes: Homes | undefined;
   const homes = (): Homes => (foundHomes ??= options.findHomes(env, userHome));
+  const timers = httpTimers(env);
   const signal = interruptSignal();
   signal.addEventListener('abort', () => io.hurry(AppError.from(signal.reason)), { once: true });
   let settings: Promise<Settings> | undefined;
@@ -45,7 +46,8 @@ export async function processApp(options: {
     signal,
     hurry: io.hurry,
     trace: trace ?? (() => {}),
-    send: lazySend(httpTimers(env), env, trace),
+    send: lazySend(timers, env, trace),
+    httpTimers: timers,
     homes,
     settings: () => (settings ??= options.loadSettings({ env, cwd, homes })),
   };

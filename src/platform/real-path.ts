@@ -17,3 +17,12 @@ export function isDirectory(path: string): boolean {
     return false;
   }
 }
+
+/** Whether there is anything, links followed. Unlike a look for its path it costs no exception where nothing is. Never throws. */
+export function isThere(path: string): boolean {
+  try {
+    return statSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}

@@ -29,6 +29,7 @@ function testApp(place: Home, env: Env): { readonly app: App; readonly written: 
     io: { out: sink('out'), err: sink('err') },
     clock: { ...input.clock, now: () => NOW },
     hurry: () => {},
+    httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
     random: () => 0,
     settings: async () => settings,
   };

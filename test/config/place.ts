@@ -80,6 +80,7 @@ function fakeApp({
     signal: new AbortController().signal,
     trace: () => {},
     hurry: () => {},
+    httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
     random: () => 0.5,
     send: () => Promise.reject(new Error('nothing is sent here')),
     homes: () => ({ gemini: join(root, 'home/.gemini'), gmn: join(root, 'home/.gmn') }),

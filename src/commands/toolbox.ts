@@ -1,0 +1,143 @@
+import { grounder } from '../agent/ground.ts';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { type JsonObject, stringOf } from '../core/json.ts';
+import type { Approve, Tool } from '../core/tool.ts';
+import type { Deadline } from '../platform/clock.ts';
+import { randomId } from '../platform/random-id.ts';
+import { builtins, selectTools, type ToolSet } from '../tools/builtins.ts';
+import { undoStore } from '../tools/journal.ts';
+import { type ApprovalMode, approvalPolicy, declared } from '../tools/policy.ts';
+import { isTooBroad } from '../tools/protection.ts';
+import { openWorkspace, type Workspace } from '../tools/workspace.ts';
+import { approval } from './approval.ts';
+import type { OpenedModel } from './model.ts';
+
+/** The flags that say which tools a run has, and how far they may go unasked. */
+export interface ToolOptions {
+  readonly tools?: string;
+  readonly allowedTools?: readonly string[];
+  readonly approvalMode?: ApprovalMode;
+  readonly yolo?: boolean;
+  readonly includeDirectories?: readonly string[];
+  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+}
+
+export interface Toolbox {
+  readonly tools: readonly Tool[];
+  readonly approve: Approve;
+  readonly notices: readonly string[];
+}
+
+/** The tools that `--tools` asks for, behind the fence and the approval. Throws AppError `usage`. */
+export async function openToolbox(
+  options: ToolOptions,
+  { app, opened, limit }: { readonly app: App; readonly opened: OpenedModel; readonly limit: Deadline },
+): Promise<Toolbox> {
+  const mode = modeOf(options);
+  const { gmn, gemini } = app.homes();
+  const workspace = await openWorkspace({
+    roots: [app.cwd, ...names(options.includeDirectories ?? [])],
+    denied: [gmn, gemini],
+    journal: undoStore(`${gmn}/undo`, app.clock).journal(randomId()),
+  });
+  const wanted = options.tools ?? 'none';
+  const all = builtins({ workspace, env: app.env, others: await otherTools(workspace, wanted, { app, opened }) });
+  const chosen = declared(selectTools(all, toolSet(wanted)), mode);
+  const { tools, notices } = withoutRisk(chosen, workspace, app, wanted);
+  return { tools, approve: approveWith(options, mode, { app, workspace, limit }), notices };
+}
+
+/** `--yolo` is the same as `--approval-mode yolo`, and saying two different things is a mistake. */
+function modeOf({ approvalMode, yolo }: ToolOptions): ApprovalMode {
+  if (yolo && approvalMode !== undefined && approvalMode !== 'yolo') {
+    throw new AppError('usage', `--yolo cannot be combined with --approval-mode ${approvalMode}`, {
+      hint: 'Use one of them.',
+    });
+  }
+  return yolo ? 'yolo' : (approvalMode ?? 'default');
+}
+
+/** Values of a flag that may be repeated, or hold several with commas. */
+function names(values: readonly string[]): readonly string[] {
+  return values
+    .flatMap((value) => value.split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+}
+
+function toolSet(wanted: string): ToolSet | readonly string[] {
+  return wanted === 'none' || wanted === 'read' || wanted === 'edit' || wanted === 'all' ? wanted : names([wanted]);
+}
+
+/** The tools that need more than files, each loaded only if the run may have it. */
+async function otherTools(
+  workspace: Workspace,
+  wanted: string,
+  { app, opened }: { readonly app: App; readonly opened: OpenedModel },
+): Promise<readonly Tool[]> {
+  if (['none', 'read', 'edit'].includes(wanted)) return [];
+  const [{ runShellCommand }, { chooseShell }, { webFetch }, { sendPinned }, { isPublicAddress }, { googleWebSearch }] =
+    await Promise.all([
+      import('../tools/run-shell-command.ts'),
+      import('../platform/shell-choice.ts'),
+      import('../tools/web-fetch.ts'),
+      import('../platform/http-pinned.ts'),
+      import('../platform/public-address.ts'),
+      import('../tools/google-web-search.ts'),
+    ]);
+  const directory = async (path: string): Promise<string> => {
+    const { place, directory: held } = await workspace.openDirectory(path);
+    await held.close();
+    return place.path;
+  };
+  return [
+    runShellCommand({ shell: chooseShell(undefined, app.env), env: app.env, directory }),
+    webFetch({ send: sendPinned({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }) }),
+    googleWebSearch(grounder(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig })),
+  ];
+}
+
+/** In the home directory or `/` nothing is written or run, unless the person named the very tool. */
+function withoutRisk(
+  tools: readonly Tool[],
+  { roots }: Workspace,
+  app: App,
+  wanted: string,
+): { readonly tools: readonly Tool[]; readonly notices: readonly string[] } {
+  const home = app.env.HOME;
+  const isBroad = home !== undefined && roots.some((root) => isTooBroad(root, home));
+  const isNamed = Array.isArray(toolSet(wanted));
+  if (!isBroad || isNamed) return { tools, notices: [] };
+  const safe = tools.filter(({ effect }) => effect !== 'write' && effect !== 'execute');
+  if (safe.length === tools.length) return { tools, notices: [] };
+  return {
+    tools: safe,
+    notices: [
+      'no tool that writes or runs is offered here: this directory is everything you have. Name them with --tools',
+    ],
+  };
+}
+
+function approveWith(
+  options: ToolOptions,
+  mode: ApprovalMode,
+  { app, workspace, limit }: { readonly app: App; readonly workspace: Workspace; readonly limit: Deadline },
+): Approve {
+  const pathOf = (args: JsonObject): string => stringOf(args.file_path) ?? stringOf(args.path) ?? '';
+  const readsFile = (tool: Tool): boolean => tool.name === 'read_file';
+  return approval({
+    policy: approvalPolicy({
+      mode,
+      allowedTools: names(options.allowedTools ?? []),
+      isTrusted: () => false,
+    }),
+    err: app.io.err,
+    isTextFormat: (options.outputFormat ?? 'text') === 'text',
+    env: app.env,
+    isSensitive: async (tool, args) => readsFile(tool) && workspace.isSensitive(pathOf(args)),
+    permit: (_, args) => workspace.permit(pathOf(args)),
+    hold: limit.hold,
+    resume: limit.resume,
+  });
+}

@@ -1,0 +1,98 @@
+import { dirname, isAbsolute, join } from 'node:path';
+import { contains } from '../core/containment.ts';
+import { decode } from '../core/decode.ts';
+import { AppError } from '../core/error.ts';
+import { isSecretName } from '../core/secret-files.ts';
+import { readBytes } from '../platform/files.ts';
+import { isDirectory, realPath } from '../platform/real-path.ts';
+
+const MAX_DEPTH = 5;
+const MAX_FILE_BYTES = 1_000_000;
+const MAX_TOTAL_LENGTH = 2_000_000;
+
+/** Reads files of context with what they import. */
+export interface ContextReader {
+  /** The text of a file, its `@imports` put in; undefined, and a notice, if it cannot be had. */
+  read(file: string, root: string): Promise<string | undefined>;
+  readonly notices: readonly string[];
+}
+
+interface Import {
+  readonly file: string;
+  /** Free of links, as are those of `chain`. */
+  readonly root: string;
+  /** The files that led here, this one last. */
+  readonly chain: readonly string[];
+}
+
+/**
+ * A reader that never leaves the root, follows links only inside it, opens no file that is likely to hold keys, and reads
+ * regular text files only: 1 MB each, five imports deep, 2 million characters in all.
+ */
+export function contextReader(): ContextReader {
+  const notices: string[] = [];
+  let left = MAX_TOTAL_LENGTH;
+
+  async function load(file: string, root: string): Promise<string | undefined> {
+    const real = realPath(file);
+    // Said once is enough.
+    if (real === undefined || left < 0) return undefined;
+    if (!contains(root, real)) return refuse(file, `it leads out of ${root}`);
+    if (isSecretName(real.split(/[\\/]/).at(-1) ?? '')) return refuse(file, 'a file of that name may hold keys');
+    try {
+      const tooLarge = (): AppError => new AppError('usage', 'it is larger than 1 MB');
+      const decoded = decode(await readBytes(real, { maxBytes: MAX_FILE_BYTES, tooLarge, links: 'never' }));
+      if (!decoded.isText) return refuse(file, 'it is not text');
+      left -= decoded.text.length;
+      return left < 0 ? refuse(file, 'there is too much context already') : decoded.text;
+    } catch (thrown) {
+      return refuse(file, AppError.from(thrown).message);
+    }
+  }
+
+  function refuse(file: string, why: string): undefined {
+    notices.push(`${file} is not used: ${why}`);
+  }
+
+  async function expand(text: string, at: Import): Promise<string> {
+    const pieces: string[] = [];
+    let end = 0;
+    for (const { index, path } of importsIn(text)) {
+      const found = await imported(path, at);
+      if (found === undefined) continue;
+      pieces.push(text.slice(end, index), found);
+      end = index + 1 + path.length;
+    }
+    return [...pieces, text.slice(end)].join('');
+  }
+
+  async function imported(path: string, { file, root, chain }: Import): Promise<string | undefined> {
+    const target = isAbsolute(path) ? path : join(dirname(file), path);
+    const real = realPath(target);
+    // A word like any other that begins with @.
+    if (real === undefined || isDirectory(real)) return undefined;
+    if (chain.includes(real)) return `<!-- ${path} is above -->`;
+    if (chain.length > MAX_DEPTH) return refuse(target, `imports go ${MAX_DEPTH} deep at most`);
+    const text = await load(target, root);
+    if (text === undefined) return undefined;
+    const inner = await expand(text, { file: target, root, chain: [...chain, real] });
+    return `<!-- ${path} -->\n${inner.trimEnd()}\n<!-- end of ${path} -->`;
+  }
+
+  return {
+    notices,
+    async read(file, root) {
+      const text = await load(file, root);
+      return text === undefined ? undefined : expand(text, { file, root, chain: [realPath(file) ?? file] });
+    },
+  };
+}
+
+/** `@path` where a word begins, outside code; the mark that ends a sentence is not part of it. */
+function importsIn(text: string): readonly { readonly index: number; readonly path: string }[] {
+  const pattern = /```[\s\S]*?(?:```|$)|`[^`\n]*`|(?<!\S)@([./A-Za-z][^\s`]*)/g;
+  return [...text.matchAll(pattern)].flatMap(({ index, 1: word }) => {
+    const path = word?.replace(/[.,;:!?)\]}'"]+$/, '') ?? '';
+    return path === '' || path.includes('://') ? [] : [{ index, path }];
+  });
+}

@@ -1,0 +1,76 @@
+import { dirname, join } from 'node:path';
+import type { App, Homes, Settings } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { isList } from '../core/json.ts';
+import { isThere, realPath } from '../platform/real-path.ts';
+import { valueAt } from './keys.ts';
+
+/** Where context is looked for. */
+export interface ContextQuestion extends Pick<App, 'env' | 'cwd'> {
+  readonly homes: Homes;
+  readonly settings: Pick<Settings, 'env' | 'document'>;
+}
+
+/** A file of context that is there. */
+export interface ContextPlace {
+  /** As a person would write it. */
+  readonly file: string;
+  readonly directory: string;
+  /** Imports may not lead out of it; free of links. */
+  readonly root: string;
+  readonly scope: 'user' | 'project';
+}
+
+const DEFAULT_NAME = 'GEMINI.md';
+
+/**
+ * The context files that are there: the user's own, then the project's from its root, where `.git` is, down to the
+ * working directory. Only looks, reads nothing. Throws AppError `config` if `context.fileName` is no file name.
+ */
+export function contextPlaces({ cwd, homes, settings }: ContextQuestion): readonly ContextPlace[] {
+  const names = contextNames(settings);
+  const folders = projectFolders(cwd);
+  const find = (directory: string, top: string, scope: ContextPlace['scope']): readonly ContextPlace[] =>
+    names
+      .map((name) => join(directory, name))
+      .filter(isThere)
+      .map((file) => ({ file, directory, root: realPath(top) ?? top, scope }));
+  const own = find(homes.gemini, homes.gemini, 'user');
+  const shared = folders.flatMap((folder) => find(folder, folders[0] ?? cwd, 'project'));
+  return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
+}
+
+/** Whether there is any context to read; a few looks at the disk. Throws AppError `config` as `contextPlaces` does. */
+export function hasContext(question: ContextQuestion): boolean {
+  return systemMdValue(question) !== undefined || contextPlaces(question).length > 0;
+}
+
+/** `GEMINI_SYSTEM_MD`, if it says anything but no. */
+export function systemMdValue({ settings }: Pick<ContextQuestion, 'settings'>): string | undefined {
+  const value = settings.env.GEMINI_SYSTEM_MD?.trim();
+  return value === undefined || value === '' || /^(?:0|false)$/i.test(value) ? undefined : value;
+}
+
+/** From the root of the project down to the directory; without a root, the directory alone. */
+export function projectFolders(cwd: string): readonly string[] {
+  const folders: string[] = [];
+  for (let folder = cwd; ; folder = dirname(folder)) {
+    folders.unshift(folder);
+    if (isThere(join(folder, '.git'))) return folders;
+    if (dirname(folder) === folder) return [cwd];
+  }
+}
+
+function contextNames({ document = {} }: ContextQuestion['settings']): readonly string[] {
+  const value = valueAt(document, ['context', 'fileName']);
+  if (value === undefined) return [DEFAULT_NAME];
+  const names = isList(value) ? value : [value];
+  const added = names.map((name) => {
+    if (typeof name === 'string' && name !== '') return name;
+    throw new AppError('config', 'context.fileName must be a file name or a list of them', {
+      hint: 'To see where it is set: gmn config explain context.fileName',
+    });
+  });
+  // As in the official CLI, they are read besides GEMINI.md, not instead of it.
+  return [...new Set([DEFAULT_NAME, ...added])];
+}

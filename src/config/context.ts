@@ -1,0 +1,117 @@
+import { dirname, isAbsolute, join, relative } from 'node:path';
+import { contains } from '../core/containment.ts';
+import { AppError } from '../core/error.ts';
+import { realPath } from '../platform/real-path.ts';
+import { readStateFile } from '../platform/state-file.ts';
+import { contextReader } from './context-imports.ts';
+import {
+  type ContextPlace,
+  type ContextQuestion,
+  contextPlaces,
+  projectFolders,
+  systemMdValue,
+} from './context-place.ts';
+import { readSetting } from './keys.ts';
+import { judgeFolder, trustRecords, type Verdict } from './trust.ts';
+
+/** What the files of context say. */
+export interface Context {
+  /** The text of `GEMINI_SYSTEM_MD`, which stands in for the system prompt unless `--system` does. */
+  readonly system?: string;
+  /** The context files, each between two lines that name it. */
+  readonly memory?: string;
+  readonly notices: readonly string[];
+}
+
+/**
+ * Reads the user's context files and, as far as their folders are trusted, the project's; what is left out is said in
+ * `notices`. `tools` are the names of the tools on offer. Throws AppError `config` if `GEMINI_SYSTEM_MD` names no file
+ * that can be read, or if the lists of trusted folders are broken.
+ */
+export async function readContext(question: ContextQuestion, tools: readonly string[]): Promise<Context> {
+  const reader = contextReader();
+  const judge = folderJudge(question);
+  const ignored = new Map<string, string>();
+  const texts: string[] = [];
+  for (const place of contextPlaces(question)) {
+    const verdict = place.scope === 'user' ? TRUSTED : judge(place.directory);
+    if (!verdict.isTrusted) {
+      ignored.set(place.directory, untrusted(place.file, verdict));
+      continue;
+    }
+    const text = (await reader.read(place.file, place.root))?.trim();
+    if (text) texts.push(framed(place, question.cwd, text));
+  }
+  const { system, notice } = systemMd(question, tools, judge);
+  return {
+    ...(system === undefined ? {} : { system }),
+    ...(texts.length === 0 ? {} : { memory: texts.join('\n\n') }),
+    notices: [...ignored.values(), ...reader.notices, ...(notice === undefined ? [] : [notice])],
+  };
+}
+
+/**
+ * The system instruction: `--system`, else `GEMINI_SYSTEM_MD`; then the context files; then `--append-system-prompt`.
+ * Undefined if there is none of it.
+ */
+export function systemInstructionText(
+  { system, memory }: Pick<Context, 'system' | 'memory'>,
+  flags: { readonly system?: string | undefined; readonly append?: string | undefined },
+): string | undefined {
+  const texts = [flags.system ?? system, memory, flags.append].filter((text) => text !== undefined && text !== '');
+  return texts.length === 0 ? undefined : texts.join('\n\n');
+}
+
+const TRUSTED: Verdict = { isTrusted: true, why: 'the user wrote it' };
+
+function folderJudge({ env, homes, settings }: ContextQuestion): (folder: string) => Verdict {
+  const isEnabled = readSetting(settings.document ?? {}, 'security.folderTrust.enabled') ?? true;
+  return (cwd) => judgeFolder({ env, cwd, homes, isEnabled, records: trustRecords(homes) });
+}
+
+function untrusted(file: string, { why }: Verdict): string {
+  return `${file} is not used: ${why}. To trust the folder, run: gmn trust`;
+}
+
+function framed({ file, scope }: ContextPlace, cwd: string, text: string): string {
+  const name = scope === 'project' ? relative(cwd, file) : file;
+  return `=== ${name} ===\n${text}\n=== end of ${name} ===`;
+}
+
+function systemMd(
+  question: ContextQuestion,
+  tools: readonly string[],
+  judge: (folder: string) => Verdict,
+): { readonly system?: string; readonly notice?: string } {
+  const value = systemMdValue(question);
+  if (value === undefined) return {};
+  const file = systemMdFile(value, question);
+  const real = realPath(file);
+  const text = real === undefined ? undefined : readStateFile(real);
+  if (real === undefined || text === undefined) {
+    throw new AppError('config', `GEMINI_SYSTEM_MD: there is no file ${file}`, {
+      hint: 'Write that file, name another, or set GEMINI_SYSTEM_MD=0.',
+    });
+  }
+  // Whoever wrote the folder must not speak for the user.
+  const isOfProject = contains(realPath(projectFolders(question.cwd)[0] ?? question.cwd) ?? question.cwd, real);
+  const verdict = isOfProject ? judge(dirname(real)) : TRUSTED;
+  return verdict.isTrusted ? { system: filledIn(text, tools) } : { notice: untrusted(file, verdict) };
+}
+
+function systemMdFile(value: string, { cwd, env, homes }: ContextQuestion): string {
+  if (/^(?:1|true)$/i.test(value)) return join(cwd, '.gemini', 'system.md');
+  if (value === '~' || /^~[\\/]/.test(value)) return join(env.HOME ?? dirname(homes.gemini), value.slice(1));
+  return isAbsolute(value) ? value : join(cwd, value);
+}
+
+/** The placeholders of the official CLI; gmn has no skills and no sub-agents to list. */
+function filledIn(text: string, tools: readonly string[]): string {
+  return text.replace(
+    /\$\{(AgentSkills|SubAgents|AvailableTools|(\w+)_ToolName)\}/g,
+    (_, key: string, tool?: string) => {
+      if (tool !== undefined) return tool;
+      return key === 'AvailableTools' ? tools.map((name) => `- ${name}`).join('\n') : '';
+    },
+  );
+}

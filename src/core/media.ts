@@ -1,0 +1,94 @@
+import { extname } from 'node:path';
+import { decode } from './decode.ts';
+
+interface Signature {
+  /** Latin-1, so that one character is one byte. */
+  readonly bytes: string;
+  readonly at?: number;
+  /** The answer, or how to find it once the bytes match. */
+  readonly type: string | ((head: string, extension: string) => string | undefined);
+}
+
+/** https://ai.google.dev/gemini-api/docs/image-understanding, …/audio, …/video-understanding, …/document-processing */
+const SIGNATURES: readonly Signature[] = [
+  { bytes: '\x89PNG\r\n\x1a\n', type: 'image/png' },
+  { bytes: '\xff\xd8\xff', type: 'image/jpeg' },
+  { bytes: 'GIF87a', type: 'image/gif' },
+  { bytes: 'GIF89a', type: 'image/gif' },
+  { bytes: 'RIFF', type: (head) => RIFF_TYPES[head.slice(8, 12)] },
+  { bytes: 'FORM', type: (head) => (/^AIF[FC]$/.test(head.slice(8, 12)) ? 'audio/aiff' : undefined) },
+  { bytes: 'ftyp', at: 4, type: brandType },
+  { bytes: 'OggS\0', type: 'audio/ogg' },
+  { bytes: 'fLaC', type: 'audio/flac' },
+  { bytes: 'ID3', type: (_, extension) => (extension === '.aac' ? 'audio/aac' : 'audio/mp3') },
+  { bytes: '\xff', type: frameType },
+  { bytes: '\x1a\x45\xdf\xa3', type: ebmlType },
+  { bytes: '\0\0\x01\xba', type: 'video/mpeg' },
+  { bytes: '\0\0\x01\xb3', type: 'video/mpeg' },
+  { bytes: '\x30\x26\xb2\x75\x8e\x66\xcf\x11', type: 'video/wmv' },
+  { bytes: 'FLV\x01', type: 'video/x-flv' },
+];
+
+const RIFF_TYPES: Readonly<Record<string, string>> = { WEBP: 'image/webp', WAVE: 'audio/wav', 'AVI ': 'video/avi' };
+
+const HEAD_BYTES = 1024;
+const PDF_TAIL_BYTES = 2048;
+
+/**
+ * The media type of these bytes as the Gemini API names it, judged by content; undefined if it is none it takes.
+ * `name` only decides what the bytes leave open. Text is never taken for media. Never throws.
+ */
+export function sniffMedia(bytes: Uint8Array, name = ''): string | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const head = buffer.toString('latin1', 0, HEAD_BYTES);
+  if (isPdf(buffer, head)) return 'application/pdf';
+  const extension = extname(name).toLowerCase();
+  for (const { bytes: mark, at = 0, type } of SIGNATURES) {
+    if (!head.startsWith(mark, at)) continue;
+    const found = typeof type === 'string' ? type : type(head, extension);
+    // Several marks are plain words ("RIFF", "ID3"), but no such file is free of NULs and valid UTF-8 as well.
+    return found !== undefined && !decode(bytes).isText ? found : undefined;
+  }
+  return undefined;
+}
+
+/** A PDF may be pure ASCII, so its beginning is not enough: it must have an end too. */
+function isPdf(buffer: Buffer, head: string): boolean {
+  if (!/^%PDF-\d\.\d/.test(head)) return false;
+  if (!decode(buffer).isText) return true;
+  return /startxref\s+\d+\s+%%EOF\s*$/.test(buffer.toString('latin1', Math.max(0, buffer.length - PDF_TAIL_BYTES)));
+}
+
+/** ISO base media (MP4 and its kin): the major brand, and for pictures the compatible ones. */
+function brandType(head: string, extension: string): string | undefined {
+  const boxBytes =
+    (head.charCodeAt(0) << 24) | (head.charCodeAt(1) << 16) | (head.charCodeAt(2) << 8) | head.charCodeAt(3);
+  const major = head.slice(8, 12);
+  const brands = head.slice(8, Math.max(12, Math.min(boxBytes, HEAD_BYTES)));
+  if (/^(?:avi[fs]|crx )$/.test(major)) return undefined;
+  if (/^(?:hei[cxms]|hev[cxms])$/.test(major)) return 'image/heic';
+  if (/^(?:mif|msf)1$/.test(major)) {
+    if (brands.includes('avif')) return undefined;
+    return brands.includes('heic') ? 'image/heic' : 'image/heif';
+  }
+  if (major === 'qt  ') return 'video/quicktime';
+  if (/^3g[p2]/.test(major)) return 'video/3gpp';
+  if (/^M4[AB] $/.test(major) || extension === '.m4a' || extension === '.m4b') return 'audio/mp4';
+  return 'video/mp4';
+}
+
+/** A frame of MPEG audio: layer III is MP3, layer "0" is AAC (ADTS). Reserved values are refused. */
+function frameType(head: string): string | undefined {
+  const second = head.charCodeAt(1);
+  const third = head.charCodeAt(2);
+  if ((second & 0xf6) === 0xf0) return ((third >> 2) & 0x0f) < 13 ? 'audio/aac' : undefined;
+  const isLayer3 = (second & 0xe6) === 0xe2 && (second & 0x18) !== 0x08;
+  const bitRate = third >> 4;
+  return isLayer3 && bitRate > 0 && bitRate < 15 && (third & 0x0c) !== 0x0c ? 'audio/mp3' : undefined;
+}
+
+/** WebM says so in the first lines of its header; Matroska, which shares the mark, is not taken by the API. */
+function ebmlType(head: string, extension: string): string | undefined {
+  if (!head.slice(0, 64).includes('\x42\x82\x84webm')) return undefined;
+  return extension === '.weba' ? 'audio/webm' : 'video/webm';
+}

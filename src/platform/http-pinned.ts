@@ -1,0 +1,113 @@
+import { lookup } from 'node:dns/promises';
+import type { IncomingMessage } from 'node:http';
+import { isIP, type LookupFunction } from 'node:net';
+import { AppError } from '../core/error.ts';
+import type { HttpResponse, HttpTimers, SendHttp } from '../core/http.ts';
+import { decompressed } from './decompress.ts';
+import { openExchange } from './http-exchange.ts';
+import { networkFailure, peerOf } from './http-failure.ts';
+
+export interface PinnedOptions {
+  /** Whether to connect to this IP address. One address of a host that is not allowed refuses the host. */
+  readonly isAllowedAddress: (address: string) => boolean;
+  readonly timers: HttpTimers;
+  /** All addresses of a host; the system's resolver unless given. */
+  readonly resolve?: (host: string) => Promise<readonly Address[]>;
+}
+
+interface Address {
+  readonly address: string;
+  readonly family: number;
+}
+
+/**
+ * A client for URLs nobody vouches for, GET only: the host is resolved once, its addresses are judged, and the connection
+ * goes to one of those and no other, whatever the name resolves to by then. No proxy, no redirects, no credentials but
+ * the headers given. Throws AppError `api`, also for an address that is not allowed.
+ */
+export function sendPinned({ isAllowedAddress, timers, resolve = systemResolve }: PinnedOptions): SendHttp {
+  return async (request, signal) => {
+    const addresses = await addressesOf(request.url, resolve, signal);
+    const refused = addresses.find(({ address }) => !isAllowedAddress(address));
+    if (refused !== undefined) throw notAllowed(request.url, refused.address);
+    const isTls = request.url.protocol === 'https:';
+    const { request: open } = isTls ? await import('node:https') : await import('node:http');
+    signal.throwIfAborted();
+    const outgoing = open(request.url, { headers: request.headers, agent: false, lookup: pinned(addresses) });
+    let incoming: IncomingMessage | undefined;
+    const exchange = openExchange(
+      { request, signal, timers },
+      {
+        peer: () => peerOf(request.url),
+        pause: () => incoming?.pause(),
+        resume: () => incoming?.resume(),
+        destroy: () => outgoing.destroy(),
+      },
+    );
+    outgoing.on('socket', (socket) => socket.once(isTls ? 'secureConnect' : 'connect', exchange.connected));
+    outgoing.on('error', exchange.fail);
+    outgoing.on('close', () => incoming ?? exchange.fail(undefined));
+    outgoing.on('response', (message) => {
+      incoming = message;
+      exchange.headers(message.statusCode ?? 0, message.headers);
+      message.on('data', exchange.data);
+      message.on('end', exchange.end);
+      message.on('error', exchange.fail);
+      message.on('close', () => message.complete || exchange.fail(undefined));
+    });
+    outgoing.end();
+    return decoded(await exchange.answer);
+  };
+}
+
+function systemResolve(host: string): Promise<readonly Address[]> {
+  return lookup(host, { all: true, verbatim: true });
+}
+
+/** Node asks no resolver about a host that is an address, so the judged list must hold that very address. */
+async function addressesOf(
+  url: URL,
+  resolve: (host: string) => Promise<readonly Address[]>,
+  signal: AbortSignal,
+): Promise<readonly Address[]> {
+  signal.throwIfAborted();
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const family = isIP(host);
+  if (family !== 0) return [{ address: host, family }];
+  let onAbort = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([resolve(host), aborted]);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    throw networkFailure(thrown, 'connect', peerOf(url));
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Stands in for the resolver, and knows only what was judged. */
+function pinned(addresses: readonly Address[]): LookupFunction {
+  return (_host, { all }, give) => {
+    const [first] = addresses;
+    if (all) give(null, [...addresses]);
+    else if (first) give(null, first.address, first.family);
+    else give(new Error('no address'), '');
+  };
+}
+
+function notAllowed(url: URL, address: string): AppError {
+  const what = url.hostname.includes(address) ? '' : ` (${address})`;
+  return new AppError('api', `${url.hostname}${what} is not an address of the open internet`, {
+    hint: 'Only public web servers can be fetched.',
+  });
+}
+
+async function decoded(response: HttpResponse): Promise<HttpResponse> {
+  const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (encoding === '' || encoding === 'identity') return response;
+  return { ...response, body: await decompressed(response.body, encoding) };
+}

@@ -1,0 +1,102 @@
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** A process that was found running. */
+export interface FoundProcess {
+  readonly pid: number;
+  /** Its command line, arguments separated by spaces. Untrusted text. */
+  readonly command: string;
+}
+
+/** A program started in a group of its own, and all it has started. */
+export interface Family {
+  /** The pid of the program, which is the number of its group. */
+  readonly leader: number;
+  /** A text that stands in the environment of every process of the family, and of no other. */
+  readonly marker: string;
+}
+
+const KILL_AFTER_MS = 2000;
+const GIVE_UP_AFTER_MS = 3000;
+const POLL_MS = 25;
+
+/**
+ * Stops a family: TERM, and KILL two seconds later. Those that left the group are found by their marker where /proc tells.
+ * Resolves when none is left, with those that were found at first; `survivors` could not be stopped.
+ */
+export async function stopFamily(
+  family: Family,
+): Promise<{ readonly found: readonly FoundProcess[]; readonly survivors: readonly FoundProcess[] }> {
+  if (process.platform === 'win32') {
+    killFamily(family);
+    return { found: [], survivors: [] };
+  }
+  // The last of a pipeline may be about to end by itself.
+  if (runningOf(family).length > 0) await pause();
+  const startMs = performance.now();
+  const found = runningOf(family);
+  for (let left = found, round = 0; ; left = runningOf(family), round += 1) {
+    const passedMs = performance.now() - startMs;
+    if (left.length === 0 || passedMs >= GIVE_UP_AFTER_MS) return { found, survivors: left };
+    if (round === 0 || passedMs >= KILL_AFTER_MS) {
+      const name = passedMs >= KILL_AFTER_MS ? 'SIGKILL' : 'SIGTERM';
+      for (const target of [-family.leader, ...left.map(({ pid }) => pid)]) send(target, name);
+    }
+    await pause();
+  }
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, POLL_MS));
+}
+
+/** Kills what is in the group, at once; for the moment before this process ends. */
+export function killFamily({ leader }: Family): void {
+  if (process.platform === 'win32') spawnSync('taskkill', ['/pid', String(leader), '/t', '/f'], { windowsHide: true });
+  else send(-leader, 'SIGKILL');
+}
+
+function runningOf(family: Family): readonly FoundProcess[] {
+  const pids = processNumbers();
+  // Without /proc only the group as a whole can be asked; it may have ended while its number is still known.
+  if (pids === undefined) return send(-family.leader, 0) ? [{ pid: family.leader, command: '' }] : [];
+  return pids.flatMap((pid) => {
+    if (!isMember(pid, family)) return [];
+    return [{ pid: Number(pid), command: readProcess(pid, 'cmdline').replaceAll('\0', ' ').trim() }];
+  });
+}
+
+function isMember(pid: string, { leader, marker }: Family): boolean {
+  // `pid (name) state parent group …`, where the name may hold anything.
+  const [state, , group] = readProcess(pid, 'stat')
+    .replace(/^[\s\S]*\) /, '')
+    .split(' ', 3);
+  if (state === undefined || state === 'Z' || state === 'X') return false;
+  return group === String(leader) || readProcess(pid, 'environ').includes(marker);
+}
+
+function processNumbers(): readonly string[] | undefined {
+  try {
+    return readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Empty if the process is gone, or not ours to look at. */
+function readProcess(pid: string, file: 'stat' | 'environ' | 'cmdline'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'latin1');
+  } catch {
+    return '';
+  }
+}
+
+/** False if there is no such process or group. */
+function send(target: number, name: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(target, name);
+  } catch {
+    return false;
+  }
+}

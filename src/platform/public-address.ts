@@ -1,0 +1,41 @@
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+
+/** Special IPv4 ranges: https://www.iana.org/assignments/iana-ipv4-special-registry */
+const SPECIAL_IPV4 = [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+  ...['224.0.0.0/4', '240.0.0.0/4'],
+];
+
+/** Inside 2000::/3, the only block that is routed: https://www.iana.org/assignments/iana-ipv6-special-registry */
+const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+/**
+ * Whether an address is one of the open internet: not of this machine, a private network, a link, a cloud's metadata
+ * service, nor one that carries such an IPv4 address inside. False for what is no address.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (isIPv4(address)) return !listOf('ipv4', SPECIAL_IPV4).check(address, 'ipv4');
+  if (!isIPv6(address) || address.includes('%')) return false;
+  const embedded = embeddedIpv4(address);
+  if (embedded !== undefined) return isPublicAddress(embedded);
+  return listOf('ipv6', ['2000::/3']).check(address, 'ipv6') && !listOf('ipv6', SPECIAL_IPV6).check(address, 'ipv6');
+}
+
+/** Networks without IPv4 reach it through 64:ff9b::/96, so that block is judged by what is inside. */
+function embeddedIpv4(address: string): string | undefined {
+  if (!listOf('ipv6', ['64:ff9b::/96']).check(address, 'ipv6')) return undefined;
+  // The URL parser writes every address in one way: at most two groups after the last `::`.
+  const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')[1]?.split(':') ?? [];
+  const [high = 0, low = 0] = [0, 0, ...groups].slice(-2).map((group) => Number.parseInt(String(group), 16));
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+function listOf(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/');
+    list.addSubnet(address, Number(bits), family);
+  }
+  return list;
+}

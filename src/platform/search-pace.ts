@@ -1,0 +1,45 @@
+/** Keeps long work in small steps, so that timers and keys are answered in between, and ends it in time. */
+export interface Pace {
+  /** One entry more was looked at. */
+  count(): void;
+  /** Whether it is time to rest. Cheap enough to be asked in a loop. */
+  isDue(): boolean;
+  /** Lets the event loop run. Throws the signal's reason. */
+  rest(): Promise<void>;
+  /** Why no more should be done; undefined if it may go on. */
+  exhausted(): string | undefined;
+}
+
+const STEP_MS = 10;
+
+export interface PaceLimits {
+  readonly maxEntries: number;
+  readonly maxMs: number;
+}
+
+/** A pace that begins now. */
+export function paceOf({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): Pace {
+  const began = performance.now();
+  let stepBegan = began;
+  let entries = 0;
+  let asked = 0;
+  return {
+    count: () => {
+      entries += 1;
+    },
+    isDue: () => {
+      // The clock costs more than most of what is done in between.
+      asked += 1;
+      return asked % 32 === 0 && performance.now() - stepBegan > STEP_MS;
+    },
+    rest: async () => {
+      await new Promise((resolve) => setImmediate(resolve));
+      signal.throwIfAborted();
+      stepBegan = performance.now();
+    },
+    exhausted: () => {
+      if (entries >= maxEntries) return `after ${maxEntries} entries`;
+      return performance.now() - began > maxMs ? `after ${maxMs / 1000} seconds` : undefined;
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import { spawn } from 'node:child_process';
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { contains } from '../core/containment.ts';
+import type { Env } from '../core/io.ts';
+
+/** A line ripgrep found: where, never what. The text is read by us, through the fence. */
+export interface Sighting {
+  /** Below the start, with slashes. */
+  readonly path: string;
+  readonly line: number;
+  /** Where in the file the line begins, in bytes. */
+  readonly offset: number;
+  /** Where in the line the match begins, in bytes, counted from 1; absent for a line around one. */
+  readonly column?: number;
+}
+
+export interface RipgrepRun {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** Lines to be found, at most. */
+  readonly maxLines: number;
+  readonly maxMs: number;
+}
+
+export interface Sightings {
+  readonly found: readonly Sighting[];
+  /** Why it was stopped before its end; undefined if it was not. */
+  readonly stopped: 'lines' | 'time' | undefined;
+  /** Whether it did what it was asked; false, for example, if it does not understand the pattern. */
+  readonly isGood: boolean;
+}
+
+/** Where ripgrep is, by its real path; undefined if it is not there. One inside the workspace is somebody else's program. */
+export function findRipgrep(env: Env, roots: readonly string[]): string | undefined {
+  const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
+  for (const directory of (env.PATH ?? env.Path ?? '').split(delimiter)) {
+    if (!isAbsolute(directory)) continue;
+    const found = programAt(join(directory, name));
+    if (found !== undefined && !roots.some((root) => contains(root, found) || contains(root, directory))) return found;
+  }
+  return undefined;
+}
+
+function programAt(path: string): string | undefined {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile() ? realpathSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs ripgrep to its end, or until there is enough. Throws the signal's reason at once; the program is ended then. */
+export function runRipgrep(
+  { program, args, cwd, maxLines, maxMs }: RipgrepRun,
+  signal: AbortSignal,
+): Promise<Sightings> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const found: Sighting[] = [];
+    let stopped: Sightings['stopped'];
+    let rest: Buffer = Buffer.alloc(0);
+    // No variable of ours: some change what it does.
+    const child = spawn(program, args, { cwd, env: {}, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true });
+    const stop = (why: Sightings['stopped']): void => {
+      stopped ??= why;
+      child.kill('SIGKILL');
+    };
+    const timer = setTimeout(() => stop('time'), maxMs);
+    const onAbort = (): void => {
+      child.kill('SIGKILL');
+      finish();
+      reject(signal.reason);
+    };
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    child.stdout.on('data', (chunk: Buffer) => {
+      rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+      rest = takeSightings(rest, found);
+      if (found.length > maxLines) stop('lines');
+    });
+    child.on('error', () => {
+      finish();
+      resolve({ found: [], stopped, isGood: false });
+    });
+    child.on('close', (code) => {
+      finish();
+      // 1: nothing was found; 2: some files could not be read, or the pattern is none of its own.
+      resolve({ found, stopped, isGood: stopped !== undefined || code === 0 || code === 1 || found.length > 0 });
+    });
+  });
+}
+
+/** Only matches have a column. */
+const LINE = /^(\d+)(?::(\d+):(\d+):|-(\d+)-)/;
+
+/** Reads whole lines, `path NUL line:offset:text`; gives back what is left. */
+function takeSightings(bytes: Buffer, found: Sighting[]): Buffer {
+  let from = 0;
+  for (let feed = bytes.indexOf(10, from); feed !== -1; feed = bytes.indexOf(10, from)) {
+    // A name may hold a line feed; the text comes after the NUL only.
+    const nul = bytes.indexOf(0, from);
+    if (nul === -1) break;
+    if (feed < nul) feed = bytes.indexOf(10, nul);
+    if (feed === -1) break;
+    const [, line, column, place, around] =
+      LINE.exec(bytes.toString('latin1', nul + 1, Math.min(feed, nul + 80))) ?? [];
+    const path = bytes.toString('utf8', from, nul).replace(/^\.[\\/]/, '');
+    const at = { path, line: Number(line), offset: Number(place ?? around) };
+    if (line !== undefined) found.push(column === undefined ? at : { ...at, column: Number(column) });
+    from = feed + 1;
+  }
+  return bytes.subarray(from);
+}

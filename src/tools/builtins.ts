@@ -1,0 +1,63 @@
+import { nearestNames } from '../core/edit-distance.ts';
+import { AppError } from '../core/error.ts';
+import type { Env } from '../core/io.ts';
+import type { Tool } from '../core/tool.ts';
+import { editFile } from './edit-file.ts';
+import { glob } from './glob.ts';
+import { listDirectory } from './list-directory.ts';
+import { readFile } from './read-file.ts';
+import { searchFileContent } from './search-file-content.ts';
+import type { Workspace } from './workspace.ts';
+import { writeFile } from './write-file.ts';
+
+export interface BuiltinOptions {
+  readonly workspace: Workspace;
+  /** Where programs are looked for: only ripgrep is. */
+  readonly env: Env;
+  /** Tools that need more than files, already made; they come last, in this order. */
+  readonly others?: readonly Tool[];
+}
+
+/** The tools gmn has, always in the same order. */
+export function builtins({ workspace, env, others = [] }: BuiltinOptions): readonly Tool[] {
+  return [
+    listDirectory(workspace),
+    readFile(workspace),
+    writeFile(workspace),
+    editFile(workspace),
+    glob(workspace),
+    searchFileContent(workspace, env),
+    ...others,
+  ];
+}
+
+/** What `--tools` may say besides names. */
+export type ToolSet = 'none' | 'read' | 'edit' | 'all';
+
+const READERS: readonly string[] = ['list_directory', 'read_file', 'glob', 'search_file_content'];
+const EDITORS: readonly string[] = [...READERS, 'write_file', 'edit_file'];
+
+/** The official CLI's names for the same tools. */
+const OFFICIAL_NAMES: Readonly<Record<string, string>> = { replace: 'edit_file', grep_search: 'search_file_content' };
+
+/** The tools of a set, or those with these names, in the order of `all`. Throws AppError `usage` for a name there is not. */
+export function selectTools(all: readonly Tool[], wanted: ToolSet | readonly string[]): readonly Tool[] {
+  if (wanted === 'all') return all;
+  const names = typeof wanted === 'string' ? setOf(wanted) : wanted.map((name) => ownName(all, name));
+  return all.filter(({ name }) => names.includes(name));
+}
+
+function setOf(set: Exclude<ToolSet, 'all'>): readonly string[] {
+  if (set === 'none') return [];
+  return set === 'read' ? READERS : EDITORS;
+}
+
+function ownName(all: readonly Tool[], name: string): string {
+  const own = (Object.hasOwn(OFFICIAL_NAMES, name) ? OFFICIAL_NAMES[name] : undefined) ?? name;
+  if (all.some((tool) => tool.name === own)) return own;
+  const names = all.map((tool) => tool.name);
+  const [near] = nearestNames(name, names);
+  throw new AppError('usage', `there is no tool ${name}`, {
+    hint: near === undefined ? `There are: ${names.join(', ')}` : `Did you mean ${near}?`,
+  });
+}

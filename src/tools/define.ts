@@ -1,0 +1,152 @@
+import { AppError } from '../core/error.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
+import type { Effect, Preview, Tool, ToolOutcome } from '../core/tool.ts';
+
+type Property =
+  | { readonly type: 'string'; readonly description: string; readonly enum?: readonly string[] }
+  | { readonly type: 'integer'; readonly description: string; readonly minimum?: number; readonly maximum?: number }
+  | { readonly type: 'boolean'; readonly description: string }
+  | { readonly type: 'array'; readonly description: string; readonly items: { readonly type: 'string' } };
+
+/** What a tool takes, as the model sees it. */
+export interface InputSchema {
+  readonly properties: Readonly<Record<string, Property>>;
+  readonly required: readonly string[];
+}
+
+type ValueOf<P extends Property> = P extends { readonly type: 'string' }
+  ? string
+  : P extends { readonly type: 'integer' }
+    ? number
+    : P extends { readonly type: 'boolean' }
+      ? boolean
+      : readonly string[];
+
+type Key<S extends InputSchema> = keyof S['properties'] & string;
+
+type PropertyOf<S extends InputSchema, K extends Key<S>> = S['properties'][K] extends Property
+  ? S['properties'][K]
+  : never;
+
+/** The arguments a schema lets through. */
+export type InputOf<S extends InputSchema> = {
+  readonly [K in Key<S> as K extends S['required'][number] ? K : never]: ValueOf<PropertyOf<S, K>>;
+} & {
+  readonly [K in Key<S> as K extends S['required'][number] ? never : K]?: ValueOf<PropertyOf<S, K>> | undefined;
+};
+
+export interface ToolSpec<S extends InputSchema> {
+  readonly name: string;
+  readonly description: string;
+  readonly effect: Effect;
+  readonly input: S;
+  /** Other names a parameter is known by, e.g. `path` for `file_path`; understood, but not shown to the model. */
+  readonly aliases?: Readonly<Record<string, Key<S>>>;
+  /** What a person is shown first; an outcome refuses the call. An AppError that is thrown becomes one. */
+  preview?(input: InputOf<S>, signal: AbortSignal): Promise<Preview | ToolOutcome>;
+  /** An AppError that is thrown becomes an outcome with its message and hint. */
+  run(input: InputOf<S>, signal: AbortSignal): Promise<ToolOutcome>;
+}
+
+/** A tool from one literal: the type of the handler's argument follows from the schema, and arguments are checked first. */
+export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool {
+  const { name, description, effect, input, aliases = {}, preview, run } = spec;
+  const checked =
+    <T>(handle: (input: InputOf<S>, signal: AbortSignal) => Promise<T>) =>
+    (args: JsonObject, signal: AbortSignal): Promise<T | ToolOutcome> =>
+      settled(async () => handle(parseInput(name, input, aliases, args), signal), signal);
+  return {
+    name,
+    description,
+    effect,
+    input: jsonSchemaOf(input),
+    invoke: checked((values, signal) => run(values, signal)),
+    ...(preview === undefined ? {} : { preview: checked((values, signal) => preview(values, signal)) }),
+  };
+}
+
+/** The outcome of a tool that did what it was asked. */
+export function done(output: JsonValue): ToolOutcome {
+  return { ok: true, response: { output } };
+}
+
+/** The outcome of a tool that could not: `error` tells the model what to do about it. */
+export function failed(error: string): ToolOutcome {
+  return { ok: false, response: { error } };
+}
+
+async function settled<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | ToolOutcome> {
+  signal.throwIfAborted();
+  try {
+    return await work();
+  } catch (thrown) {
+    // The reason of an abort is an AppError too, but it is for whoever aborted.
+    signal.throwIfAborted();
+    if (!(thrown instanceof AppError)) throw thrown;
+    return failed(thrown.hint === undefined ? thrown.message : `${thrown.message}. ${thrown.hint}`);
+  }
+}
+
+function jsonSchemaOf({ properties, required }: InputSchema): JsonObject {
+  return { type: 'object', properties, required };
+}
+
+/**
+ * The arguments of a call as the schema has them; keys it does not know are dropped, null counts as absent.
+ * Throws AppError `usage` that names the parameter and what it must be.
+ */
+function parseInput<S extends InputSchema>(
+  tool: string,
+  { properties, required }: S,
+  aliases: Readonly<Record<string, string>>,
+  args: JsonObject,
+): InputOf<S> {
+  const values = new Map<string, JsonValue>();
+  const take = (key: string, value: JsonValue | undefined): void => {
+    if (value !== undefined && value !== null && Object.hasOwn(properties, key) && !values.has(key))
+      values.set(key, value);
+  };
+  for (const [key, value] of Object.entries(args)) take(key, value);
+  for (const [alias, key] of Object.entries(aliases)) if (Object.hasOwn(args, alias)) take(key, args[alias]);
+  for (const key of required) if (!values.has(key)) throw wrong(tool, `"${key}" is missing`, describe(properties[key]));
+  for (const [key, value] of values) {
+    const property = properties[key];
+    if (property !== undefined && !fits(property, value)) throw wrong(tool, `"${key}" is wrong`, describe(property));
+  }
+  return Object.fromEntries(values) as InputOf<S>;
+}
+
+function wrong(tool: string, what: string, wanted: string): AppError {
+  return new AppError('usage', `${tool}: ${what}`, { hint: `It must be ${wanted}.` });
+}
+
+function fits(property: Property, value: JsonValue): boolean {
+  switch (property.type) {
+    case 'string':
+      return typeof value === 'string' && (property.enum === undefined || property.enum.includes(value));
+    case 'integer':
+      return (
+        typeof value === 'number' &&
+        Number.isSafeInteger(value) &&
+        value >= (property.minimum ?? -Infinity) &&
+        value <= (property.maximum ?? Infinity)
+      );
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'array':
+      return Array.isArray(value) && value.every((item) => typeof item === 'string');
+  }
+}
+
+function describe(property: Property | undefined): string {
+  switch (property?.type) {
+    case 'string':
+      return property.enum === undefined ? 'a string' : `one of ${property.enum.join(', ')}`;
+    case 'integer':
+      return `a whole number${property.minimum === undefined ? '' : `, ${property.minimum} or more`}`;
+    case 'boolean':
+      return 'true or false';
+    default:
+      return 'a list of strings';
+  }
+}

@@ -1,0 +1,86 @@
+import { AppError } from '../core/error.ts';
+import type { Tool } from '../core/tool.ts';
+import { defineTool, done } from './define.ts';
+import { type Edit, type Edited, editText } from './edit-text.ts';
+import type { Place } from './fence.ts';
+import { unifiedDiff } from './lazy.ts';
+import { NEW_TEXT_FILE, type TextFile, textFileOf } from './text-file.ts';
+import type { Workspace } from './workspace.ts';
+
+/** Replaces a stretch of a file that was read. */
+export function editFile(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'edit_file',
+    description:
+      'Replaces old_string by new_string in a text file of the workspace that was read with read_file before. ' +
+      'old_string must be copied exactly from the file, with a few lines around the change, so that it is found once. ' +
+      'new_string is put in literally. An empty old_string makes a new file.',
+    effect: 'write',
+    input: {
+      properties: {
+        file_path: { type: 'string', description: 'The file, relative to the working directory.' },
+        old_string: { type: 'string', description: 'The text to be replaced, exactly as it is in the file.' },
+        new_string: { type: 'string', description: 'The text that comes in its place.' },
+        allow_multiple: {
+          type: 'boolean',
+          description: 'Replace every place where old_string is found. Without it, it must be found exactly once.',
+        },
+        instruction: { type: 'string', description: 'What the change is for, in a sentence. May be left out.' },
+      },
+      required: ['file_path', 'old_string', 'new_string'],
+    },
+    aliases: { path: 'file_path', replace_all: 'allow_multiple' },
+    async preview(input) {
+      const { place, before, after } = await planned(workspace, input.file_path, editOf(input));
+      return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after.text)) };
+    },
+    async run(input) {
+      const { before, after } = await planned(workspace, input.file_path, editOf(input));
+      const place = await workspace.write(input.file_path, (before ?? NEW_TEXT_FILE).encode(after.text));
+      if (before === undefined) return done(`Created ${place.name}.`);
+      const times = after.count === 1 ? 'one place' : `${after.count} places`;
+      const loosely = after.isLoose ? ' White space differed from old_string and was disregarded.' : '';
+      return done(`Changed ${place.name} in ${times}.${loosely}`);
+    },
+  });
+}
+
+interface EditInput {
+  readonly old_string: string;
+  readonly new_string: string;
+  readonly allow_multiple?: boolean | undefined;
+}
+
+function editOf({ old_string, new_string, allow_multiple = false }: EditInput): Edit {
+  return { oldText: old_string, newText: new_string, isMultiple: allow_multiple };
+}
+
+interface Plan {
+  readonly place: Place;
+  /** Absent: the file is new. */
+  readonly before?: TextFile;
+  readonly after: Edited;
+}
+
+async function planned(workspace: Workspace, path: string, edit: Edit): Promise<Plan> {
+  const { place, old } = await workspace.current(path);
+  if (old === undefined) {
+    if (edit.oldText !== '') {
+      throw new AppError('usage', `there is no file ${place.name}`, {
+        hint: 'Look with list_directory or glob; leave old_string empty to make it.',
+      });
+    }
+    return { place, after: { text: edit.newText, count: 1, isLoose: false } };
+  }
+  const before = textFileOf(old.bytes);
+  if (before === undefined) {
+    throw new AppError('usage', `${place.name} is not a Unicode text file and is not edited`, {
+      hint: 'Tell the user what to change there.',
+    });
+  }
+  if (edit.oldText === '' && before.text !== '') {
+    throw new AppError('usage', `${place.name} exists`, { hint: 'Say in old_string what is to be replaced.' });
+  }
+  if (edit.oldText === '') return { place, before, after: { text: edit.newText, count: 1, isLoose: false } };
+  return { place, before, after: editText(before.text, edit) };
+}

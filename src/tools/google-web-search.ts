@@ -1,0 +1,32 @@
+import type { Tool } from '../core/tool.ts';
+import { defineTool, done, failed } from './define.ts';
+
+/** What a search found, in the words of the model that searched. */
+export interface Grounding {
+  readonly text: string;
+  readonly sources: readonly { readonly title: string; readonly uri: string }[];
+}
+
+/** Asks a model that may search. Throws AppError when there is no answer. */
+export type Ground = (query: string, signal: AbortSignal) => Promise<Grounding>;
+
+/** The search tool: the answer, and its sources, numbered, below it. */
+export function googleWebSearch(ground: Ground): Tool {
+  return defineTool({
+    name: 'google_web_search',
+    description: 'Search the web with Google. Gives an answer with its sources; web_fetch reads one of them.',
+    effect: 'network',
+    input: {
+      properties: { query: { type: 'string', description: 'What to search for.' } },
+      required: ['query'],
+    },
+    async run({ query }, signal) {
+      if (query.trim() === '') return failed('google_web_search: "query" is empty. Say what to search for.');
+      const { text, sources } = await ground(query, signal);
+      if (text.trim() === '') return failed('The search found nothing. Try other words.');
+      if (sources.length === 0) return done(text);
+      const list = sources.map(({ title, uri }, index) => `[${index + 1}] ${title} (${uri})`);
+      return done(`${text}\n\nSources:\n${list.join('\n')}`);
+    },
+  });
+}

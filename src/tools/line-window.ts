@@ -1,0 +1,85 @@
+import { AppError } from '../core/error.ts';
+import type { OpenedFile } from '../platform/workspace-file.ts';
+
+/** Lines of a file as they are shown, and where they are in it. */
+export interface LineWindow {
+  readonly lines: readonly string[];
+  /** The first of them, counted from 1. */
+  readonly first: number;
+  /** How many the file has; undefined if it was not read to its end. */
+  readonly total: number | undefined;
+  readonly isCut: boolean;
+}
+
+export interface WantedLines {
+  readonly first: number;
+  /** The last, included; as many as may be shown if absent. */
+  readonly last: number | undefined;
+}
+
+const MAX_LINES = 2000;
+const MAX_LINE_LENGTH = 2000;
+const MAX_LENGTH = 256_000;
+const CHUNK_BYTES = 1_000_000;
+const MAX_SCANNED_BYTES = 1_000_000_000;
+
+/** The wanted lines of a text, as many as may be shown. */
+export function windowOfText(text: string, wanted: WantedLines): LineWindow {
+  const all = text.split('\n');
+  if (all.at(-1) === '') all.pop();
+  const chosen = all.slice(wanted.first - 1, lastOf(wanted));
+  return { ...shown(chosen), first: wanted.first, total: all.length };
+}
+
+function lastOf({ first, last = Number.POSITIVE_INFINITY }: WantedLines): number {
+  return Math.min(last, first + MAX_LINES - 1);
+}
+
+function shown(lines: readonly string[]): { readonly lines: readonly string[]; readonly isCut: boolean } {
+  const kept: string[] = [];
+  let length = 0;
+  let isCut = false;
+  for (const line of lines) {
+    const isLong = line.length > MAX_LINE_LENGTH;
+    const text = isLong ? `${line.slice(0, MAX_LINE_LENGTH)}… [line cut, ${line.length} characters]` : line;
+    if (length + text.length > MAX_LENGTH) break;
+    length += text.length + 1;
+    isCut ||= isLong;
+    kept.push(text.endsWith('\r') ? text.slice(0, -1) : text);
+  }
+  return { lines: kept, isCut };
+}
+
+/**
+ * The wanted lines of a file that is too large to be read whole. It is read from the start until there, a piece at a time.
+ * Throws AppError `usage` if that is too far.
+ */
+export async function windowOfFile(file: OpenedFile, wanted: WantedLines, signal: AbortSignal): Promise<LineWindow> {
+  const collected: Buffer[] = [];
+  let size = 0;
+  let line = 1;
+  for (let position = 0; position < MAX_SCANNED_BYTES; position += CHUNK_BYTES) {
+    signal.throwIfAborted();
+    const chunk = Buffer.from(await file.read(position, CHUNK_BYTES));
+    let from = 0;
+    while (line < wanted.first && from < chunk.length) {
+      const feed = chunk.indexOf(10, from);
+      from = feed === -1 ? chunk.length : feed + 1;
+      if (feed !== -1) line += 1;
+    }
+    if (line === wanted.first && size < MAX_LENGTH * 4) {
+      collected.push(chunk.subarray(from));
+      size += chunk.length - from;
+    }
+    if (chunk.length < CHUNK_BYTES || size >= MAX_LENGTH * 4) return collectedWindow(collected, wanted);
+  }
+  throw new AppError('usage', `line ${wanted.first} is more than 1 GB into the file`, {
+    hint: 'Find what you need with search_file_content.',
+  });
+}
+
+function collectedWindow(chunks: readonly Buffer[], wanted: WantedLines): LineWindow {
+  const lines = Buffer.concat(chunks).toString('utf8').split('\n');
+  const { lines: kept, isCut } = shown(lines.slice(0, lastOf(wanted) - wanted.first + 1));
+  return { lines: kept, isCut, first: wanted.first, total: undefined };
+}

@@ -1,0 +1,109 @@
+import { canonicalJson, type JsonObject } from '../core/json.ts';
+import type { Effect, Tool } from '../core/tool.ts';
+
+/** How much a person wants to be asked: `--approval-mode`. */
+export type ApprovalMode = 'default' | 'auto_edit' | 'plan' | 'yolo';
+
+/** What the rules say about one call. */
+export type Ruling =
+  | { readonly kind: 'run' }
+  /** `scope` is what "always" would cover. */
+  | { readonly kind: 'ask'; readonly scope: Scope }
+  | { readonly kind: 'deny'; readonly reason: string };
+
+/** `tool`: every call of this tool; `command`: this very command in this directory; `call`: these very arguments. */
+export type Scope = 'tool' | 'command' | 'call';
+
+export interface PolicyOptions {
+  readonly mode: ApprovalMode;
+  /** `--allowed-tools`: names, or `server__*` for all tools of a server. */
+  readonly allowedTools: readonly string[];
+  /** The user's own `trust: true`; never the workspace's. */
+  readonly isTrusted: (tool: Tool) => boolean;
+}
+
+/** A call to be judged. */
+export interface Asked {
+  readonly tool: Tool;
+  readonly args: JsonObject;
+  /** Whether it would read what likely holds keys or passwords. */
+  readonly isSensitive: boolean;
+}
+
+export interface Policy {
+  /** Depends on the options and on what was remembered, on nothing else. */
+  rule(asked: Asked): Ruling;
+  /** The person said "always" to this call: from now on, and for this run, its scope runs without a question. */
+  remember(asked: Asked): void;
+}
+
+type Decision = 'run' | 'ask' | 'deny';
+
+const DECISIONS: Readonly<Record<ApprovalMode, Readonly<Record<Effect, Decision>>>> = {
+  default: { read: 'run', write: 'ask', execute: 'ask', network: 'ask' },
+  auto_edit: { read: 'run', write: 'run', execute: 'ask', network: 'ask' },
+  plan: { read: 'run', write: 'deny', execute: 'deny', network: 'deny' },
+  yolo: { read: 'run', write: 'run', execute: 'run', network: 'run' },
+};
+
+/** It sends the query to the model's own provider, who has the conversation anyway. No remote tool can have this name. */
+const UNASKED = 'google_web_search';
+
+/** The tools the model is told of: all of them, but in `plan` only those that read. */
+export function declared(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
+  return tools.filter(({ effect }) => DECISIONS[mode][effect] !== 'deny');
+}
+
+/**
+ * Which calls run, which ask, which are denied. What is sensitive asks in every mode, whatever is allowed or trusted.
+ * Neither the mode nor any list lifts the workspace fence: that is no matter of approval.
+ */
+export function approvalPolicy({ mode, allowedTools, isTrusted }: PolicyOptions): Policy {
+  const remembered = new Set<string>();
+  const isAllowed = (tool: Tool): boolean =>
+    tool.name === UNASKED || allowedTools.some((pattern) => covers(pattern, tool.name)) || isTrusted(tool);
+  return {
+    rule(asked) {
+      const decision = DECISIONS[mode][asked.tool.effect];
+      if (decision === 'deny') return { kind: 'deny', reason: planReason(asked.tool) };
+      if (remembered.has(keyOf(asked))) return { kind: 'run' };
+      const scope = scopeOf(asked);
+      if (scope === 'call') return { kind: 'ask', scope };
+      return decision === 'run' || isAllowed(asked.tool) ? { kind: 'run' } : { kind: 'ask', scope };
+    },
+    remember: (asked) => void remembered.add(keyOf(asked)),
+  };
+}
+
+/** What the model is told when nobody can be asked, with the way the user can allow it. */
+export function unattendedReason(tool: Tool, scope: Scope): string {
+  const opening = `${tool.name} was not run: it needs the user's approval, and there is no terminal to ask on.`;
+  if (scope === 'call') {
+    return `${opening} The file may hold keys or passwords; the user can attach it with -f, or run gmn in a terminal.`;
+  }
+  const other = tool.effect === 'write' ? ' or --approval-mode auto_edit' : '';
+  return `${opening} The user can allow it with --allowed-tools ${tool.name}${other}.`;
+}
+
+function planReason(tool: Tool): string {
+  return `${tool.name} was not run: in plan mode only tools that read may be used. Tell the user what you would do.`;
+}
+
+/** `server__*` covers the tools of one server; any other star stands for itself. */
+function covers(pattern: string, name: string): boolean {
+  return pattern.endsWith('__*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
+}
+
+function scopeOf({ tool, args, isSensitive }: Asked): Scope {
+  if (isSensitive) return 'call';
+  return tool.effect === 'execute' && typeof args.command === 'string' ? 'command' : 'tool';
+}
+
+function keyOf(asked: Asked): string {
+  const { tool, args } = asked;
+  const scope = scopeOf(asked);
+  if (scope === 'tool') return canonicalJson([scope, tool.name]);
+  // The model's words about a command change nothing about what it does.
+  const { description: _, ...exact } = args;
+  return canonicalJson([scope, tool.name, scope === 'command' ? exact : args]);
+}

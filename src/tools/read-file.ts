@@ -1,0 +1,103 @@
+import type { MediaPart } from '../core/content.ts';
+import { decode } from '../core/decode.ts';
+import { AppError } from '../core/error.ts';
+import { sniffMedia } from '../core/media.ts';
+import { formatSize } from '../core/size.ts';
+import type { Tool, ToolOutcome } from '../core/tool.ts';
+import type { OpenedFile } from '../platform/workspace-file.ts';
+import { defineTool, done } from './define.ts';
+import type { Place } from './fence.ts';
+import { type LineWindow, type WantedLines, windowOfFile, windowOfText } from './line-window.ts';
+import { MAX_FILE_BYTES, type Workspace } from './workspace.ts';
+
+/** Base64 makes it a third more, and one request holds 20 MB. */
+const MAX_MEDIA_BYTES = 14_000_000;
+const HEAD_BYTES = 8192;
+
+/** Reads a file for the model: text by lines, pictures, PDF, audio and video as they are. */
+export function readFile(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'read_file',
+    description:
+      'Reads a file of the workspace. Text comes back as it is, up to 2000 lines at a time; a first line in brackets ' +
+      'says so if there is more, and how to read on. Images, PDF, audio and video are attached. Read a file before ' +
+      'you change it.',
+    effect: 'read',
+    input: {
+      properties: {
+        file_path: { type: 'string', description: 'The file, relative to the working directory.' },
+        start_line: { type: 'integer', minimum: 1, description: 'The first line to read, counted from 1.' },
+        end_line: { type: 'integer', minimum: 1, description: 'The last line to read, included.' },
+      },
+      required: ['file_path'],
+    },
+    aliases: { path: 'file_path', absolute_path: 'file_path' },
+    async run({ file_path, start_line = 1, end_line }, signal) {
+      if (end_line !== undefined && end_line < start_line) {
+        throw new AppError('usage', 'end_line is before start_line', { hint: 'Swap them, or leave one out.' });
+      }
+      const { place, file } = await workspace.open(file_path);
+      try {
+        const wanted = { first: start_line, last: end_line };
+        if (file.size > MAX_FILE_BYTES) return await readLarge(place, file, wanted, signal);
+        const bytes = await file.read(0, file.size);
+        workspace.remember(place, bytes);
+        return outcomeOf(place, bytes, wanted);
+      } finally {
+        await file.close();
+      }
+    },
+  });
+}
+
+async function readLarge(
+  place: Place,
+  file: OpenedFile,
+  wanted: WantedLines,
+  signal: AbortSignal,
+): Promise<ToolOutcome> {
+  const head = Buffer.from(await file.read(0, HEAD_BYTES));
+  if (head.includes(0)) return done(notText(place, file.size));
+  return done(textOf(place, await windowOfFile(file, wanted, signal), ''));
+}
+
+function outcomeOf(place: Place, bytes: Uint8Array, wanted: WantedLines): ToolOutcome {
+  const mimeType = sniffMedia(bytes, place.name);
+  if (mimeType !== undefined) return mediaOutcome(place, bytes, mimeType);
+  const decoded = decode(bytes);
+  if (decoded.isText) return done(textOf(place, windowOfText(decoded.text, wanted), ''));
+  if (decoded.reason === 'nul') return done(notText(place, bytes.length));
+  const latin = new TextDecoder('windows-1252').decode(bytes);
+  return done(
+    textOf(place, windowOfText(latin, wanted), 'not valid Unicode, shown as Windows-1252; it cannot be edited'),
+  );
+}
+
+function mediaOutcome({ name }: Place, bytes: Uint8Array, mimeType: string): ToolOutcome {
+  const what = `${name} (${mimeType}, ${formatSize(bytes.length)})`;
+  if (bytes.length > MAX_MEDIA_BYTES) return done(`${what} is too large to be attached.`);
+  const data = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64');
+  const media: readonly MediaPart[] = [{ inlineData: { mimeType, data } }];
+  return { ...done(`${what} is attached.`), media };
+}
+
+function notText({ name }: Place, bytes: number): string {
+  return `${name} is a binary file of ${formatSize(bytes)} and cannot be shown.`;
+}
+
+function textOf({ name }: Place, { lines, first, total, isCut }: LineWindow, label: string): string {
+  const last = first + lines.length - 1;
+  if (lines.length === 0 && (first > 1 || total === undefined)) {
+    throw new AppError('usage', `${name} has no line ${first}`, {
+      hint: total === undefined ? 'Read it from an earlier line.' : `It has ${total} lines.`,
+    });
+  }
+  const isWhole = first === 1 && last === total;
+  const notes = [
+    ...(isWhole ? [] : [`lines ${first} to ${last} of ${total ?? 'more'}`]),
+    ...(last === total ? [] : [`to read on, set start_line to ${last + 1}`]),
+    ...(isCut ? ['long lines are cut'] : []),
+    ...(label === '' ? [] : [label]),
+  ];
+  return `${notes.length === 0 ? '' : `[${notes.join('; ')}]\n`}${lines.join('\n')}`;
+}

@@ -1,0 +1,188 @@
+const DROPPED = new Set([
+  'script',
+  'style',
+  'noscript',
+  'template',
+  'svg',
+  'math',
+  'iframe',
+  'object',
+  'title',
+  'select',
+]);
+
+const BLOCKS = new Set([
+  ...['address', 'article', 'aside', 'blockquote', 'body', 'caption', 'dd', 'details', 'dialog', 'div', 'dl', 'dt'],
+  ...['fieldset', 'figcaption', 'figure', 'footer', 'form', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hr', 'li'],
+  ...['main', 'menu', 'nav', 'ol', 'p', 'pre', 'section', 'summary', 'table', 'tbody', 'tfoot', 'thead', 'tr', 'ul'],
+]);
+
+const NAMED: Readonly<Record<string, string>> = {
+  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', copy: '©', reg: '®', trade: '™', hellip: '…' },
+  ...{ mdash: '—', ndash: '–', lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', laquo: '«', raquo: '»', bull: '•' },
+  ...{ middot: '·', times: '×', deg: '°', yen: '¥', euro: '€', pound: '£', cent: '¢', sect: '§', para: '¶' },
+  ...{ larr: '←', uarr: '↑', rarr: '→', darr: '↓', shy: '', zwnj: '', zwj: '' },
+};
+
+/** What a page says, for a reader without a screen. */
+export interface ReadablePage {
+  readonly title: string;
+  readonly text: string;
+}
+
+/**
+ * A page as plain text: a line a block, headings and list items marked, links followed by their address, made whole by
+ * `base`, in brackets. Scripts, styles and what else is not read are left out. In time linear in the page, whatever is in it.
+ */
+export function readableHtml(html: string, base: URL): ReadablePage {
+  const title = /<title[^>]{0,200}>([^<]{0,1000})/i.exec(html)?.[1] ?? '';
+  const page = textBuilder();
+  let href: string | undefined;
+  for (const token of tokensOf(html)) {
+    if (token.kind === 'text') {
+      page.text(decodeEntities(token.text));
+      continue;
+    }
+    const { name, isClosing } = token;
+    if (name === 'a') {
+      if (href !== undefined) page.closeLink(href);
+      href = isClosing ? undefined : addressIn(token.attributes, base);
+    } else if (name === 'br') page.line();
+    else if (name === 'td' || name === 'th') page.text(' ');
+    else if (BLOCKS.has(name)) {
+      page.block();
+      if (name === 'pre') page.preformatted(!isClosing);
+      if (!isClosing) page.mark(markOf(name));
+    }
+  }
+  return { title: collapsed(decodeEntities(title)).trim(), text: page.end() };
+}
+
+type Token =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'tag'; readonly name: string; readonly isClosing: boolean; readonly attributes: string };
+
+function* tokensOf(html: string): Generator<Token> {
+  const opening = /<(?:(!--)|[!?]|(\/?)([a-z][^\s/>]{0,40}))/gi;
+  let at = 0;
+  for (;;) {
+    opening.lastIndex = at;
+    const match = opening.exec(html);
+    yield { kind: 'text', text: html.slice(at, match?.index) };
+    if (match === null) return;
+    const [, comment, slash, given = ''] = match;
+    const name = given.toLowerCase();
+    // As in a browser, what is not closed reaches to the end; so every character is passed once.
+    at = comment === undefined ? endOfTag(html, opening.lastIndex) : after(html, '-->', opening.lastIndex);
+    if (name === '') continue;
+    const isClosing = slash === '/';
+    if (DROPPED.has(name) && !isClosing) at = endOfElement(html, name, at);
+    else yield { kind: 'tag', name, isClosing, attributes: html.slice(opening.lastIndex, at - 1) };
+  }
+}
+
+function after(html: string, end: string, from: number): number {
+  const found = html.indexOf(end, from);
+  return found === -1 ? html.length : found + end.length;
+}
+
+/** Behind the `>` that is in no quotes. */
+function endOfTag(html: string, from: number): number {
+  const next = /[>"']/g;
+  for (let at = from; ; ) {
+    next.lastIndex = at;
+    const found = next.exec(html)?.[0];
+    if (found === undefined) return html.length;
+    if (found === '>') return next.lastIndex;
+    at = after(html, found, next.lastIndex);
+  }
+}
+
+function endOfElement(html: string, name: string, from: number): number {
+  const closing = new RegExp(`</${name}(?=[\\s/>])`, 'gi');
+  closing.lastIndex = from;
+  return closing.exec(html) === null ? html.length : endOfTag(html, closing.lastIndex);
+}
+
+function markOf(name: string): string {
+  if (name === 'li') return '- ';
+  return /^h[1-6]$/.test(name) ? `${'#'.repeat(Number(name.charAt(1)))} ` : '';
+}
+
+function addressIn(attributes: string, base: URL): string | undefined {
+  const [, double, single, bare] =
+    /(?:^|\s)href\s{0,10}=\s{0,10}(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/i.exec(attributes.slice(0, 4000)) ?? [];
+  const href = decodeEntities(double ?? single ?? bare ?? '').trim();
+  if (href === '' || href.startsWith('#') || !URL.canParse(href, base)) return undefined;
+  const url = new URL(href, base);
+  return url.protocol === 'http:' || url.protocol === 'https:' ? url.href : undefined;
+}
+
+function textBuilder() {
+  const lines: string[] = [];
+  // Pieces, as a string that is looked at while it grows takes time in the square of its length.
+  let line: string[] = [];
+  let isPreformatted = false;
+  /** At the beginning of a line, after its mark, or after a space. */
+  let isSpaced = true;
+  let isMarked = false;
+  const add = (text: string): void => {
+    line.push(text);
+    isSpaced = text.endsWith(' ');
+    if (isMarked && text.trim() !== '') isMarked = false;
+  };
+  const endLine = (): void => {
+    const whole = line.join('');
+    if (isPreformatted || whole.trim() !== '') lines.push(`${isPreformatted ? whole : whole.trim()}\n`);
+    line = [];
+    isSpaced = true;
+    isMarked = false;
+  };
+  const addRows = (text: string): void => {
+    const rows = text.split('\n');
+    for (const [index, row] of rows.entries()) {
+      if (row !== '') add(row);
+      if (index < rows.length - 1) endLine();
+    }
+  };
+  return {
+    text(text: string): void {
+      if (isPreformatted) addRows(text);
+      else {
+        const flat = collapsed(text);
+        const wanted = isSpaced && flat.startsWith(' ') ? flat.slice(1) : flat;
+        if (wanted !== '') add(wanted);
+      }
+    },
+    line: endLine,
+    block(): void {
+      // The last line break before `</pre>` begins no line.
+      if (!isMarked && line.length > 0) endLine();
+    },
+    mark(mark: string): void {
+      if (mark === '' || isMarked) return;
+      add(mark);
+      isMarked = true;
+    },
+    preformatted(isOn: boolean): void {
+      isPreformatted = isOn;
+    },
+    closeLink: (href: string): void => add(isSpaced ? `(${href}) ` : ` (${href})`),
+    end(): string {
+      endLine();
+      return lines.join('').replace(/\n{3,}/g, '\n\n');
+    },
+  };
+}
+
+function collapsed(text: string): string {
+  return text.replace(/[ \t\r\n\f]+/g, ' ');
+}
+
+function decodeEntities(text: string): string {
+  return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{1,10}));?/gi, (whole, decimal, hex, name) => {
+    if (name !== undefined) return (Object.hasOwn(NAMED, name) ? NAMED[name] : undefined) ?? whole;
+    const code = decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal);
+    return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : '\ufffd';
+  });
+}

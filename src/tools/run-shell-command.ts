@@ -1,0 +1,90 @@
+import { formatDuration } from '../core/duration.ts';
+import type { Env } from '../core/io.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Tool, ToolOutcome } from '../core/tool.ts';
+import { runShell, type ShellResult } from '../platform/shell.ts';
+import type { Shell } from '../platform/shell-choice.ts';
+import { defineTool } from './define.ts';
+
+export interface ShellToolOptions {
+  readonly shell: Shell;
+  /** What the command may know of it is decided by `shellEnvironment`. */
+  readonly env: Env;
+  /** The directory a path names, links resolved. Throws AppError if it is no directory of the workspace. */
+  readonly directory: (path: string) => Promise<string>;
+  readonly timeoutMs?: number;
+  /** Keeps a long output and returns the path by which `read_file` gets it. Absent: what is left out is lost. */
+  readonly keepOutput?: (text: string) => Promise<string>;
+}
+
+const TIMEOUT_MS = 120_000;
+/** As much as is worth keeping. */
+const CAPTURED_CHARS = 1_000_000;
+/** As much as a model should have to read. */
+const TOLD_CHARS = 40_000;
+/** Errors come last. */
+const HEAD_SHARE = 0.2;
+/** A command that was silent for this share of its time was likely waiting for input. */
+const SILENT_SHARE = 0.5;
+
+/** The shell tool. Nothing a command starts outlives it. That it fails, with whatever exit code, is data for the model. */
+export function runShellCommand(options: ShellToolOptions): Tool {
+  const { shell, env, directory, timeoutMs = TIMEOUT_MS } = options;
+  return defineTool({
+    name: 'run_shell_command',
+    description: `Run a command with ${shell.path} and get its output and exit code. It has no input and no terminal, ends after ${formatDuration(timeoutMs)}, and whatever it leaves running in the background is stopped.`,
+    effect: 'execute',
+    input: {
+      properties: {
+        command: { type: 'string', description: 'The exact command.' },
+        description: { type: 'string', description: 'What it does, in one short sentence for the user.' },
+        dir_path: { type: 'string', description: 'Where to run it: a directory of the workspace. Default: its root.' },
+      },
+      required: ['command'],
+    },
+    preview: async ({ command, dir_path = '.' }) => ({
+      kind: 'command',
+      command,
+      directory: await directory(dir_path),
+    }),
+    async run({ command, dir_path = '.' }, signal) {
+      const cwd = await directory(dir_path);
+      const result = await runShell({ shell, command, cwd, env, timeoutMs, maxChars: CAPTURED_CHARS }, signal);
+      return outcomeOf(result, await told(result, options), timeoutMs);
+    },
+  });
+}
+
+function outcomeOf(result: ShellResult, output: string, timeoutMs: number): ToolOutcome {
+  const { exitCode, signal, hasTimedOut, silentMs, strays, survivors } = result;
+  const ending: JsonObject = signal === null ? { exit_code: exitCode } : { exit_code: exitCode, signal };
+  const notes = [
+    ...(strays.length > 0 ? [`Stopped what it had left running: ${listed(strays)}`] : []),
+    ...(survivors.length > 0 ? [`Could not be stopped: ${listed(survivors)}`] : []),
+  ];
+  const noted = notes.length === 0 ? {} : { note: notes.join('\n') };
+  if (!hasTimedOut) return { ok: true, response: { output, ...ending, ...noted } };
+  const silence =
+    silentMs < timeoutMs * SILENT_SHARE
+      ? ''
+      : ` It had written nothing for ${formatDuration(silentMs)}: it may have waited for input, which it cannot get.`;
+  const error = `It was stopped after ${formatDuration(timeoutMs)}, the limit for a command.${silence}`;
+  return { ok: false, response: { error, output, ...ending, ...noted } };
+}
+
+function listed(processes: ShellResult['strays']): string {
+  return processes.map(({ pid, command }) => `${pid} (${command.slice(0, 100)})`).join(', ');
+}
+
+async function told({ head, tail, omitted }: ShellResult, { keepOutput }: ShellToolOptions): Promise<string> {
+  const captured = omitted === 0 ? head : `${head}\n[… ${omitted} characters were not kept …]\n${tail}`;
+  if (captured.length <= TOLD_CHARS) return captured;
+  const start = captured.slice(0, TOLD_CHARS * HEAD_SHARE).toWellFormed();
+  const end = captured.slice(-TOLD_CHARS * (1 - HEAD_SHARE)).toWellFormed();
+  const missing = captured.length - start.length - end.length + omitted;
+  const way =
+    keepOutput === undefined
+      ? 'run it again with its output in a file, or filtered, to see them'
+      : `read ${await keepOutput(captured)} to see them`;
+  return `${start}\n[… ${missing} characters are left out here; ${way} …]\n${end}`;
+}

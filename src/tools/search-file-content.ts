@@ -1,0 +1,161 @@
+import { AppError } from '../core/error.ts';
+import { compileGlob, type GlobPattern } from '../core/glob.ts';
+import type { Env } from '../core/io.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Tool, ToolOutcome } from '../core/tool.ts';
+import { type Finding, type Findings, type SearchRequest, searchFiles } from '../platform/search-engine.ts';
+import { findRipgrep } from '../platform/search-ripgrep.ts';
+import type { WalkedDirectory } from '../platform/search-walk.ts';
+import { defineTool, done } from './define.ts';
+import { ripgrepFindings } from './ripgrep-findings.ts';
+import { notesOf, openTree, type Tree } from './tree.ts';
+import type { Workspace } from './workspace.ts';
+
+const DEFAULT_MATCHES = 100;
+const MAX_MATCHES = 1000;
+const MAX_PATTERN = 10_000;
+
+/** Finds lines in files. */
+export function searchFileContent(workspace: Workspace, env: Env): Tool {
+  const ripgrep = once(() => findRipgrep(env, workspace.roots));
+  return defineTool({
+    name: 'search_file_content',
+    description:
+      'Finds the lines of files of the workspace that match a regular expression; case does not matter unless ' +
+      'case_sensitive is set. Lines are given as "12: text", lines around them as "13- text". Binary files, ' +
+      'node_modules and what .gitignore and .geminiignore leave out is not searched.',
+    effect: 'read',
+    input: {
+      properties: {
+        pattern: { type: 'string', description: 'The regular expression, matched against one line at a time.' },
+        dir_path: { type: 'string', description: 'Where to look; the working directory if left out.' },
+        include_pattern: { type: 'string', description: 'Look only in files that match this glob, e.g. "*.{ts,tsx}".' },
+        exclude_pattern: { type: 'string', description: 'Do not look in files that match this glob.' },
+        fixed_strings: { type: 'boolean', description: 'Take the pattern as plain text.' },
+        case_sensitive: { type: 'boolean', description: 'Whether case matters; it does not if left out.' },
+        context: { type: 'integer', minimum: 0, maximum: 50, description: 'Lines to show around each match.' },
+        before: { type: 'integer', minimum: 0, maximum: 50, description: 'Lines to show before each match.' },
+        after: { type: 'integer', minimum: 0, maximum: 50, description: 'Lines to show after each match.' },
+        names_only: { type: 'boolean', description: 'Give the names of the files only.' },
+        max_matches_per_file: { type: 'integer', minimum: 1, description: 'Matches to show of one file, at most.' },
+        total_max_matches: { type: 'integer', minimum: 1, description: 'Matches to show, at most; 100 if left out.' },
+        no_ignore: { type: 'boolean', description: 'Set to true to look in files that are left out, too.' },
+      },
+      required: ['pattern'],
+    },
+    aliases: { path: 'dir_path', include: 'include_pattern' },
+    async run(
+      { dir_path = '.', include_pattern, exclude_pattern, no_ignore = false, names_only = false, ...rest },
+      signal,
+    ) {
+      const request = requestOf({ ...rest, names_only });
+      const accepts = filterOf(include_pattern, exclude_pattern);
+      const isIgnoring = !no_ignore;
+      const tree = await openTree(workspace, dir_path, { isIgnoring }, signal);
+      const query = { workspace, place: tree.place, request, pattern: rest.pattern, accepts, isIgnoring };
+      const findings =
+        (await ripgrepFindings(ripgrep(), { ...query, isFixed: rest.fixed_strings === true }, signal)) ??
+        (await searchFiles(filtered(tree.directories, accepts), request, signal));
+      return outcomeOf(tree, findings, names_only);
+    },
+  });
+}
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+interface Wanted {
+  readonly pattern: string;
+  readonly fixed_strings?: boolean | undefined;
+  readonly case_sensitive?: boolean | undefined;
+  readonly context?: number | undefined;
+  readonly before?: number | undefined;
+  readonly after?: number | undefined;
+  readonly names_only: boolean;
+  readonly max_matches_per_file?: number | undefined;
+  readonly total_max_matches?: number | undefined;
+}
+
+function requestOf(wanted: Wanted): SearchRequest {
+  const { context = 0, before = context, after = context, names_only } = wanted;
+  const total = Math.min(wanted.total_max_matches ?? DEFAULT_MATCHES, MAX_MATCHES);
+  const { source, flags } = expressionOf(wanted);
+  return {
+    source,
+    flags,
+    before: names_only ? 0 : before,
+    after: names_only ? 0 : after,
+    perFile: names_only ? 1 : Math.min(wanted.max_matches_per_file ?? total, total),
+    total,
+    // Looking ahead and behind sees other things in a whole text than in a line.
+    canSkip: !/\(\?<?[=!]/.test(source),
+  };
+}
+
+/** Throws AppError `usage` if it is no regular expression. */
+function expressionOf({ pattern, fixed_strings = false, case_sensitive = false }: Wanted): RegExp {
+  if (pattern === '') throw new AppError('usage', 'the pattern is empty', { hint: 'Say what to look for.' });
+  if (pattern.length > MAX_PATTERN) {
+    throw new AppError('usage', 'the pattern is too long', { hint: `Use at most ${MAX_PATTERN} characters.` });
+  }
+  // Other engines have their flags in the pattern.
+  const inline = fixed_strings ? null : /^\(\?i\)/.exec(pattern);
+  const body = inline === null ? pattern : pattern.slice(inline[0].length);
+  const source = fixed_strings ? body.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&') : body;
+  const flags = `m${case_sensitive && inline === null ? '' : 'i'}${/\\p\{/i.test(source) ? 'u' : ''}`;
+  try {
+    return new RegExp(source, flags);
+  } catch (cause) {
+    throw new AppError('usage', 'the pattern is not a valid regular expression', {
+      cause,
+      hint: 'Write it as in JavaScript, or set fixed_strings to look for it as plain text.',
+    });
+  }
+}
+
+type Accepts = (path: string) => boolean;
+
+function filterOf(include: string | undefined, exclude: string | undefined): Accepts {
+  const [included, excluded] = [include, exclude].map((text) => (text === undefined ? undefined : globOf(text)));
+  return (path) => included?.matches(path) !== false && excluded?.matches(path) !== true;
+}
+
+/** A glob without a slash is about names, wherever they are. */
+function globOf(text: string): GlobPattern {
+  return compileGlob(text.includes('/') ? text : `**/${text}`, { isCaseSensitive: false, hasBraces: true });
+}
+
+async function* filtered(
+  directories: AsyncIterable<WalkedDirectory>,
+  accepts: Accepts,
+): AsyncGenerator<WalkedDirectory> {
+  for await (const directory of directories) {
+    const prefix = directory.below === '' ? '' : `${directory.below}/`;
+    const files = directory.files.filter((name) => accepts(prefix + name));
+    if (files.length > 0) yield { ...directory, files };
+    else directory.close();
+  }
+}
+
+function outcomeOf({ place, report }: Tree, findings: Findings, isNamesOnly: boolean): ToolOutcome {
+  const named = (path: string): string => (place.name === '.' ? path : `${place.name}/${path}`);
+  const notes = [
+    ...(findings.stopped === undefined ? [] : [`incomplete: stopped ${findings.stopped}; name a smaller directory`]),
+    ...(findings.isFull ? ['there may be more; use a narrower pattern or directory'] : []),
+    ...notesOf({ ...report, unreadable: report.unreadable + findings.unreadable }),
+    ...(findings.cut === 0 ? [] : [`of ${findings.cut} very large files only the beginning was searched`]),
+  ];
+  const note: JsonObject = notes.length === 0 ? {} : { note: notes.join('; ') };
+  if (isNamesOnly) return done({ files: findings.files.map(({ path }) => named(path)), ...note });
+  const matches = findings.files.map((file) => ({ file: named(file.path), lines: linesOf(file) }));
+  return done({ matches, ...note });
+}
+
+function linesOf({ lines }: Finding): readonly string[] {
+  return lines.map(({ line, text, isMatch }) => `${line}${isMatch ? ':' : '-'} ${text}`);
+}

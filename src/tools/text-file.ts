@@ -1,0 +1,47 @@
+import { decode } from '../core/decode.ts';
+import { AppError } from '../core/error.ts';
+
+/** A file that is text and can be written back without touching what is not changed. */
+export interface TextFile {
+  readonly text: string;
+  /** The bytes of another text in the same encoding, with a byte order mark if there was one. Throws AppError `usage`. */
+  encode(text: string): Uint8Array;
+}
+
+/** A text that is not on disk yet: UTF-8. */
+export const NEW_TEXT_FILE: TextFile = { text: '', encode: (text) => Buffer.from(wellFormed(text), 'utf8') };
+
+/** The text of a file; undefined if it is not valid UTF-8, or UTF-16 with its mark. Never throws. */
+export function textFileOf(bytes: Uint8Array): TextFile | undefined {
+  const decoded = decode(bytes);
+  if (!decoded.isText) return undefined;
+  const { text } = decoded;
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return { text, encode: (next) => utf16(next) };
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return { text, encode: (next) => utf16(next).swap16() };
+  const mark = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? '\uFEFF' : '';
+  return { text, encode: (next) => Buffer.from(mark + wellFormed(next), 'utf8') };
+}
+
+function utf16(text: string): Buffer {
+  return Buffer.from(`\uFEFF${wellFormed(text)}`, 'utf16le');
+}
+
+function wellFormed(text: string): string {
+  if (text.isWellFormed()) return text;
+  throw new AppError('usage', 'the text has half a character in it', { hint: 'Send whole Unicode characters.' });
+}
+
+/** The line ending most lines of a text have; a line feed if it has none. */
+export function lineEnding(text: string): string {
+  const pairs = countOf(text, /\r\n/g);
+  const returns = countOf(text, /\r(?!\n)/g);
+  const feeds = countOf(text, /(?<!\r)\n/g);
+  if (pairs > feeds && pairs >= returns) return '\r\n';
+  return returns > feeds ? '\r' : '\n';
+}
+
+function countOf(text: string, pattern: RegExp): number {
+  let count = 0;
+  for (const _ of text.matchAll(pattern)) count += 1;
+  return count;
+}

@@ -1,0 +1,67 @@
+import { dirname } from 'node:path';
+import { contains } from '../core/containment.ts';
+import { isSecretName } from '../core/secret-files.ts';
+import { RULES_OFF, rulesAbove } from '../platform/search-ignore.ts';
+import { type Pace, paceOf } from '../platform/search-pace.ts';
+import { type WalkedDirectory, type WalkReport, walkReport, walkTree } from '../platform/search-walk.ts';
+import type { Place } from './fence.ts';
+import type { Workspace } from './workspace.ts';
+
+export interface TreeOptions {
+  readonly isIgnoring: boolean;
+  readonly maxDepth?: number;
+}
+
+export interface Tree {
+  readonly place: Place;
+  readonly directories: AsyncIterable<WalkedDirectory>;
+  /** Complete when all directories were given. */
+  readonly report: WalkReport;
+}
+
+const LIMITS = { maxEntries: 5_000_000, maxMs: 20_000 };
+
+/** Directories never worth a look unless named: what is in them is not the user's own. */
+export const FOREIGN: readonly string[] = ['node_modules', 'bower_components', '.hg', '.svn'];
+
+/** The rules that are in force in a directory, those of its own ignore files not included. */
+export function rulesOfPlace(workspace: Workspace, place: Place): ReturnType<typeof rulesAbove> {
+  const root = workspace.roots.find((candidate) => contains(candidate, place.path)) ?? dirname(place.path);
+  return rulesAbove(place.path, root);
+}
+
+/** The pace of everything that looks at many files. */
+export function treePace(signal: AbortSignal): Pace {
+  return paceOf(LIMITS, signal);
+}
+
+/** A walk of a directory of the workspace. Throws AppError `usage` if the fence does not let it through. */
+export async function openTree(
+  workspace: Workspace,
+  path: string,
+  { isIgnoring, maxDepth = Number.POSITIVE_INFINITY }: TreeOptions,
+  signal: AbortSignal,
+): Promise<Tree> {
+  const { place, directory } = await workspace.openDirectory(path);
+  await directory.close();
+  const report = walkReport();
+  const directories = walkTree({
+    start: place.path,
+    hold: workspace.hold,
+    rules: isIgnoring ? rulesOfPlace(workspace, place) : RULES_OFF,
+    enters: (real, name) => !FOREIGN.includes(name) && workspace.isListed(real),
+    shows: (name) => !isSecretName(name),
+    maxDepth,
+    pace: treePace(signal),
+    report,
+  });
+  return { place, directories, report };
+}
+
+/** What a walk left out, in words; empty if nothing that matters. */
+export function notesOf({ unreadable, stopped }: WalkReport): readonly string[] {
+  return [
+    ...(stopped === undefined ? [] : [`incomplete: stopped ${stopped}; name a smaller directory`]),
+    ...(unreadable === 0 ? [] : [`${unreadable} could not be read`]),
+  ];
+}

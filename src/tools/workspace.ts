@@ -1,0 +1,233 @@
+import { basename, dirname, sep } from 'node:path';
+import { AppError } from '../core/error.ts';
+import {
+  type HeldDirectory,
+  type Hold,
+  holdChild,
+  holdDirectory,
+  holdOfSystem,
+} from '../platform/workspace-directory.ts';
+import { fingerprint, type OpenedFile, openRegular, removeFrom, replaceIn } from '../platform/workspace-file.ts';
+import { type Fence, type FenceOptions, fenceAround, named, type Place } from './fence.ts';
+
+/** Is told of every change before it is made, with all that is needed to take it back. */
+export interface Journal {
+  /** `bytes` is undefined if there was no such file; `after` is what the file is about to hold. May throw: no change then. */
+  before(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array): Promise<void>;
+}
+
+export interface WorkspaceOptions extends FenceOptions {
+  readonly journal: Journal;
+  /** How directories are held fast; the best way this system has unless given. */
+  readonly hold?: Hold;
+}
+
+export interface FileContent {
+  readonly bytes: Uint8Array;
+  /** The permission bits. */
+  readonly mode: number;
+}
+
+/** What it takes to take a change back. */
+export interface Restoration {
+  /** What was there; undefined: nothing. */
+  readonly bytes: Uint8Array | undefined;
+  readonly mode: number;
+  /** The fingerprint of what is there now. */
+  readonly expected: string;
+}
+
+/** The only way tools get at files. Every method throws AppError `usage` for what the fence does not let through. */
+export interface Workspace extends Fence {
+  readonly hold: Hold;
+  /** Whether reading that path needs a person's permission, in every mode. False for what cannot be read at all. */
+  isSensitive(path: string): Promise<boolean>;
+  /** The person said yes: the next reading of that path, and only that one, is let through. */
+  permit(path: string): Promise<void>;
+  /** Opens a file for reading; whoever calls closes it. */
+  open(path: string): Promise<{ readonly place: Place; readonly file: OpenedFile }>;
+  /** Opens a directory; whoever calls closes it. */
+  openDirectory(path: string): Promise<{ readonly place: Place; readonly directory: HeldDirectory }>;
+  /** Remembers that these bytes of a file were shown to the model. */
+  remember(place: Place, bytes: Uint8Array): void;
+  /** What a file holds now, if it may be changed: none is there, or the model has read these very bytes. */
+  current(path: string): Promise<{ readonly place: Place; readonly old?: FileContent }>;
+  /** Writes a file whose `current` content is still the same; the journal is told first. */
+  write(path: string, bytes: Uint8Array): Promise<Place>;
+  /** Takes a change back, if nobody has made another since. The journal is not told. */
+  restore(path: string, change: Restoration): Promise<void>;
+}
+
+/** More than this is neither edited nor replaced. */
+export const MAX_FILE_BYTES = 20_000_000;
+
+/** Opens the directories the tools may use. Throws AppError `usage` if one is not there. */
+export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
+  const { hold = holdOfSystem(), journal } = options;
+  const fence = await fenceAround(options);
+  const disk: Disk = { fence, hold, seen: new Map(), journal };
+  const permitted = new Set<string>();
+  return {
+    ...fence,
+    hold,
+    isSensitive: (path) =>
+      fence.place(path, 'read').then(
+        (place) => place.isSensitive,
+        () => false,
+      ),
+    permit: async (path) => {
+      permitted.add((await fence.place(path, 'read')).path);
+    },
+    open: async (path) => {
+      const place = await fence.place(path, 'read');
+      if (place.isSensitive && !permitted.delete(place.path)) throw sensitive(place);
+      return { place, file: await openPlace(disk, place) };
+    },
+    openDirectory: async (path) => {
+      const place = await fence.place(path, 'read');
+      return { place, directory: await named(place.name, () => holdDirectory(place.path, hold)) };
+    },
+    remember: (place, bytes) => {
+      disk.seen.set(place.path, fingerprint(bytes));
+    },
+    current: async (path) => {
+      const { place, old } = await currentOf(disk, path);
+      return { place, ...(old === undefined ? {} : { old: { bytes: old.bytes, mode: old.mode } }) };
+    },
+    write: (path, bytes) => writeTo(disk, path, bytes),
+    restore: (path, change) => restoreTo(disk, path, change),
+  };
+}
+
+interface Disk {
+  readonly fence: Fence;
+  readonly hold: Hold;
+  /** What the model has seen of a file, by real path. */
+  readonly seen: Map<string, string>;
+  readonly journal: Journal;
+}
+
+function sensitive({ name }: Place): AppError {
+  return new AppError('usage', `${name} may hold secrets and was not read`, {
+    hint: 'Only the user can allow that. Go on without it, or ask the user for what you need to know.',
+  });
+}
+
+async function openPlace({ hold }: Disk, place: Place): Promise<OpenedFile> {
+  return named(place.name, async () => {
+    if (place.missing > 0) throw absent();
+    const directory = await holdDirectory(dirname(place.path), hold);
+    try {
+      const file = await openRegular(directory, basename(place.path));
+      if (file === undefined) throw absent();
+      return file;
+    } finally {
+      await directory.close();
+    }
+  });
+}
+
+function absent(): AppError {
+  return new AppError('usage', 'there is no such file', { hint: 'Look with list_directory or glob.' });
+}
+
+interface Current {
+  readonly place: Place;
+  readonly old?: FileContent & { readonly version: string };
+}
+
+async function currentOf(disk: Disk, path: string): Promise<Current> {
+  const place = await disk.fence.place(path, 'write');
+  if (place.missing > 0) return { place };
+  const old = await contentOf(disk, place);
+  const seen = disk.seen.get(place.path);
+  if (seen === undefined) throw unread(place, 'it exists and was not read in this run');
+  if (seen !== fingerprint(old.bytes)) throw unread(place, 'it was changed since it was read');
+  if ((old.mode & 0o6000) !== 0) {
+    throw new AppError('usage', `${place.name} runs with the rights of its owner and is not changed`, {
+      hint: 'Tell the user what to change there.',
+    });
+  }
+  return { place, old };
+}
+
+async function contentOf(disk: Disk, place: Place): Promise<FileContent & { readonly version: string }> {
+  const file = await openPlace(disk, place);
+  try {
+    if (file.size > MAX_FILE_BYTES) throw tooLarge(place);
+    // One byte more, to see whether it is growing.
+    const bytes = await named(place.name, () => file.read(0, file.size + 1));
+    return { bytes, mode: file.mode, version: file.version };
+  } finally {
+    await file.close();
+  }
+}
+
+function unread({ name }: Place, why: string): AppError {
+  return new AppError('usage', `${name} was not written: ${why}`, {
+    hint: 'Read it with read_file, then decide again what to write.',
+  });
+}
+
+function tooLarge({ name }: Place): AppError {
+  return new AppError('usage', `${name} is larger than 20 MB and is not changed by tools`, {
+    hint: 'Tell the user what to change there.',
+  });
+}
+
+async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<Place> {
+  const { place, old } = await currentOf(disk, path);
+  if (bytes.length > MAX_FILE_BYTES) throw tooLarge(place);
+  const outcome = await inParent(disk, place, async (directory, name) => {
+    await disk.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes);
+    return replaceIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });
+  });
+  if (outcome === 'changed') throw unread(place, 'somebody else wrote it at this moment');
+  disk.seen.set(place.path, fingerprint(bytes));
+  return place;
+}
+
+async function restoreTo(disk: Disk, path: string, { bytes, mode, expected }: Restoration): Promise<void> {
+  const place = await disk.fence.place(path, 'write');
+  const now = place.missing > 0 ? undefined : await contentOf(disk, place);
+  if (now === undefined || fingerprint(now.bytes) !== expected) throw changedSince(place);
+  const outcome = await inParent(disk, place, (directory, name) =>
+    bytes === undefined
+      ? removeFrom(directory, name, now.version)
+      : replaceIn(directory, name, { bytes, old: now, mode }),
+  );
+  if (outcome === 'changed') throw changedSince(place);
+  disk.seen.delete(place.path);
+}
+
+function changedSince({ name }: Place): AppError {
+  return new AppError('usage', `${name} was changed since, and was left as it is`, {
+    hint: 'Look at it, and take the change back by hand.',
+  });
+}
+
+/** Works in the directory a file is in: made if it is not there, and every step of it proven. */
+async function inParent<T>(
+  { hold }: Disk,
+  place: Place,
+  work: (directory: HeldDirectory, name: string) => Promise<T>,
+): Promise<T> {
+  return named(place.name, async () => {
+    const steps = place.path.split(sep).slice(-Math.max(place.missing, 1));
+    const name = basename(place.path);
+    let directory = await holdDirectory(
+      steps.reduce((path) => dirname(path), place.path),
+      hold,
+    );
+    try {
+      for (const step of steps.slice(0, -1)) {
+        const parent = directory;
+        directory = await holdChild(parent, step, hold);
+        await parent.close();
+      }
+      return await work(directory, name);
+    } finally {
+      await directory.close();
+    }
+  });
+}

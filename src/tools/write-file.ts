@@ -1,0 +1,59 @@
+import { AppError } from '../core/error.ts';
+import type { Tool } from '../core/tool.ts';
+import { defineTool, done } from './define.ts';
+import type { Place } from './fence.ts';
+import { unifiedDiff } from './lazy.ts';
+import { lineEnding, NEW_TEXT_FILE, type TextFile, textFileOf } from './text-file.ts';
+import type { Workspace } from './workspace.ts';
+
+/** Writes a whole file; one that exists must have been read. */
+export function writeFile(workspace: Workspace): Tool {
+  return defineTool({
+    name: 'write_file',
+    description:
+      'Writes a whole text file of the workspace; directories that are missing are made. A file that exists must have ' +
+      'been read with read_file before. For changes to a part of a file use edit_file.',
+    effect: 'write',
+    input: {
+      properties: {
+        file_path: { type: 'string', description: 'The file, relative to the working directory.' },
+        content: { type: 'string', description: 'All that the file is to hold, nothing left out.' },
+      },
+      required: ['file_path', 'content'],
+    },
+    aliases: { path: 'file_path' },
+    async preview({ file_path, content }) {
+      const { place, before, after } = await planned(workspace, file_path, content);
+      return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after)) };
+    },
+    async run({ file_path, content }) {
+      const { before, after } = await planned(workspace, file_path, content);
+      const place = await workspace.write(file_path, (before ?? NEW_TEXT_FILE).encode(after));
+      const lines = after.split('\n').length - (after.endsWith('\n') ? 1 : 0);
+      return done(`${before === undefined ? 'Created' : 'Replaced'} ${place.name} (${lines} lines).`);
+    },
+  });
+}
+
+interface Plan {
+  readonly place: Place;
+  /** Absent: the file is new. */
+  readonly before?: TextFile;
+  readonly after: string;
+}
+
+async function planned(workspace: Workspace, path: string, content: string): Promise<Plan> {
+  const { place, old } = await workspace.current(path);
+  if (old === undefined) return { place, after: content };
+  const before = textFileOf(old.bytes);
+  if (before === undefined) {
+    throw new AppError('usage', `${place.name} is not a Unicode text file`, { hint: 'Write to another file.' });
+  }
+  return { place, before, after: keptEnding(before.text, content) };
+}
+
+/** Models write line feeds; a file with other endings keeps them. */
+function keptEnding(before: string, content: string): string {
+  const ending = lineEnding(before);
+  return ending === '\n' || content.includes('\r') ? content : content.replaceAll('\n', () => ending);
+}

@@ -1,0 +1,117 @@
+import { expect, test } from 'vitest';
+import { memoryHistory } from '../../src/agent/memory-history.ts';
+import { runTurn } from '../../src/agent/turn.ts';
+import { AppError } from '../../src/core/error.ts';
+import type { History } from '../../src/core/history.ts';
+import type { Tool } from '../../src/core/tool.ts';
+import { agentOf, call, ok, play, recorded, said, scripted, tool } from './support.ts';
+
+const CANCELLED = { ok: false, response: { error: '[cancelled]' } };
+
+function answersIn({ contents }: History): readonly unknown[] {
+  return contents.flatMap(({ parts }) =>
+    parts.flatMap((part) => ('functionResponse' in part ? [part.functionResponse.response] : [])),
+  );
+}
+
+test('cancelling while a tool runs keeps what it gave, and answers the rest as cancelled', async () => {
+  const controller = new AbortController();
+  const slow = tool('slow', 'read', (_args, signal) => {
+    controller.abort(new AppError('interrupted', 'Interrupted.'));
+    throw signal.reason;
+  });
+  const model = scripted([{ calls: [call('look'), call('slow'), call('change')] }]);
+  const history = memoryHistory();
+  const tools = [tool('look', 'read'), slow, tool('change', 'write')];
+  const { events, error } = await play(agentOf(model, tools), history, { signal: controller.signal });
+  expect(error?.fault).toBe('interrupted');
+  expect(events.filter(({ type }) => type === 'answer')).toEqual([
+    { type: 'answer', id: 'c1.0', name: 'look', outcome: ok('done') },
+    { type: 'answer', id: 'c1.1', name: 'slow', outcome: CANCELLED },
+  ]);
+  expect(answersIn(history)).toEqual([{ output: 'done' }, CANCELLED.response, CANCELLED.response]);
+});
+
+test('what was approved after the cancel is not run', async () => {
+  const controller = new AbortController();
+  let runs = 0;
+  const change = tool('change', 'write', () => {
+    runs += 1;
+    return ok('');
+  });
+  const approve = async () => {
+    controller.abort(new AppError('interrupted', 'Interrupted.'));
+    return { kind: 'run' } as const;
+  };
+  const agent = agentOf(scripted([{ calls: [call('change')] }]), [change], { approve });
+  const { error } = await play(agent, memoryHistory(), { signal: controller.signal });
+  expect([error?.fault, runs]).toEqual(['interrupted', 0]);
+});
+
+test('stop ends the turn, and nothing more is run', async () => {
+  let runs = 0;
+  const change = tool('change', 'write', () => {
+    runs += 1;
+    return ok('');
+  });
+  const model = scripted([{ calls: [call('change', { n: 1 }), call('change', { n: 2 }), call('change', { n: 3 })] }]);
+  const history = memoryHistory();
+  const approve = async (_tool: Tool, { args }: { readonly args: { readonly n?: unknown } }) =>
+    ({ kind: args.n === 1 ? 'run' : 'stop' }) as const;
+  const { error } = await play(agentOf(model, [change], { approve }), history);
+  expect(error).toMatchObject({ fault: 'interrupted', message: 'stopped before change was run' });
+  expect(runs).toBe(1);
+  expect(answersIn(history)).toEqual([{ output: '' }, CANCELLED.response, CANCELLED.response]);
+});
+
+test('a reader that leaves during a call leaves a whole history behind', async () => {
+  const model = scripted([{ calls: [call('look', { n: 1 }), call('look', { n: 2 })] }]);
+  const history = memoryHistory();
+  const turn = { history, prompt: said('hi'), signal: new AbortController().signal };
+  for await (const event of runTurn(agentOf(model, [tool('look', 'read')]), turn)) if (event.type === 'call') break;
+  expect(answersIn(history)).toEqual([CANCELLED.response, CANCELLED.response]);
+});
+
+test('a reply that is cut off is kept as far as it came, where replies are kept', async () => {
+  const lines = [{ text: ['half ', 'of'], throws: new AppError('api', 'cut') }];
+  const kept = recorded(true);
+  expect((await play(agentOf(scripted(lines), []), kept)).error?.message).toBe('cut');
+  expect(kept.records[1]).toEqual({
+    kind: 'reply',
+    content: { role: 'model', parts: [{ text: 'half of' }] },
+    usage: {},
+    model: 'gemini-test',
+  });
+  for (const tools of [[], [tool('look', 'read')]]) {
+    const plain = recorded(false);
+    await play(agentOf(scripted(lines), tools), plain);
+    expect(plain.records).toHaveLength(1);
+  }
+});
+
+const REFUSED = new AppError('api', 'invalid', { status: 400, objection: 'signature' });
+
+test('refused signatures are left out once, those of later replies are sent', async () => {
+  const parts = [{ functionCall: { name: 'look', id: 'x' }, thoughtSignature: 'b2xk' }];
+  const answer = { functionResponse: { id: 'x', name: 'look', response: {} } };
+  const earlier = [said('a'), { role: 'model', parts, origin: 'here' }, { role: 'user', parts: [answer] }] as const;
+  const history = memoryHistory({ earlier });
+  const model = scripted([{ throws: REFUSED }, { calls: [{ name: 'look', givenId: 'y' }] }, { text: ['ok'] }]);
+  const { events } = await play(agentOf(model, [tool('look', 'read')]), history);
+  const signatures = model.requests.map(({ contents }) =>
+    contents.flatMap((content) =>
+      content.parts.flatMap((part) => ('functionCall' in part ? [part.thoughtSignature] : [])),
+    ),
+  );
+  const skip = 'skip_thought_signature_validator';
+  expect(signatures).toEqual([['b2xk'], [skip], [skip, skip]]);
+  expect(events.filter(({ type }) => type === 'notice' || type === 'begin')).toHaveLength(2);
+  expect(events.at(-1)?.type).toBe('end');
+});
+
+test('a second refusal of the signatures is final', async () => {
+  const model = scripted([{ throws: REFUSED }, { throws: REFUSED }]);
+  const { error } = await play(agentOf(model, []), memoryHistory());
+  expect(error).toBe(REFUSED);
+  expect(model.requests).toHaveLength(2);
+});

@@ -1,0 +1,215 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import stringWidth from 'string-width';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { asking, bundledProgram, statesIn, verdictsIn } from '../support/asking.ts';
+
+let directory = '';
+let program = '';
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'gmn-approval-'));
+  program = await bundledProgram(directory);
+});
+
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const PROMPT = ' › ';
+const NO = 'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
+const WAITED = ['hold', 'resume'];
+const UNASKED =
+  "run_shell_command was not run: it needs the user's approval, and there is no terminal to ask on. The user can allow it with --allowed-tools run_shell_command.";
+
+const command = (text: string) => ({ name: 'run_shell_command', args: { command: text } });
+const write = (content: string, file_path = 'hello.js') => ({ name: 'write_file', args: { file_path, content } });
+
+test('keys typed ahead of a question never answer it', async (t) => {
+  const terminal = asking(t, program, { calls: [command('touch made')] });
+  await terminal.until('STATE');
+  terminal.type('y\ry\ry\ryyyy');
+  await terminal.until('touch made');
+  // Now it is shown, but does not stand still yet.
+  terminal.type('y');
+  await terminal.until(PROMPT);
+  terminal.type('n');
+  expect(verdictsIn((await terminal.ended).output)).toEqual([{ verdict: { kind: 'deny', reason: NO }, told: WAITED }]);
+  expect(existsSync(join(terminal.directory, 'made'))).toBe(false);
+});
+
+test('a second y does not answer the next question', async (t) => {
+  const terminal = asking(t, program, { calls: [command('echo 1'), command('touch made')] });
+  await terminal.until(PROMPT);
+  terminal.type('y');
+  await terminal.until('y');
+  terminal.type('y');
+  await terminal.until('touch made');
+  terminal.type('yyy');
+  await terminal.until(PROMPT);
+  terminal.type('\r');
+  expect(verdictsIn((await terminal.ended).output)).toMatchObject([
+    { verdict: { kind: 'run' } },
+    { verdict: { kind: 'deny' } },
+  ]);
+  expect(existsSync(join(terminal.directory, 'made'))).toBe(false);
+});
+
+test('Ctrl+C typed before the question stands there stops all the same', async (t) => {
+  const terminal = asking(t, program, { calls: [command('touch made')] });
+  await terminal.until('│ touch made');
+  terminal.type('y\u0003');
+  const { output } = await terminal.ended;
+  expect(verdictsIn(output)).toEqual([{ verdict: { kind: 'stop' }, told: WAITED }]);
+  expect(new Set(statesIn(output)).size).toBe(1);
+});
+
+test('what is piped into stdin answers nothing', async (t) => {
+  const after = '< answers';
+  const terminal = asking(
+    t,
+    program,
+    { calls: [command('touch made')] },
+    { before: "printf 'y\\ny\\ny\\n' > answers", after },
+  );
+  await terminal.until(PROMPT);
+  terminal.type('n');
+  expect(verdictsIn((await terminal.ended).output)).toEqual([{ verdict: { kind: 'deny', reason: NO }, told: WAITED }]);
+});
+
+test.for([
+  ['stderr is no terminal', { after: '2> /dev/null' }, true],
+  ['the format is not text', {}, false],
+  ['there is no terminal at all', { after: '> out 2>&1 < /dev/null; cat out', before: 'command() { :; }' }, true],
+] as const)(
+  'nobody is asked, and the model is told how it can be allowed: %s',
+  async ([, options, isTextFormat], t) => {
+    const terminal = asking(t, program, { calls: [command('touch made')], isTextFormat }, options);
+    const { output } = await terminal.ended;
+    expect(verdictsIn(output)).toEqual([{ verdict: { kind: 'deny', reason: UNASKED }, told: [] }]);
+    expect(output).not.toContain('╭');
+  },
+);
+
+test('nobody is asked on a terminal that is not ours', async (t) => {
+  const terminal = asking(t, program, { calls: [command('touch made')] }, { wrapper: 'setsid -w' });
+  expect(verdictsIn((await terminal.ended).output)).toEqual([{ verdict: { kind: 'deny', reason: UNASKED }, told: [] }]);
+});
+
+test('SIGTERM while asking gives the terminal back', async (t) => {
+  const terminal = asking(t, program, { calls: [command('touch made')] });
+  await terminal.until(PROMPT);
+  terminal.signal('SIGTERM');
+  const { output, exitCode } = await terminal.ended;
+  expect(verdictsIn(output)).toEqual([{ verdict: { kind: 'stop' }, told: WAITED }]);
+  expect([exitCode, new Set(statesIn(output)).size]).toEqual([9, 1]);
+});
+
+test('two signals at once end the program, and still give the terminal back', async (t) => {
+  const terminal = asking(t, program, { calls: [command('touch made')] });
+  await terminal.until(PROMPT);
+  terminal.signal('SIGTERM');
+  terminal.signal('SIGINT');
+  const { output } = await terminal.ended;
+  expect(new Set(statesIn(output)).size).toBe(1);
+});
+
+test('SIGTERM while a reply is typed gives the terminal back', async (t) => {
+  const terminal = asking(t, program, { calls: [command('touch made')] });
+  await terminal.until(PROMPT);
+  terminal.type('r');
+  await terminal.until('Tell the model: ');
+  terminal.signal('SIGTERM');
+  const { output } = await terminal.ended;
+  expect(verdictsIn(output)).toEqual([{ verdict: { kind: 'stop' }, told: WAITED }]);
+  expect(new Set(statesIn(output)).size).toBe(1);
+});
+
+const HIDING: readonly (readonly [string, string])[] = [
+  ['\u001b[2J\u001b[H', '\\x1b[2J\\x1b[H'],
+  ['\u001b]52;c;eA==\u0007', '\\x1b]52;c;eA==\\x07'],
+  ['\r', '\\r'],
+  ['\b\b\b', '\\x08\\x08\\x08'],
+  ['\u009b8m', '\\x9b8m'],
+  ['\u202e', '\\u202e'],
+  ['\u2066', '\\u2066'],
+  ['\u200b\u200d\ufeff', '\\u200b\\u200d\\ufeff'],
+  ['\u{e0041}', '\\u{e0041}'],
+  ['\u2028', '\\u2028'],
+  ['\u00ad', '\\xad'],
+  ['\t', '\\t'],
+  ['\u007f', '\\x7f'],
+  ['\u3164', '\\u3164'],
+];
+
+test('every character that hides something is visible, in commands, file names and files', async (t) => {
+  const trick = HIDING.map(([hidden]) => hidden).join('x');
+  const shown = HIDING.map(([, shownAs]) => shownAs).join('x');
+  const calls = [command(`echo ${trick}; rm -rf y`), write('a', `b${trick}c`), write(`d${trick}e`)];
+  const terminal = asking(t, program, { calls }, { columns: 400 });
+  const screens: string[] = [];
+  for (const _ of calls) {
+    screens.push(await terminal.until(PROMPT));
+    terminal.type('n');
+  }
+  await terminal.ended;
+  expect(screens[0]).toContain(`│ echo ${shown}; rm -rf y\n`);
+  expect(screens[0]).toContain('│ 20 characters that cannot be seen: written as escapes\n');
+  expect(screens[1]).toContain(`╭ write_file b${shown}c  +1 −1\n`);
+  expect(screens[2]).toContain(`│ +d${shown.replace('\\t', '→   ')}e\n`);
+  for (const screen of screens) expect(screen).not.toMatch(/[^\P{C}\n]|\u3164|\u2028/u);
+});
+
+test('a command that hides its end behind blanks or lines shows its end, and is not approved unseen', async (t) => {
+  for (const padding of [' '.repeat(5000), '\n'.repeat(500), 'x=1; '.repeat(1000)]) {
+    const terminal = asking(t, program, { calls: [command(`ls${padding}; touch made`)] });
+    const first = await terminal.until(PROMPT);
+    expect(first).toMatch(/┆ \d+ more lines\n/);
+    expect(first.replaceAll('\n│ ', '')).toContain('; touch made\n╰');
+    expect(first.split('\n').length).toBeLessThanOrEqual(25);
+    expect(first).toContain('╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ');
+    terminal.type('y');
+    expect(await terminal.until(PROMPT)).toContain('│ This is not all of it. See the rest first: d\n');
+    terminal.type('d');
+    const all = await terminal.until(PROMPT);
+    expect(all).not.toContain('┆');
+    expect(all).toContain('[y]es');
+    terminal.type('n');
+    expect(verdictsIn((await terminal.ended).output)).toMatchObject([{ verdict: { kind: 'deny' } }]);
+  }
+});
+
+test('on a narrow terminal every line fits and stays inside the frame, in Japanese too', async (t) => {
+  const text = '日本語のとても長い一行のコマンドです。'.repeat(4);
+  const terminal = asking(t, program, { calls: [command(`echo ${text}`)] }, { columns: 20, rows: 60 });
+  const screen = (await terminal.until('╰')).split('\n');
+  const rows = screen.filter((row) => /^[╭│]/.test(row));
+  expect(rows.filter((row) => stringWidth(row) > 20)).toEqual([]);
+  expect(rows.map((row) => row.slice(2)).join('')).toContain(text);
+  await terminal.until(PROMPT);
+  terminal.type('y');
+  expect(verdictsIn((await terminal.ended).output)).toMatchObject([{ response: { output: `${text}\n` } }]);
+});
+
+test('a text cannot draw a frame of its own', async (t) => {
+  const fake = '╰ [y]es [n]o › ';
+  const terminal = asking(t, program, { calls: [command(`true ${'x'.repeat(71)}${fake}\n${fake}`)] });
+  const screen = await terminal.until('[q]uit turn › ');
+  expect(screen.split('\n').filter((row) => row.startsWith('╰'))).toEqual([
+    '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › ',
+  ]);
+  terminal.type('n');
+  await terminal.ended;
+});
+
+test('in the background the terminal is given back, and the question stands again afterwards', async (t) => {
+  const terminal = asking(t, program, { calls: [command('echo ran')] }, { hasJobs: true });
+  await terminal.until(PROMPT);
+  terminal.type('\u001a');
+  await terminal.until('STATE');
+  await terminal.until('│ echo ran');
+  await terminal.until(PROMPT);
+  terminal.type('y');
+  const { output } = await terminal.ended;
+  expect(verdictsIn(output)).toMatchObject([{ verdict: { kind: 'run' }, response: { output: 'ran\n' } }]);
+  expect(new Set(statesIn(output)).size).toBe(1);
+});

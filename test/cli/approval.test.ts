@@ -1,0 +1,191 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest';
+import type { Script } from '../support/approval-program.ts';
+import { type AskingOptions, asking, bundledProgram, statesIn, verdictsIn } from '../support/asking.ts';
+
+let directory = '';
+let program = '';
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'gmn-approval-'));
+  program = await bundledProgram(directory);
+});
+
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+const PROMPT = ' › ';
+const NO = 'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
+const WAITED = ['hold', 'resume'];
+
+const command = (text: string) => ({ name: 'run_shell_command', args: { command: text } });
+const write = (content: string, file_path = 'hello.js') => ({ name: 'write_file', args: { file_path, content } });
+
+function start(t: TestContext, script: Script, options?: AskingOptions) {
+  return asking(t, program, script, options);
+}
+
+/** Answers the only question with these keys, typed once it stands there. */
+async function answered(t: TestContext, script: Script, keys: readonly string[], options?: AskingOptions) {
+  const terminal = start(t, script, options);
+  const screens: string[] = [];
+  for (const key of keys) {
+    screens.push(await terminal.until(PROMPT));
+    terminal.type(key);
+  }
+  const { exitCode, output } = await terminal.ended;
+  const [before, after] = statesIn(output);
+  expect(after).toBe(before);
+  return { screens, exitCode, verdicts: verdictsIn(output), directory: terminal.directory, output };
+}
+
+test('y runs the command that was shown, and the person is not kept on the clock', async (t) => {
+  const {
+    screens,
+    verdicts,
+    directory: cwd,
+  } = await answered(t, { calls: [command('echo 1 > made; cat made')] }, ['y']);
+  expect(screens[0]?.replace(/^STATE .*\n/, '')).toBe(
+    [
+      `╭ run_shell_command in ${cwd}  23 bytes`,
+      '│ echo 1 > made; cat made',
+      '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › ',
+    ].join('\n'),
+  );
+  expect(verdicts).toEqual([{ verdict: { kind: 'run' }, response: { output: '1\n', exit_code: 0 }, told: WAITED }]);
+});
+
+test.for([
+  ['n', 'n', { kind: 'deny', reason: NO }],
+  ['Enter', '\r', { kind: 'deny', reason: NO }],
+  ['Esc', '\u001b', { kind: 'deny', reason: NO }],
+  ['Ctrl+D', '\u0004', { kind: 'deny', reason: NO }],
+  ['q', 'q', { kind: 'stop' }],
+  ['Q', 'Q', { kind: 'stop' }],
+  ['q in full width', 'ｑ', { kind: 'stop' }],
+  ['Ctrl+C', '\u0003', { kind: 'stop' }],
+  ['Ctrl+C among other keys', 'xx\u0003y', { kind: 'stop' }],
+] as const)('%s answers, and nothing is run', async ([, key, verdict], t) => {
+  const { verdicts, exitCode } = await answered(t, { calls: [command('touch made')] }, [key]);
+  expect(verdicts).toEqual([{ verdict, told: WAITED }]);
+  expect(exitCode).toBe(0);
+});
+
+test('keys that mean nothing, arrows and pastes are passed over', async (t) => {
+  const terminal = start(t, { calls: [command('echo ran')] });
+  await terminal.until(PROMPT);
+  for (const keys of ['x', '\u001b[A', '\u001bOP', 'yes\r', 'yy', 'や', ' ', '1']) {
+    terminal.type(keys);
+    // Each must come as a read of its own.
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+  terminal.type('n');
+  expect(verdictsIn((await terminal.ended).output)).toEqual([{ verdict: { kind: 'deny', reason: NO }, told: WAITED }]);
+});
+
+test('a diff is shown with its counts, in colour, and y writes it', async (t) => {
+  const script: Script = { calls: [write('console.log("こんにちは");')], color: 'always' };
+  const { screens, verdicts } = await answered(t, script, ['y']);
+  expect(screens[0]?.replace(/^STATE .*\n/, '')).toBe(
+    [
+      '╭ \u001b[1mwrite_file hello.js  +1 −1\u001b[22m',
+      '│ \u001b[2m@@ -1 +1 @@\u001b[22m',
+      '│ \u001b[31m-old\u001b[39m',
+      '│ \u001b[32m+console.log("こんにちは");\u001b[39m',
+      '╰ [y]es [n]o [a]lways [e]dit [r]eply [d]iff [q]uit turn › ',
+    ].join('\n'),
+  );
+  expect(verdicts).toEqual([
+    { verdict: { kind: 'run' }, response: { written: 'console.log("こんにちは");' }, told: WAITED },
+  ]);
+});
+
+test('a allows the same command, and no other, for the rest of the run', async (t) => {
+  const calls = ['echo 1', 'echo 1', 'echo 1; echo 2'].map(command);
+  const { verdicts } = await answered(t, { calls }, ['a', 'n']);
+  expect(verdicts).toEqual([
+    { verdict: { kind: 'run' }, response: { output: '1\n', exit_code: 0 }, told: WAITED },
+    { verdict: { kind: 'run' }, response: { output: '1\n', exit_code: 0 }, told: [] },
+    { verdict: { kind: 'deny', reason: NO }, told: WAITED },
+  ]);
+});
+
+test('a allows every call of another tool', async (t) => {
+  const { verdicts } = await answered(t, { calls: [write('a'), write('b', 'other')] }, ['a']);
+  expect(verdicts).toMatchObject([{ verdict: { kind: 'run' } }, { verdict: { kind: 'run' }, told: [] }]);
+});
+
+test('r hands a line to the model as the reason', async (t) => {
+  const terminal = start(t, { calls: [write('x')] });
+  await terminal.until(PROMPT);
+  terminal.type('r');
+  await terminal.until('Tell the model: ');
+  terminal.type('日本語で書い\u007fいて x\u007f\r');
+  const { output } = await terminal.ended;
+  expect(verdictsIn(output)).toEqual([
+    { verdict: { kind: 'deny', reason: 'The user said no to this call, and tells you: 日本語で書いて' }, told: WAITED },
+  ]);
+  expect(new Set(statesIn(output)).size).toBe(1);
+});
+
+test('an empty reply asks again, Ctrl+C in it stops', async (t) => {
+  const terminal = start(t, { calls: [write('x')] });
+  await terminal.until(PROMPT);
+  terminal.type('r');
+  await terminal.until('Tell the model: ');
+  terminal.type('\r');
+  await terminal.until(PROMPT);
+  terminal.type('r');
+  await terminal.until('Tell the model: ');
+  terminal.type('no\u0003');
+  const { output } = await terminal.ended;
+  expect(verdictsIn(output)).toEqual([{ verdict: { kind: 'stop' }, told: WAITED }]);
+  expect(new Set(statesIn(output)).size).toBe(1);
+});
+
+test('e changes the command in the editor, shows it again, and runs what was shown then', async (t) => {
+  const editor = '[ "$(cat "$1")" = "rm -rf x" ] && [ -t 0 ] && [ -t 1 ] && echo "echo safe" > "$1"';
+  const { screens, verdicts } = await answered(t, { calls: [command('rm -rf x')] }, ['e', 'y'], { editor });
+  expect(screens[1]).toContain('│ echo safe\n');
+  expect(verdicts).toEqual([
+    {
+      verdict: { kind: 'run-edited', args: { command: 'echo safe' } },
+      response: { output: 'safe\n', exit_code: 0 },
+      told: WAITED,
+    },
+  ]);
+});
+
+test('e changes the content of a file, and all arguments of a tool that has neither', async (t) => {
+  const editor =
+    'case "$1" in */hello.js) echo "edited" > "$1";; */arguments.json) echo \'{"path":"b"}\' > "$1";; esac';
+  const calls = [write('x'), { name: 'files__delete', args: { path: 'a' } }];
+  const { screens, verdicts } = await answered(t, { calls }, ['e', 'y', 'e', 'y'], { editor });
+  expect(screens[1]).toContain('│ +edited\n');
+  expect(screens[3]).toContain('│   "path": "b"\n');
+  expect(verdicts).toMatchObject([
+    { verdict: { kind: 'run-edited', args: { file_path: 'hello.js', content: 'edited' } } },
+    { verdict: { kind: 'run-edited', args: { path: 'b' } } },
+  ]);
+});
+
+test('an editor that fails, or an edit the tool refuses, changes nothing', async (t) => {
+  const editor = '[ -e tried ] && echo refused > "$1" || { touch tried; echo x > "$1"; exit 1; }';
+  const { screens, verdicts } = await answered(t, { calls: [write('first')] }, ['e', 'e', 'y'], { editor });
+  expect(screens[1]).toContain('│ Nothing was changed: the editor failed. VISUAL or EDITOR names the one to use.\n');
+  expect(screens[2]).toContain('│ This cannot be written.\n');
+  expect(verdicts).toEqual([{ verdict: { kind: 'run' }, response: { written: 'first' }, told: WAITED }]);
+});
+
+test('a call that its own preview refuses asks nobody', async (t) => {
+  const { verdicts } = await answered(t, { calls: [write('refused')] }, []);
+  expect(verdicts).toEqual([{ verdict: { kind: 'deny', reason: 'This cannot be written.' }, told: WAITED }]);
+});
+
+test('a sensitive read asks in every mode, and is let through by a yes', async (t) => {
+  const calls = [{ name: 'read_file', args: { file_path: '.env' } }];
+  const { screens, verdicts } = await answered(t, { calls, mode: 'yolo' }, ['y']);
+  expect(screens[0]).toContain('[a]lways this file');
+  expect(verdicts).toMatchObject([{ verdict: { kind: 'run' }, told: ['hold', 'permit', 'resume'] }]);
+});

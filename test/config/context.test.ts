@@ -1,0 +1,205 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readContext, systemInstructionText } from '../../src/config/context.ts';
+import { hasContext } from '../../src/config/context-place.ts';
+import { loadSettings } from '../../src/config/settings.ts';
+import { AppError } from '../../src/core/error.ts';
+import { type Place, place } from './place.ts';
+
+const TRUST = { GEMINI_CLI_TRUST_WORKSPACE: 'true' };
+
+async function question({ app }: Place, { cwd = app.cwd, env = TRUST as Readonly<Record<string, string>> } = {}) {
+  const seen = { ...app, cwd, env: { ...app.env, ...env } };
+  return { env: seen.env, cwd, homes: app.homes(), settings: await loadSettings(seen) };
+}
+
+async function contextOf(here: Place, options: Parameters<typeof question>[1] = {}, tools: readonly string[] = []) {
+  return readContext(await question(here, options), tools);
+}
+
+test('nothing is read where there is nothing', async (t) => {
+  const here = place(t);
+  expect(await contextOf(here)).toEqual({ notices: [] });
+  expect(hasContext(await question(here))).toBe(false);
+});
+
+test('the user’s file comes first, then the project’s from its root down to the working directory', async (t) => {
+  const here = place(t, {
+    'home/.gemini/GEMINI.md': 'Be kind.\n',
+    'GEMINI.md': 'outside of the project',
+    'work/.git/HEAD': '',
+    'work/GEMINI.md': '\uFEFFUse tabs.',
+    'work/a/GEMINI.md': '  \n',
+    'work/a/b/GEMINI.md': 'Here be tests.',
+  });
+  const cwd = here.path('work/a/b');
+  expect(hasContext(await question(here, { cwd }))).toBe(true);
+  const own = here.path('home/.gemini/GEMINI.md');
+  expect(await contextOf(here, { cwd })).toEqual({
+    memory: [
+      `=== ${own} ===\nBe kind.\n=== end of ${own} ===`,
+      '=== ../../GEMINI.md ===\nUse tabs.\n=== end of ../../GEMINI.md ===',
+      '=== GEMINI.md ===\nHere be tests.\n=== end of GEMINI.md ===',
+    ].join('\n\n'),
+    notices: [],
+  });
+});
+
+test('without a repository only the working directory is looked at', async (t) => {
+  const here = place(t, { 'GEMINI.md': 'above', 'work/GEMINI.md': 'here' });
+  expect((await contextOf(here)).memory).toBe('=== GEMINI.md ===\nhere\n=== end of GEMINI.md ===');
+});
+
+test('a folder that is not trusted is not heard, and that is said', async (t) => {
+  const here = place(t, { 'home/.gemini/GEMINI.md': 'mine', 'work/GEMINI.md': 'theirs' });
+  const { memory, notices } = await contextOf(here, { env: {} });
+  expect(memory).toContain('mine');
+  expect(memory).not.toContain('theirs');
+  expect(notices).toEqual([
+    `${here.path('work/GEMINI.md')} is not used: this folder is not trusted. To trust the folder, run: gmn trust`,
+  ]);
+});
+
+test('trust in a folder does not reach above it', async (t) => {
+  const here = place(t, { 'work/.git/HEAD': '', 'work/GEMINI.md': 'above', 'work/in/GEMINI.md': 'inside' });
+  here.write({ 'home/.gemini/trustedFolders.json': JSON.stringify({ [here.path('work/in')]: 'TRUST_FOLDER' }) });
+  const { memory, notices } = await contextOf(here, { cwd: here.path('work/in'), env: {} });
+  expect(memory).toBe('=== GEMINI.md ===\ninside\n=== end of GEMINI.md ===');
+  expect(notices).toHaveLength(1);
+});
+
+test('context.fileName names more files; what is no name is a broken setting', async (t) => {
+  const here = place(t, {
+    'home/.gemini/settings.json': '{"context":{"fileName":["AGENTS.md","TEAM.md"]}}',
+    'work/AGENTS.md': 'agents',
+    'work/TEAM.md': 'team',
+    'work/GEMINI.md': 'as ever',
+  });
+  const { memory } = await contextOf(here);
+  expect(memory?.match(/^=== \S+ ===$/gm)).toEqual(['=== GEMINI.md ===', '=== AGENTS.md ===', '=== TEAM.md ===']);
+  here.write({ 'home/.gemini/settings.json': '{"context":{"fileName":"TEAM.md"}}' });
+  expect((await contextOf(here)).memory).toContain('team');
+  here.write({ 'home/.gemini/settings.json': '{"context":{"fileName":[]}}' });
+  expect((await contextOf(here)).memory).toContain('as ever');
+  here.write({ 'home/.gemini/settings.json': '{"context":{"fileName":[1]}}' });
+  await expect(contextOf(here)).rejects.toMatchObject({ fault: 'config' });
+});
+
+test('imports are put in, relative to the file they stand in; code and plain words are left alone', async (t) => {
+  const here = place(t, {
+    'work/GEMINI.md':
+      'Rules: @docs/rules.md.\n`@docs/rules.md`\n```\n@docs/rules.md\n```\nme@docs/rules.md @nobody @https://a.b/c.md',
+    'work/docs/rules.md': 'One.\n@./more.md\n',
+    'work/docs/more.md': 'Two.',
+  });
+  const { memory, notices } = await contextOf(here);
+  expect(notices).toEqual([]);
+  expect(memory).toBe(
+    [
+      '=== GEMINI.md ===',
+      'Rules: <!-- docs/rules.md -->',
+      'One.',
+      '<!-- ./more.md -->',
+      'Two.',
+      '<!-- end of ./more.md -->',
+      '<!-- end of docs/rules.md -->.',
+      '`@docs/rules.md`\n```\n@docs/rules.md\n```\nme@docs/rules.md @nobody @https://a.b/c.md',
+      '=== end of GEMINI.md ===',
+    ].join('\n'),
+  );
+});
+
+test('imports in a circle end, and so do those that go too deep', async (t) => {
+  const chain = Object.fromEntries(
+    Array.from({ length: 9 }, (_, n) => [`work/deep${n}.md`, `${n} @deep${n + 1}.md`] as const),
+  );
+  const here = place(t, {
+    ...chain,
+    'work/GEMINI.md': '@a.md @deep0.md',
+    'work/a.md': 'a @b.md',
+    'work/b.md': 'b @a.md @GEMINI.md',
+  });
+  const { memory, notices } = await contextOf(here);
+  expect(memory).toContain('b <!-- a.md is above --> <!-- GEMINI.md is above -->');
+  expect(memory).toContain('4 @deep5.md');
+  expect(notices).toEqual([`${here.path('work/deep5.md')} is not used: imports go 5 deep at most`]);
+});
+
+test('nothing is read from outside the root, from files that hold keys, or from what is no text', async (t) => {
+  const here = place(t, {
+    'home/.gemini/oauth_creds.json': 'SECRET',
+    'outside.md': 'SECRET',
+    'work/.env': 'SECRET',
+    'work/picture.png': new Uint8Array([0x89, 0x50, 0, 1]),
+    'work/big.md': 'x'.repeat(1_000_001),
+    'work/GEMINI.md': '@../outside.md @link.md @.env @picture.png @big.md @folder @outside-folder/outside.md done',
+  });
+  mkdirSync(here.path('work/folder'));
+  symlinkSync(here.path('outside.md'), here.path('work/link.md'));
+  symlinkSync(here.root, here.path('work/outside-folder'));
+  const { memory, notices } = await contextOf(here);
+  expect(memory).not.toContain('SECRET');
+  expect(memory).toContain('@outside-folder/outside.md done');
+  expect(notices.map((notice) => notice.replace(here.root, ''))).toEqual([
+    expect.stringMatching(/^\/outside\.md is not used: it leads out of /),
+    expect.stringMatching(/^\/work\/link\.md is not used: it leads out of /),
+    '/work/.env is not used: a file of that name may hold keys',
+    '/work/picture.png is not used: it is not text',
+    '/work/big.md is not used: it is larger than 1 MB',
+    expect.stringMatching(/outside-folder\/outside\.md is not used: it leads out of /),
+  ]);
+});
+
+test('a context file that is a link out of the project is not read', async (t) => {
+  const here = place(t, { 'outside.md': 'SECRET' });
+  symlinkSync(here.path('outside.md'), here.path('work/GEMINI.md'));
+  const { memory, notices } = await contextOf(here);
+  expect(memory).toBeUndefined();
+  expect(notices).toHaveLength(1);
+});
+
+test('a bomb of imports is stopped', async (t) => {
+  const fan = (name: string): string => `${'x'.repeat(100_000)}${` @${name}`.repeat(20)}`;
+  const here = place(t, {
+    'work/GEMINI.md': fan('a.md'),
+    'work/a.md': fan('b.md'),
+    'work/b.md': fan('c.md'),
+    'work/c.md': 'c',
+  });
+  const { memory, notices } = await contextOf(here);
+  expect(memory?.length).toBeLessThan(2_100_000);
+  expect(notices).toEqual([expect.stringMatching(/there is too much context already$/)]);
+});
+
+test('GEMINI_SYSTEM_MD names a file, whose placeholders are filled in', async (t) => {
+  const places = { '1': 'work/.gemini', TRUE: 'work/.gemini', '~/system.md': 'home', 'in/system.md': 'work/in' };
+  for (const [value, folder] of Object.entries(places)) {
+    const blank = (name: string): string => `\${${name}}`;
+    const lists = [blank('AgentSkills'), blank('SubAgents')].join('');
+    const text = `${lists}Use ${blank('read_file_ToolName')} of:\n${blank('AvailableTools')} ${blank('Other')}`;
+    const here = place(t, { [join(folder, 'system.md')]: text });
+    const env = { ...TRUST, GEMINI_SYSTEM_MD: value, HOME: here.path('home') };
+    expect(hasContext(await question(here, { env }))).toBe(true);
+    const { system } = await contextOf(here, { env }, ['read_file', 'glob']);
+    expect(system).toBe(`Use read_file of:\n- read_file\n- glob ${blank('Other')}`);
+  }
+});
+
+test('GEMINI_SYSTEM_MD that is off, missing or of an untrusted folder', async (t) => {
+  const here = place(t, { 'work/.gemini/system.md': 'theirs' });
+  for (const value of ['0', 'false', '']) {
+    expect(await contextOf(here, { env: { ...TRUST, GEMINI_SYSTEM_MD: value } })).toEqual({ notices: [] });
+  }
+  await expect(contextOf(here, { env: { ...TRUST, GEMINI_SYSTEM_MD: '/nowhere.md' } })).rejects.toThrow(AppError);
+  const { system, notices } = await contextOf(here, { env: { GEMINI_SYSTEM_MD: '1' } });
+  expect(system).toBeUndefined();
+  expect(notices).toEqual([expect.stringContaining('is not used: this folder is not trusted')]);
+});
+
+test('the instruction is --system, else GEMINI_SYSTEM_MD; then the context; then --append-system-prompt', () => {
+  const context = { system: 'file', memory: 'memory' };
+  expect(systemInstructionText(context, {})).toBe('file\n\nmemory');
+  expect(systemInstructionText(context, { system: 'flag', append: 'last' })).toBe('flag\n\nmemory\n\nlast');
+  expect(systemInstructionText({}, { system: '' })).toBeUndefined();
+});

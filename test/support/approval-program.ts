@@ -1,0 +1,71 @@
+import { writeFileSync } from 'node:fs';
+import { approval } from '../../src/commands/approval.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { Tool } from '../../src/core/tool.ts';
+import { processIo } from '../../src/platform/io.ts';
+import { interruptSignal } from '../../src/platform/signals.ts';
+import { type ApprovalMode, approvalPolicy } from '../../src/tools/policy.ts';
+import { runShellCommand } from '../../src/tools/run-shell-command.ts';
+
+/** What the program is told to do: these calls, one after the other. */
+export interface Script {
+  readonly calls: readonly { readonly name: string; readonly args: JsonObject }[];
+  readonly mode?: ApprovalMode;
+  readonly isTextFormat?: boolean;
+  readonly color?: 'always' | 'never';
+}
+
+/** A program that does nothing but ask for approval, and say what came of it. */
+writeFileSync('pid', String(process.pid));
+const script: Script = JSON.parse(process.env.SCRIPT ?? '');
+const io = processIo(script.color ?? 'never', process.env);
+const signal = interruptSignal();
+
+const shell = runShellCommand({
+  shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
+  env: process.env,
+  directory: async () => process.cwd(),
+});
+const write: Tool = {
+  name: 'write_file',
+  description: '',
+  effect: 'write',
+  input: {},
+  preview: async ({ file_path, content }) => {
+    if (content === 'refused') return { ok: false, response: { error: 'This cannot be written.' } };
+    const rows = String(content).split('\n');
+    const diff = `--- a\n+++ b\n@@ -1 +1 @@\n-old\n${rows.map((row) => `+${row}\n`).join('')}`;
+    return { kind: 'diff', path: String(file_path), diff, added: rows.length, removed: 1 };
+  },
+  invoke: async ({ content }) => ({ ok: true, response: { written: String(content) } }),
+};
+const read: Tool = { ...plainTool('read_file', 'read') };
+const remote: Tool = { ...plainTool('files__delete', 'network') };
+
+function plainTool(name: string, effect: Tool['effect']): Tool {
+  return { name, effect, description: '', input: {}, invoke: async (args) => ({ ok: true, response: { args } }) };
+}
+
+const told: string[] = [];
+const approve = approval({
+  policy: approvalPolicy({ mode: script.mode ?? 'default', allowedTools: [], isTrusted: () => false }),
+  err: io.err,
+  isTextFormat: script.isTextFormat ?? true,
+  env: process.env,
+  isSensitive: async (_, args) => args.file_path === '.env',
+  permit: async () => void told.push('permit'),
+  hold: () => void told.push('hold'),
+  resume: () => void told.push('resume'),
+});
+
+for (const [index, call] of script.calls.entries()) {
+  const tool = [shell, write, read, remote].find(({ name }) => name === call.name) ?? remote;
+  const verdict = await approve(tool, { id: String(index), ...call }, signal);
+  const args = verdict.kind === 'run-edited' ? verdict.args : call.args;
+  const isRun = verdict.kind === 'run' || verdict.kind === 'run-edited';
+  const outcome = isRun ? await tool.invoke(args, new AbortController().signal) : undefined;
+  process.stdout.write(
+    `\nVERDICT ${JSON.stringify({ verdict, ...(outcome && { response: outcome.response }), told: told.splice(0) })}\n`,
+  );
+}
+process.exitCode = signal.aborted ? 9 : 0;

@@ -1,0 +1,118 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { spawn } from '@lydell/node-pty';
+import { build } from 'esbuild';
+import type { TestContext } from 'vitest';
+import type { Script } from './approval-program.ts';
+
+export interface Asking {
+  type(keys: string): void;
+  /** Resolves, once the output since the last such call has it, with that output; rejects if the program ends before. */
+  until(text: string): Promise<string>;
+  readonly ended: Promise<{ readonly exitCode: number; readonly output: string }>;
+  /** Sends a signal to the program. */
+  signal(name: NodeJS.Signals): void;
+  readonly directory: string;
+}
+
+/** The program that asks, as one file. */
+export async function bundledProgram(directory: string): Promise<string> {
+  const outfile = join(directory, 'approval-program.mjs');
+  await build({
+    entryPoints: [fileURLToPath(new URL('approval-program.ts', import.meta.url))],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
+  });
+  return outfile;
+}
+
+export interface AskingOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  /** A shell script that edits the file `$1`. */
+  readonly editor?: string;
+  /** Runs before the program, in the same shell. */
+  readonly before?: string;
+  /** Behind the program's name, e.g. a redirection. */
+  readonly after?: string;
+  /** A program that starts it. */
+  readonly wrapper?: string;
+  /** Under a shell with job control, which brings it back as soon as it stops. */
+  readonly hasJobs?: boolean;
+}
+
+/** Runs it on a real pseudo-terminal, between two looks at the state that terminal is in. */
+export function asking(t: TestContext, program: string, script: Script, options: AskingOptions = {}): Asking {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-asking-')));
+  t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  writeFileSync(join(directory, 'editor.sh'), options.editor ?? 'exit 1');
+  const look = 'echo "STATE $(stty -g)"';
+  const run = `${options.wrapper ?? ''} "${process.execPath}" "${program}" ${options.after ?? ''}`;
+  const back = options.hasJobs ? `${look}; fg > /dev/null;` : '';
+  const lines = `${options.hasJobs ? 'set -m;' : ''} ${options.before ?? ':'}; ${look}; ${run}; code=$?; ${back} ${look}; exit $code`;
+  const pty = spawn('/bin/bash', ['-c', lines], {
+    cwd: directory,
+    env: {
+      PATH: process.env.PATH ?? '',
+      TERM: 'xterm-256color',
+      TMPDIR: directory,
+      SCRIPT: JSON.stringify(script),
+      VISUAL: `sh ${join(directory, 'editor.sh')}`,
+    },
+    cols: options.columns ?? 80,
+    rows: options.rows ?? 24,
+  });
+  let output = '';
+  let seen = 0;
+  let exitCode: number | undefined;
+  let wake = (): void => {};
+  pty.onData((data) => {
+    output += data;
+    wake();
+  });
+  const ended = new Promise<{ exitCode: number; output: string }>((resolve) => {
+    pty.onExit((exit) => {
+      exitCode = exit.exitCode;
+      resolve({ exitCode, output });
+      wake();
+    });
+  });
+  t.onTestFinished(() => {
+    if (exitCode === undefined) pty.kill('SIGKILL');
+  });
+  return {
+    directory,
+    ended,
+    type: (keys) => pty.write(keys),
+    signal: (name) => process.kill(Number(readFileSync(join(directory, 'pid'), 'utf8')), name),
+    async until(text) {
+      for (;;) {
+        const found = output.indexOf(text, seen);
+        if (found >= 0) {
+          const since = output.slice(seen, found + text.length);
+          seen = found + text.length;
+          return since.replaceAll('\r\n', '\n');
+        }
+        if (exitCode !== undefined) throw new Error(`ended with ${exitCode} before "${text}":\n${output}`);
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}
+
+/** What the program said about each call. */
+export function verdictsIn(output: string): readonly unknown[] {
+  return [...output.matchAll(/^VERDICT (.*?)\r?$/gm)].map(([, text = '']) => JSON.parse(text));
+}
+
+/** The state of the terminal before and after. */
+export function statesIn(output: string): readonly string[] {
+  return [...output.matchAll(/^STATE (.*?)\r?$/gm)].map(([, state = '']) => state);
+}

@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { AppError } from '../../src/core/error.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import { builtins, selectTools } from '../../src/tools/builtins.ts';
+import { defineTool, done } from '../../src/tools/define.ts';
+import { openWorkspace } from '../../src/tools/workspace.ts';
+import { NO_JOURNAL, temporary } from './place.ts';
+
+const CALM = new AbortController().signal;
+
+const echo = defineTool({
+  name: 'echo',
+  description: 'Says what it got.',
+  effect: 'read',
+  input: {
+    properties: {
+      file_path: { type: 'string', description: 'p' },
+      mode: { type: 'string', enum: ['a', 'b'], description: 'm' },
+      count: { type: 'integer', minimum: 1, maximum: 9, description: 'c' },
+      any: { type: 'integer', description: 'n' },
+      flag: { type: 'boolean', description: 'f' },
+      list: { type: 'array', items: { type: 'string' }, description: 'l' },
+    },
+    required: ['file_path'],
+  },
+  aliases: { path: 'file_path' },
+  run: async (input) => done({ ...input }),
+});
+
+test.each<[JsonObject, string]>([
+  [{}, 'echo: "file_path" is missing. It must be a string.'],
+  [{ file_path: 1 }, 'echo: "file_path" is wrong. It must be a string.'],
+  [{ path: ['x'] }, 'echo: "file_path" is wrong. It must be a string.'],
+  [{ path: 'x', mode: 'c' }, 'echo: "mode" is wrong. It must be one of a, b.'],
+  [{ path: 'x', count: 0 }, 'echo: "count" is wrong. It must be a whole number, 1 or more.'],
+  [{ path: 'x', count: 10 }, 'echo: "count" is wrong. It must be a whole number, 1 or more.'],
+  [{ path: 'x', any: 1.5 }, 'echo: "any" is wrong. It must be a whole number.'],
+  [{ path: 'x', any: '1' }, 'echo: "any" is wrong. It must be a whole number.'],
+  [{ path: 'x', flag: 'true' }, 'echo: "flag" is wrong. It must be true or false.'],
+  [{ path: 'x', list: 'a' }, 'echo: "list" is wrong. It must be a list of strings.'],
+  [{ path: 'x', list: [1] }, 'echo: "list" is wrong. It must be a list of strings.'],
+])('the arguments %j are refused in words', async (args, error) => {
+  expect(await echo.invoke(args, CALM)).toEqual({ ok: false, response: { error } });
+});
+
+test('arguments are handed on under their own names, unknown ones dropped, null as if absent', async () => {
+  const args = { path: 'x', file_path: 'y', extra: 1, mode: null, count: 3, any: -1, flag: false, list: ['a'] };
+  expect(await echo.invoke(args, CALM)).toEqual(done({ file_path: 'y', count: 3, any: -1, flag: false, list: ['a'] }));
+});
+
+test('no key of an object’s making reaches a handler', async () => {
+  const args: JsonObject = JSON.parse('{"path":"x","__proto__":{"polluted":1},"constructor":1,"toString":2}');
+  expect(await echo.invoke(args, CALM)).toEqual(done({ file_path: 'x' }));
+  expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
+});
+
+test('whatever the arguments are, a tool answers with an outcome', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.dictionary(fc.constantFrom('file_path', 'path', 'count', 'flag', 'list', 'x'), fc.jsonValue()),
+      async (args) => {
+        const { ok, response } = await echo.invoke(args as JsonObject, CALM);
+        expect(Object.keys(response)).toEqual([ok ? 'output' : 'error']);
+      },
+    ),
+  );
+});
+
+test('an AppError becomes an outcome; a bug and the reason of an abort are thrown', async () => {
+  const stop = new AbortController();
+  const reason = new AppError('interrupted', 'Interrupted.');
+  const failing = (thrown: unknown, before = (): void => {}) =>
+    defineTool({
+      name: 'x',
+      description: '',
+      effect: 'read',
+      input: { properties: {}, required: [] },
+      run: async () => {
+        before();
+        throw thrown;
+      },
+    });
+  expect(await failing(new AppError('usage', 'no')).invoke({}, CALM)).toEqual({ ok: false, response: { error: 'no' } });
+  const bug = new TypeError('bug');
+  await expect(failing(bug).invoke({}, CALM)).rejects.toBe(bug);
+  await expect(failing(new AppError('usage', 'no'), () => stop.abort(reason)).invoke({}, stop.signal)).rejects.toBe(
+    reason,
+  );
+});
+
+test('the tools come in one order, and sets and names choose among them', async () => {
+  const workspace = await openWorkspace({ roots: [temporary()], journal: NO_JOURNAL });
+  const all = builtins({ workspace, env: {}, others: [echo] });
+  const names = (wanted: Parameters<typeof selectTools>[1]): readonly string[] =>
+    selectTools(all, wanted).map(({ name }) => name);
+  const edit = ['list_directory', 'read_file', 'write_file', 'edit_file', 'glob', 'search_file_content'];
+  expect(names('all')).toEqual([...edit, 'echo']);
+  expect(names('edit')).toEqual(edit);
+  expect(names('read')).toEqual(['list_directory', 'read_file', 'glob', 'search_file_content']);
+  expect(names('none')).toEqual([]);
+  expect(names(['grep_search', 'replace', 'echo'])).toEqual(['edit_file', 'search_file_content', 'echo']);
+  expect(() => names(['read_fil'])).toThrow('there is no tool read_fil');
+  expect(() => names(['qqqqqqqqqqqq'])).toThrow(AppError);
+  for (const tool of all.slice(0, -1)) expect(tool.input).toMatchObject({ type: 'object' });
+});

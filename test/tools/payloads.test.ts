@@ -1,0 +1,212 @@
+import { execFileSync } from 'node:child_process';
+import { linkSync, mkdirSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import { type Place, place, placeAt, put, snapshot, temporary } from './place.ts';
+
+const CANARY = 'canary-5f0c2a';
+
+interface Scene {
+  readonly top: string;
+  readonly root: string;
+  readonly place: Place;
+}
+
+/** A workspace with neighbours that hold the canary, and links to them in every shape. */
+async function scene(hold: 'descriptor' | 'path'): Promise<Scene> {
+  const top = temporary({
+    'secret.txt': CANARY,
+    'app-secret/canary.txt': CANARY,
+    'app.bak/canary.txt': CANARY,
+    'APP/canary.txt': CANARY,
+    'app /canary.txt': CANARY,
+    'outside/deep/canary.txt': CANARY,
+    'outside/canary.txt': CANARY,
+    'app/inside.txt': 'inside\n',
+    'app/sub/inside.txt': 'inside\n',
+  });
+  const root = join(top, 'app');
+  const links: Readonly<Record<string, string>> = {
+    file: '../secret.txt',
+    'file-absolute': join(top, 'secret.txt'),
+    directory: '../outside',
+    'directory-absolute': join(top, 'outside'),
+    'sub/up': '../../outside',
+    'to-root': '/',
+    'to-parent': '..',
+    'to-proc': '/proc/self/root',
+    'to-fd': '/dev/fd/0',
+    'to-environ': '/proc/self/environ',
+    'to-cwd': '/proc/self/cwd',
+    loop: 'loop',
+    'loop-a': 'loop-b',
+    'loop-b': 'loop-a',
+    dangling: '../not-there.txt',
+    'dangling-directory': '../not-there/file.txt',
+    'chain-0': '../outside',
+    'sub/inner': '../sub',
+    'to-sibling': '../app-secret',
+    'inner/../file': '../secret.txt',
+  };
+  mkdirSync(join(root, 'inner'), { recursive: true });
+  for (const [name, target] of Object.entries(links))
+    symlinkSync(target, join(root, name.replace('inner/../', 'via-')));
+  for (let index = 1; index < 38; index += 1) symlinkSync(`chain-${index - 1}`, join(root, `chain-${index}`));
+  put(root, { 'hard-source.txt': 'hard\n' });
+  linkSync(join(root, 'hard-source.txt'), join(root, 'hard.txt'));
+  return { top, root, place: await placeAt(root, { hold }) };
+}
+
+function table(top: string, root: string): readonly string[] {
+  const up = ['..', '../..', '../../..', './..', 'sub/..', 'sub/../..', '....//', '..\\', '..%2f', '%2e%2e/', '..;/'];
+  const ends = ['secret.txt', 'outside/canary.txt', 'app-secret/canary.txt', 'app.bak/canary.txt', 'outside/new.txt'];
+  const links = ['directory', 'directory-absolute', 'sub/up', 'to-root', 'to-parent', 'to-proc', 'to-cwd', 'chain-0'];
+  const below = ['canary.txt', 'deep/canary.txt', '../secret.txt', 'outside/canary.txt', 'new.txt', 'a/b/new.txt', ''];
+  return [
+    ...up.flatMap((prefix) => ends.map((end) => `${prefix}/${end}`)),
+    ...ends.map((end) => join(top, end)),
+    ...ends.map((end) => `file://${join(top, end)}`),
+    ...ends.map((end) => `${root}/../${end}`),
+    ...ends.map((end) => `${root}-secret/../${end}`),
+    ...links.flatMap((link) => below.map((end) => `${link}/${end}`)),
+    ...['chain-37/canary.txt', 'chain-37', 'to-sibling/canary.txt', 'sub/inner/up/canary.txt', 'via-file'],
+    ...['file', 'file-absolute', 'to-fd', 'to-environ', 'loop', 'loop-a/x', 'dangling', 'dangling-directory', 'loop/x'],
+    ...[
+      '/etc/passwd',
+      '/proc/self/environ',
+      '/proc/self/mem',
+      '/dev/zero',
+      '/dev/stdin',
+      '/sys/kernel',
+      '/',
+      '//',
+      '~',
+    ],
+    ...[
+      '~/.ssh/id_rsa',
+      '~root',
+      '$HOME',
+      '$' + '{HOME}/x',
+      '%HOME%',
+      '\\\\server\\share\\x',
+      'C:\\Windows\\x',
+      '\\\\?\\C:\\x',
+    ],
+    ...['', '\0', 'a\0b', '../secret.txt\0.txt', 'inside.txt\0', ' ', '.', './', '..', 'sub/../../secret.txt'],
+    ...[
+      'x'.repeat(5000),
+      `${'a/'.repeat(3000)}b`,
+      'x'.repeat(300),
+      '-rf',
+      '--',
+      '-',
+      '*',
+      '**',
+      '?',
+      '[',
+      '{',
+      '..*/secret.txt',
+    ],
+  ];
+}
+
+const TOOLS: readonly ((path: string) => readonly [name: string, args: JsonObject])[] = [
+  (path) => ['list_directory', { path }],
+  (path) => ['read_file', { path }],
+  (path) => ['write_file', { path, content: 'pwned' }],
+  (path) => ['edit_file', { path, old_string: CANARY, new_string: 'pwned' }],
+  (path) => ['edit_file', { path, old_string: '', new_string: 'pwned' }],
+  (path) => ['glob', { path, pattern: '**/*' }],
+  (path) => ['glob', { pattern: path === '' ? '*' : path }],
+  (path) => ['search_file_content', { path, pattern: 'canary' }],
+  (path) => ['search_file_content', { pattern: 'canary', include_pattern: path }],
+];
+
+/** What a tool gave, in a form in which the canary can be seen. */
+async function everything(place: Place, path: string, tools = TOOLS): Promise<string> {
+  const texts: string[] = [];
+  for (const call of tools) {
+    const [name, args] = call(path);
+    const { response, media = [] } = await place.call(name, args);
+    const shown = media.map(({ inlineData }) => Buffer.from(inlineData.data, 'base64').toString('latin1'));
+    // What the model wrote itself comes back in messages; it is no news to it.
+    texts.push([JSON.stringify(response), ...shown].join('\n').replaceAll(JSON.stringify(path).slice(1, -1), ''));
+    const preview = await place.tools.get(name)?.preview?.(args, new AbortController().signal);
+    texts.push(JSON.stringify(preview ?? null).replaceAll(JSON.stringify(path).slice(1, -1), ''));
+  }
+  return texts.join('\n');
+}
+
+function outsideOf({ top, root }: Scene): Readonly<Record<string, string>> {
+  const all = Object.entries(snapshot(top)).filter(([name]) => !name.startsWith(`${root.slice(top.length)}/`));
+  return Object.fromEntries(all);
+}
+
+test.each(['descriptor', 'path'] as const)(
+  'no path leads out of the workspace, held by %s: neither a byte from there nor a change',
+  async (hold) => {
+    const here = await scene(hold);
+    const before = outsideOf(here);
+    const payloads = [...new Set(table(here.top, here.root))];
+    expect(payloads.length).toBeGreaterThan(140);
+    for (const path of payloads) {
+      expect(await everything(here.place, path), `payload ${JSON.stringify(path)}`).not.toContain(CANARY);
+    }
+    expect(outsideOf(here)).toEqual(before);
+  },
+  110_000,
+);
+
+test('no generated path leads out of the workspace either', async () => {
+  const here = await scene('descriptor');
+  const before = outsideOf(here);
+  const step = fc.constantFrom(
+    ...['..', '.', '', 'sub', 'directory', 'to-parent', 'to-root', 'to-proc', 'up', 'outside', 'app', 'app-secret'],
+    ...['canary.txt', 'secret.txt', 'inside.txt', 'new.txt', 'tmp', 'chain-9', 'deep', 'inner', here.top.slice(1)],
+    ...['%2e%2e', '..\\', '...', '\u2025', '\uff0e\uff0e', '..\u0000', 'APP', 'app ', 'file', 'dangling', here.root],
+  );
+  const path = fc
+    .tuple(fc.constantFrom('', '/', './', '//', `${here.root}/`), fc.array(step, { minLength: 1, maxLength: 6 }))
+    .map(([start, steps]) => start + steps.join('/'));
+  const seen = new Set<string>();
+  await fc.assert(
+    fc.asyncProperty(path, async (payload) => {
+      seen.add(payload);
+      expect(await everything(here.place, payload, TOOLS.slice(0, -1))).not.toContain(CANARY);
+    }),
+    { numRuns: 400 },
+  );
+  expect(seen.size).toBeGreaterThan(350);
+  expect(outsideOf(here)).toEqual(before);
+}, 110_000);
+
+test('a file of another workspace directory can be used, its neighbours cannot', async () => {
+  const top = temporary({ 'a/x.txt': 'a\n', 'b/y.txt': 'b\n', 'bc/z.txt': CANARY });
+  const here = await placeAt(join(top, 'a'), { roots: [join(top, 'a'), join(top, 'b')] });
+  expect(await here.output('read_file', { path: join(top, 'b/y.txt') })).toBe('b');
+  expect(await here.output('glob', { pattern: '*', path: join(top, 'b') })).toEqual({ files: [join(top, 'b/y.txt')] });
+  expect(await here.error('read_file', { path: join(top, 'bc/z.txt') })).toContain('outside the workspace');
+});
+
+test('a link that stays inside is followed, and read by the name of its target', async () => {
+  const here = await place({ 'real/a.txt': 'text\n' });
+  symlinkSync('real', join(here.root, 'link'));
+  symlinkSync('../real/a.txt', join(here.root, 'real/again'));
+  expect(await here.output('read_file', { path: 'link/a.txt' })).toBe('text');
+  expect(await here.output('read_file', { path: 'real/again' })).toBe('text');
+  expect(await here.output('write_file', { path: 'link/new.txt', content: 'x' })).toBe(
+    'Created real/new.txt (1 lines).',
+  );
+});
+
+test('an outside file that is hard-linked into the workspace is replaced there, not changed', async () => {
+  const top = temporary({ 'outside.txt': 'outside\n', 'app/x.txt': '' });
+  linkSync(join(top, 'outside.txt'), join(top, 'app/hard.txt'));
+  const here = await placeAt(join(top, 'app'));
+  await here.output('read_file', { path: 'hard.txt' });
+  await here.output('write_file', { path: 'hard.txt', content: 'changed\n' });
+  expect(execFileSync('cat', [join(top, 'outside.txt')], { encoding: 'utf8' })).toBe('outside\n');
+  expect(dirname(join(top, 'app/hard.txt'))).toBe(here.root);
+});

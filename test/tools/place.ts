@@ -1,0 +1,120 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import type { Env } from '../../src/core/io.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { Tool, ToolOutcome } from '../../src/core/tool.ts';
+import { builtins } from '../../src/tools/builtins.ts';
+import { type Journal, openWorkspace, type Workspace, type WorkspaceOptions } from '../../src/tools/workspace.ts';
+
+export type Files = Readonly<Record<string, string | Uint8Array>>;
+
+/** Never aborted. */
+export const CALM = new AbortController().signal;
+
+export const NO_JOURNAL: Journal = { before: async () => {} };
+
+/** A new directory, gone when the test is over. */
+export function temporary(files: Files = {}): string {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-tools-')));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  put(path, files);
+  return path;
+}
+
+export function put(root: string, files: Files): void {
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, name)), { recursive: true });
+    writeFileSync(join(root, name), content);
+  }
+}
+
+export interface PlaceOptions extends Partial<WorkspaceOptions> {
+  readonly env?: Env;
+}
+
+export interface Place {
+  readonly root: string;
+  readonly workspace: Workspace;
+  readonly tools: ReadonlyMap<string, Tool>;
+  call(name: string, args: JsonObject, signal?: AbortSignal): Promise<ToolOutcome>;
+  /** What a tool gave, which must be good. */
+  output(name: string, args: JsonObject): Promise<unknown>;
+  /** What a tool complained of. */
+  error(name: string, args: JsonObject): Promise<string>;
+}
+
+/** A workspace with these files, and the tools to use it. */
+export async function place(files: Files = {}, options: PlaceOptions = {}): Promise<Place> {
+  return placeAt(temporary(files), options);
+}
+
+export async function placeAt(root: string, { env = {}, ...options }: PlaceOptions = {}): Promise<Place> {
+  const workspace = await openWorkspace({ roots: [root], journal: NO_JOURNAL, ...options });
+  const tools = new Map(builtins({ workspace, env }).map((tool) => [tool.name, tool]));
+  const call = async (name: string, args: JsonObject, signal = CALM): Promise<ToolOutcome> =>
+    tools.get(name)!.invoke(args, signal);
+  return {
+    root,
+    workspace,
+    tools,
+    call,
+    output: async (name, args) => {
+      const { ok, response } = await call(name, args);
+      if (!ok) throw new Error(`${name} failed: ${JSON.stringify(response)}`);
+      return response.output;
+    },
+    error: async (name, args) => {
+      const { ok, response } = await call(name, args);
+      if (ok) throw new Error(`${name} did not fail: ${JSON.stringify(response)}`);
+      return String(response.error);
+    },
+  };
+}
+
+/** Everything below a directory, with content and mode, for comparing. */
+export function snapshot(root: string): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {};
+  const visit = (path: string): void => {
+    const status = lstatSync(path);
+    const name = path.slice(root.length);
+    if (status.isDirectory()) {
+      found[name] = 'directory';
+      for (const entry of readdirSync(path)) visit(join(path, entry));
+    } else if (status.isSymbolicLink()) found[name] = `link to ${readlinkSync(path)}`;
+    else if (status.isFile()) found[name] = `${(status.mode & 0o7777).toString(8)} ${readFileSync(path, 'base64')}`;
+    else found[name] = 'special';
+  };
+  visit(root);
+  return found;
+}
+
+/** A file with these permission bits, whatever the umask. */
+export function chmod(path: string, mode: number): void {
+  chmodSync(path, mode);
+}
+
+/** Counts how often the event loop came round while some work was done. */
+export async function ticksDuring<T>(work: Promise<T>): Promise<{ readonly result: T; readonly ticks: number }> {
+  let ticks = 0;
+  const timer = setInterval(() => {
+    ticks += 1;
+  }, 5);
+  try {
+    return { result: await work, ticks: ticks };
+  } finally {
+    clearInterval(timer);
+  }
+}

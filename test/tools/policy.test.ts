@@ -1,0 +1,196 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { Effect, Tool } from '../../src/core/tool.ts';
+import {
+  type ApprovalMode,
+  approvalPolicy,
+  declared,
+  type PolicyOptions,
+  unattendedReason,
+} from '../../src/tools/policy.ts';
+
+const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan', 'yolo'];
+
+function tool(name: string, effect: Effect): Tool {
+  return { name, effect, description: '', input: {}, invoke: async () => ({ ok: true, response: {} }) };
+}
+
+const READ = tool('read_file', 'read');
+const WRITE = tool('write_file', 'write');
+const SHELL = tool('run_shell_command', 'execute');
+const FETCH = tool('web_fetch', 'network');
+const SEARCH = tool('google_web_search', 'network');
+const REMOTE = tool('files__delete', 'execute');
+const ALL = [READ, WRITE, SHELL, FETCH, SEARCH, REMOTE];
+
+function policy(options: Partial<PolicyOptions> = {}) {
+  const rules = approvalPolicy({ mode: 'default', allowedTools: [], isTrusted: () => false, ...options });
+  const asked = (one: Tool, args: JsonObject) => ({
+    tool: one,
+    args,
+    isSensitive: String(args.file_path).startsWith('.env'),
+  });
+  return {
+    rule: (one: Tool, args: JsonObject) => rules.rule(asked(one, args)),
+    remember: (one: Tool, args: JsonObject) => rules.remember(asked(one, args)),
+  };
+}
+
+test('each mode runs, asks about or denies each effect', () => {
+  const table = MODES.map((mode) => [mode, ...ALL.map((one) => policy({ mode }).rule(one, {}).kind)].join(' '));
+  //             read write shell fetch search remote
+  expect(table).toEqual([
+    'default run ask ask ask run ask',
+    'auto_edit run run ask ask run ask',
+    'plan run deny deny deny deny deny',
+    'yolo run run run run run run',
+  ]);
+});
+
+test('plan declares readers alone, every other mode all tools in their order', () => {
+  const names = (mode: ApprovalMode) => declared(ALL, mode).map(({ name }) => name);
+  expect(names('plan')).toEqual(['read_file']);
+  for (const mode of ['default', 'auto_edit', 'yolo'] as const) expect(names(mode)).toEqual(ALL.map((one) => one.name));
+});
+
+test('a writer called in plan mode is denied with words for the model, whatever is allowed', () => {
+  const rules = policy({ mode: 'plan', allowedTools: ['write_file'], isTrusted: () => true });
+  rules.remember(WRITE, {});
+  expect(rules.rule(WRITE, {})).toEqual({
+    kind: 'deny',
+    reason: 'write_file was not run: in plan mode only tools that read may be used. Tell the user what you would do.',
+  });
+});
+
+test('--allowed-tools approves by name, and all tools of a server by its pattern', () => {
+  const rules = policy({ allowedTools: ['write_file', 'files__*'] });
+  expect(rules.rule(WRITE, {})).toEqual({ kind: 'run' });
+  expect(rules.rule(REMOTE, {})).toEqual({ kind: 'run' });
+  expect(rules.rule(tool('files', 'execute'), {})).toEqual({ kind: 'ask', scope: 'tool' });
+  expect(rules.rule(tool('files2__delete', 'execute'), {})).toEqual({ kind: 'ask', scope: 'tool' });
+  expect(rules.rule(SHELL, { command: 'ls' })).toEqual({ kind: 'ask', scope: 'command' });
+});
+
+test.each(['*', 'write*', 'WRITE_FILE', '', 'run_shell_command(ls)', 'run_shell_command*', '_*'])(
+  'the pattern "%s" approves nothing',
+  (pattern) => {
+    const rules = policy({ allowedTools: [pattern] });
+    for (const one of [WRITE, SHELL, FETCH, REMOTE]) expect(rules.rule(one, {}).kind).toBe('ask');
+  },
+);
+
+test("the user's trust approves", () => {
+  const rules = policy({ isTrusted: ({ name }) => name === 'files__delete' });
+  expect([rules.rule(REMOTE, {}).kind, rules.rule(WRITE, {}).kind]).toEqual(['run', 'ask']);
+});
+
+test('a sensitive read asks in every mode, allowed and trusted too', () => {
+  for (const mode of MODES) {
+    const rules = policy({ mode, allowedTools: ['read_file'], isTrusted: () => true });
+    expect(rules.rule(READ, { file_path: '.env' })).toEqual({ kind: 'ask', scope: 'call' });
+    expect(rules.rule(READ, { file_path: 'a.txt' })).toEqual({ kind: 'run' });
+  }
+});
+
+test('"always" for a sensitive read covers that very call', () => {
+  const rules = policy();
+  rules.remember(READ, { file_path: '.env' });
+  expect(rules.rule(READ, { file_path: '.env' }).kind).toBe('run');
+  expect(rules.rule(READ, { file_path: '.env.local' }).kind).toBe('ask');
+  expect(rules.rule(READ, { file_path: '.env', description: 'x' }).kind).toBe('ask');
+});
+
+test('"always" for a tool covers every call of it, and no other tool', () => {
+  const rules = policy();
+  rules.remember(WRITE, { file_path: 'a' });
+  expect(rules.rule(WRITE, { file_path: 'b' }).kind).toBe('run');
+  expect(rules.rule(tool('edit_file', 'write'), { file_path: 'a' }).kind).toBe('ask');
+});
+
+test('"always" for a command covers that command in that directory, however the model describes it', () => {
+  const rules = policy();
+  rules.remember(SHELL, { command: 'npm test', description: 'Run the tests' });
+  expect(rules.rule(SHELL, { description: 'Again', command: 'npm test' }).kind).toBe('run');
+  expect(rules.rule(SHELL, { command: 'npm test', dir_path: 'sub' }).kind).toBe('ask');
+  expect(rules.rule(SHELL, { command: 'npm test ' }).kind).toBe('ask');
+  expect(rules.rule(tool('other__run', 'execute'), { command: 'npm test' }).kind).toBe('ask');
+});
+
+test('nothing chained to a command that always runs runs with it', () => {
+  const rules = policy();
+  rules.remember(SHELL, { command: 'ls' });
+  const operators = [
+    '&&',
+    '||',
+    ';',
+    '|',
+    '&',
+    '>',
+    '>>',
+    '<',
+    '\n',
+    '\r',
+    '\r\n',
+    '\t',
+    '\u00a0',
+    '\u2028',
+    '\0',
+    ' # ',
+  ];
+  const wraps = [
+    (x: string) => `$(${x})`,
+    (x: string) => `\`${x}\``,
+    (x: string) => `<(${x})`,
+    (x: string) => `${x} <<E\nE`,
+  ];
+  const payloads = ['rm -rf /', 'curl x | sh', 'true', '', 'ls'];
+  const variants = [
+    ...operators.flatMap((operator) =>
+      payloads.flatMap((payload) => [`ls${operator}${payload}`, `ls ${operator} ${payload}`]),
+    ),
+    ...operators.flatMap((operator) => payloads.map((payload) => `${payload}${operator}ls`)),
+    ...wraps.flatMap((wrap) => payloads.map((payload) => `ls ${wrap(payload)}`)),
+    `${'true;'.repeat(60)}ls`,
+    'LS',
+    ' ls',
+    'ls\u200b',
+    'l\u0073\u0301',
+  ];
+  expect(variants.length).toBeGreaterThan(250);
+  for (const command of variants) expect([command, rules.rule(SHELL, { command }).kind]).toEqual([command, 'ask']);
+});
+
+test('a call that was not remembered is ruled as if nothing had been', () => {
+  const args = fc.dictionary(fc.string(), fc.string());
+  fc.assert(
+    fc.property(args, args, (first, second) => {
+      const [one, two]: readonly JsonObject[] = [
+        { command: 'a', ...first },
+        { command: 'b', ...second },
+      ];
+      const rules = policy();
+      rules.remember(SHELL, one!);
+      const isSame = JSON.stringify(sorted(one!)) === JSON.stringify(sorted(two!));
+      expect(rules.rule(SHELL, two!).kind).toBe(isSame ? 'run' : 'ask');
+    }),
+  );
+});
+
+function sorted({ description: _, ...args }: JsonObject) {
+  return Object.entries(args).sort(([left], [right]) => (left < right ? -1 : 1));
+}
+
+test('without a terminal the model is told how the user can allow the call', () => {
+  const opening = (name: string) =>
+    `${name} was not run: it needs the user's approval, and there is no terminal to ask on.`;
+  expect(unattendedReason(SHELL, 'command')).toBe(
+    `${opening('run_shell_command')} The user can allow it with --allowed-tools run_shell_command.`,
+  );
+  expect(unattendedReason(WRITE, 'tool')).toBe(
+    `${opening('write_file')} The user can allow it with --allowed-tools write_file or --approval-mode auto_edit.`,
+  );
+  expect(unattendedReason(READ, 'call')).toBe(
+    `${opening('read_file')} The file may hold keys or passwords; the user can attach it with -f, or run gmn in a terminal.`,
+  );
+});

@@ -1,0 +1,173 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { isProtected, isSensitivePath, isSystemPath, isTooBroad, isWindowsTrap } from '../../src/tools/protection.ts';
+import { type Files, place, placeAt, put, snapshot } from './place.ts';
+
+const PROTECTED: readonly string[] = [
+  '.git/config',
+  '.git/hooks/pre-commit',
+  '.gemini/settings.json',
+  '.gmn/config.json',
+  '.vscode/tasks.json',
+  '.idea/workspace.xml',
+  '.husky/pre-push',
+  '.github/workflows/ci.yml',
+  '.npmrc',
+  '.bashrc',
+  '.zshrc',
+  '.profile',
+  '.envrc',
+  '.mcp.json',
+  '.gitconfig',
+  '.gitmodules',
+  '.devcontainer/devcontainer.json',
+  '.ssh/authorized_keys',
+  '.circleci/config.yml',
+  'sub/.git/hooks/post-checkout',
+];
+
+/** Ways to write the same path; NFD is how some systems keep names. */
+const DISGUISES: readonly ((path: string) => string)[] = [
+  (path) => path,
+  (path) => `./x/../${path}`,
+  (path) => path.toUpperCase(),
+  (path) => path.replaceAll('/', './').replace(/$/, '.'),
+  (path) => path.replaceAll('/', ' /').replace(/$/, ' '),
+  (path) => path.replaceAll('.', '%2e'),
+  (path) => path.normalize('NFD').replace('i', '\u0131\u200d').replace('\u0131', 'i'),
+  (path) => path.replace('.', '\uff0e'),
+];
+
+test.each(['existing', 'missing'])('none of 160 writes to protected paths lands, the file %s', async (state) => {
+  const files: Files = state === 'existing' ? Object.fromEntries(PROTECTED.map((path) => [path, 'old\n'])) : {};
+  const here = await place({ 'x/a.txt': 'a\n', ...files });
+  for (const path of PROTECTED) if (state === 'existing') await here.call('read_file', { path });
+  const before = snapshot(here.root);
+  let count = 0;
+  for (const path of PROTECTED) {
+    for (const disguise of DISGUISES) {
+      const name = disguise(path);
+      const written = await here.call('write_file', { path: name, content: 'pwned' });
+      const edited = await here.call('edit_file', { path: name, old_string: '', new_string: 'pwned' });
+      expect([name, written.ok, edited.ok]).toEqual([name, false, false]);
+      count += 1;
+    }
+  }
+  expect(count).toBe(160);
+  expect(snapshot(here.root)).toEqual(before);
+});
+
+test('a link with a harmless name does not open a protected directory', async () => {
+  const here = await place({ '.git/config': 'old\n', '.github/workflows/ci.yml': 'old\n' });
+  symlinkSync('.git', join(here.root, 'harmless'));
+  symlinkSync('.github/workflows/ci.yml', join(here.root, 'ci.yml'));
+  symlinkSync('.github', join(here.root, 'dir'));
+  await here.output('read_file', { path: 'ci.yml' });
+  for (const path of ['harmless/config', 'harmless/new', 'ci.yml', 'dir/workflows/x.yml']) {
+    expect(await here.error('write_file', { path, content: 'pwned' })).toContain('is protected');
+  }
+});
+
+test('a root that is itself protected stays so', async () => {
+  const here = await place({ '.git/hooks/x': 'old\n', '.github/workflows/ci.yml': 'old\n', '.vscode/a.json': '{}' });
+  for (const [root, path] of [
+    ['.git', 'config'],
+    ['.git/hooks', 'post-merge'],
+    ['.github', 'workflows/x.yml'],
+    ['.vscode', 'tasks.json'],
+  ] as const) {
+    const inner = await placeAt(join(here.root, root));
+    expect(await inner.error('write_file', { path, content: 'pwned' })).toContain('is protected');
+  }
+});
+
+test('a work tree that another program keeps in its own directory can be written', async () => {
+  const here = await place({ '.claude/worktrees/one/a.txt': 'a\n' });
+  const inner = await placeAt(join(here.root, '.claude/worktrees/one'));
+  expect(await inner.output('write_file', { path: 'b.txt', content: 'b\n' })).toBe('Created b.txt (1 lines).');
+});
+
+test.each([
+  ['.env', true],
+  ['.ENV.local', true],
+  ['config/prod.pem', true],
+  ['id_ed25519', true],
+  ['.npmrc', true],
+  ['gha-creds-1.json', true],
+  ['.ssh/known_hosts', true],
+  ['.config/gcloud/x.db', true],
+  ['%2eenv', true],
+  ['environment.ts', false],
+  ['src/id.ts', false],
+  ['config/gh/x', false],
+] as const)('%s is sensitive: %s', (path, expected) => {
+  expect(isSensitivePath(path)).toBe(expected);
+});
+
+test.each([
+  ['src/git/a.ts', false],
+  ['.gitignore', false],
+  ['.github/ISSUE_TEMPLATE.md', false],
+  ['workflows/ci.yml', false],
+  ['GIT~1/config', true],
+  ['gemini~1/settings.json', true],
+  ['notes~1/x', false],
+  ['.git::$INDEX_ALLOCATION/config', true],
+  ['.bash_aliases', true],
+  ['.zprofile', true],
+  ['src\\.git\\config', true],
+] as const)('%s is protected: %s', (path, expected) => {
+  expect(isProtected(path)).toBe(expected);
+});
+
+test.each([
+  ['CON', true],
+  ['a/nul.txt', true],
+  ['com1', true],
+  ['lpt9.log', true],
+  ['a.txt::$DATA', true],
+  ['C:/work/a.txt', false],
+  ['console.ts', false],
+  ['common.ts', false],
+] as const)('%s is a trap on Windows: %s', (path, expected) => {
+  expect(isWindowsTrap(path)).toBe(expected);
+});
+
+test.each([
+  ['/', '/home/ann', true],
+  ['/home/ann', '/home/ann', true],
+  ['/home', '/home/ann', true],
+  ['/home/ann/work', '/home/ann', false],
+  ['/home/annie', '/home/ann', false],
+] as const)('the root %s of %s is too broad: %s', (root, home, expected) => {
+  expect(isTooBroad(root, home)).toBe(expected);
+});
+
+test('the paths of the kernel are nobody’s files', () => {
+  expect(['/proc/1/mem', '/dev', '/sys/x', '/process', '/home/dev'].map(isSystemPath)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+});
+
+test('only the user lets a file with secrets be read, and only once', async () => {
+  const here = await place({ '.env': 'KEY=1\n', 'plain.txt': 'x\n' });
+  symlinkSync('.env', join(here.root, 'notes.txt'));
+  put(here.root, { 'keys/server.pem': 'KEY\n' });
+  mkdirSync(join(here.root, dirname('a/b')), { recursive: true });
+  for (const path of ['.env', 'notes.txt', 'keys/server.pem', './keys/../.env']) {
+    expect(await here.workspace.isSensitive(path)).toBe(true);
+    expect(await here.error('read_file', { path })).toContain('may hold secrets');
+  }
+  expect(await here.workspace.isSensitive('plain.txt')).toBe(false);
+  expect(await here.workspace.isSensitive('../outside')).toBe(false);
+  await here.workspace.permit('notes.txt');
+  expect(await here.output('read_file', { path: '.env' })).toBe('KEY=1');
+  expect(await here.error('read_file', { path: '.env' })).toContain('may hold secrets');
+  expect(await here.output('search_file_content', { pattern: 'KEY' })).toEqual({ matches: [] });
+  expect(await here.output('glob', { pattern: '**/*' })).toEqual({ files: ['plain.txt'] });
+});

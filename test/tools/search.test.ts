@@ -1,0 +1,161 @@
+import { chmodSync, existsSync, symlinkSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { findRipgrep } from '../../src/platform/search-ripgrep.ts';
+import { place, placeAt, put, temporary } from './place.ts';
+
+const FILES = {
+  '.gitignore': 'out/\n*.log\n!keep.log\n',
+  'a.txt': 'one\ntwo Needle\nthree\nfour\nneedle five\n',
+  'out/b.txt': 'needle\n',
+  'c.log': 'needle\n',
+  'keep.log': 'needle\n',
+  'src/.geminiignore': 'secret.ts\n',
+  'src/secret.ts': 'needle\n',
+  'src/d.ts': 'const needle = 1;\r\n',
+  'src/deep/e.md': '# needle\n',
+  'node_modules/x/index.js': 'needle\n',
+  '.git/HEAD': 'needle\n',
+  '.hidden/f.txt': 'needle\n',
+  '.env': 'needle\n',
+  'bin.dat': Buffer.from([110, 101, 101, 100, 108, 101, 0, 10]),
+} as const;
+
+/** Both engines, where the other one is installed. */
+const ENGINES: readonly (readonly [name: string, env: Readonly<Record<string, string>>])[] = [
+  ['our own engine', {}],
+  ...(findRipgrep(process.env, []) === undefined ? [] : [['ripgrep', { PATH: process.env.PATH ?? '' }] as const]),
+];
+
+test.each(ENGINES)('%s finds lines in files that are not left out', async (_, env) => {
+  const here = await place(FILES, { env });
+  expect(await here.output('search_file_content', { pattern: 'needle' })).toEqual({
+    matches: [
+      { file: 'a.txt', lines: ['2: two Needle', '5: needle five'] },
+      { file: 'keep.log', lines: ['1: needle'] },
+      { file: '.hidden/f.txt', lines: ['1: needle'] },
+      { file: 'src/d.ts', lines: ['1: const needle = 1;'] },
+      { file: 'src/deep/e.md', lines: ['1: # needle'] },
+    ],
+  });
+});
+
+test.each(ENGINES)('%s shows lines around a match, each once', async (_, env) => {
+  const here = await place(FILES, { env });
+  expect(await here.output('search_file_content', { pattern: 'needle', include: 'a.*', context: 1 })).toEqual({
+    matches: [{ file: 'a.txt', lines: ['1- one', '2: two Needle', '3- three', '4- four', '5: needle five'] }],
+  });
+});
+
+test.each(ENGINES)('%s minds case, plain text, includes, excludes and limits', async (_, env) => {
+  const here = await place(FILES, { env });
+  const names = async (args: Record<string, string | number | boolean>): Promise<unknown> =>
+    here.output('search_file_content', { names_only: true, ...args });
+  expect(await names({ pattern: 'Needle', case_sensitive: true })).toEqual({ files: ['a.txt'] });
+  expect(await names({ pattern: '(?i)NEEDLE five' })).toEqual({ files: ['a.txt'] });
+  expect(await names({ pattern: '# needle', fixed_strings: true })).toEqual({ files: ['src/deep/e.md'] });
+  expect(await names({ pattern: '1;$' })).toEqual({ files: ['src/d.ts'] });
+  expect(await names({ pattern: 'needle', include_pattern: 'src/**/*.{ts,md}' })).toEqual({
+    files: ['src/d.ts', 'src/deep/e.md'],
+  });
+  expect(await names({ pattern: 'needle', include_pattern: '*.md' })).toEqual({ files: ['src/deep/e.md'] });
+  expect(await names({ pattern: 'needle', path: 'src', exclude_pattern: '*.md' })).toEqual({ files: ['src/d.ts'] });
+  expect(await names({ pattern: 'needle', path: 'out' })).toEqual({ files: ['out/b.txt'] });
+  expect(await names({ pattern: 'needle', path: 'out', no_ignore: true })).toEqual({ files: ['out/b.txt'] });
+  expect(await names({ pattern: 'needle', no_ignore: true, include: '*.log' })).toEqual({
+    files: ['c.log', 'keep.log'],
+  });
+  const some = await here.output('search_file_content', { pattern: 'needle', total_max_matches: 2 });
+  expect(some).toEqual({
+    matches: [{ file: 'a.txt', lines: ['2: two Needle', '5: needle five'] }],
+    note: 'there may be more; use a narrower pattern or directory',
+  });
+});
+
+test.each(ENGINES)('%s understands look-around all the same', async (_, env) => {
+  const here = await place(FILES, { env });
+  expect(await here.output('search_file_content', { pattern: 'needle(?= five)', names_only: true })).toEqual({
+    files: ['a.txt'],
+  });
+});
+
+test.each(ENGINES)('%s cuts long lines around the match', async (_, env) => {
+  const here = await place({ 'long.txt': `${'x'.repeat(10_000)}needle${'y'.repeat(10_000)}\n` }, { env });
+  const output = JSON.stringify(await here.output('search_file_content', { pattern: 'needle' }));
+  expect(output).toContain('needle');
+  expect(output.length).toBeLessThan(800);
+});
+
+test.each([
+  ['', 'empty'],
+  ['(', 'not a valid regular expression'],
+  ['x'.repeat(20_000), 'too long'],
+])('the pattern %j is refused', async (pattern, why) => {
+  const here = await place();
+  expect(await here.error('search_file_content', { pattern: pattern.slice(0, 20_000) })).toContain(why);
+});
+
+/** A program that leaves a mark when it is run. */
+function marker(directory: string, mark: string, script = ''): void {
+  put(directory, { rg: `#!/bin/sh\ntouch '${mark}'\n${script}` });
+  chmodSync(join(directory, 'rg'), 0o755);
+}
+
+test('a program called rg in the workspace is never run', async () => {
+  const root = temporary({ 'a.txt': 'needle\n' });
+  const outside = temporary();
+  const mark = join(outside, 'mark');
+  marker(join(root, 'bin'), mark);
+  marker(root, mark);
+  symlinkSync(join(root, 'bin/rg'), join(outside, 'rg'));
+  for (const PATH of [
+    '.',
+    './bin',
+    'bin',
+    root,
+    join(root, 'bin'),
+    outside,
+    ['', '.', root, outside].join(delimiter),
+  ]) {
+    const here = await placeAt(root, { env: { PATH } });
+    await here.output('search_file_content', { pattern: 'needle' });
+    expect(existsSync(mark), PATH).toBe(false);
+  }
+});
+
+test('what a lying rg says is looked up through the fence, and its words are not repeated', async () => {
+  const top = temporary({ 'outside.txt': 'canary\n', 'app/a.txt': 'first\nneedle\n', 'app/.env': 'canary\n' });
+  symlinkSync('../outside.txt', join(top, 'app/link.txt'));
+  const lines = [
+    'a.txt\\0002:1:6:canary',
+    '../outside.txt\\0001:1:0:canary',
+    'link.txt\\0001:1:0:canary',
+    '.env\\0001:1:0:canary',
+  ];
+  const absolute = `${join(top, 'outside.txt')}\\0001:1:0:canary`;
+  marker(join(top, 'bin'), join(top, 'mark'), [...lines, absolute].map((line) => `printf '${line}\\n'`).join('\n'));
+  const here = await placeAt(join(top, 'app'), { env: { PATH: join(top, 'bin') } });
+  expect(await here.output('search_file_content', { pattern: 'needle' })).toEqual({
+    matches: [{ file: 'a.txt', lines: ['2: needle'] }],
+  });
+  expect(existsSync(join(top, 'mark'))).toBe(true);
+});
+
+test('an rg that fails, hangs or floods is done without', async () => {
+  const root = temporary({ 'a.txt': 'needle\n' });
+  const tools = temporary();
+  marker(tools, join(tools, 'mark'), 'exit 2\n');
+  const here = await placeAt(root, { env: { PATH: tools } });
+  const found = { matches: [{ file: 'a.txt', lines: ['1: needle'] }] };
+  expect(await here.output('search_file_content', { pattern: 'needle' })).toEqual(found);
+  marker(tools, join(tools, 'mark'), "while :; do printf 'a.txt\\0001:1:0:x\\n'; done\n");
+  expect(await here.output('search_file_content', { pattern: 'needle' })).toMatchObject({
+    note: 'there may be more; use a narrower pattern or directory',
+  });
+  marker(tools, join(tools, 'mark'), 'exec sleep 60\n');
+  const stop = new AbortController();
+  const reason = new Error('stopped');
+  const search = here.call('search_file_content', { pattern: 'needle' }, stop.signal);
+  setImmediate(() => stop.abort(reason));
+  await expect(search).rejects.toBe(reason);
+});

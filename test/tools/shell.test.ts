@@ -1,0 +1,260 @@
+import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { AppError } from '../../src/core/error.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import { runShellCommand, type ShellToolOptions } from '../../src/tools/run-shell-command.ts';
+
+const SH = { path: '/bin/sh', args: ['-c'], isVerbatim: false } as const;
+
+function workspace(t: TestContext): string {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-shell-')));
+  t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return root;
+}
+
+function shellTool(t: TestContext, options: Partial<ShellToolOptions> = {}) {
+  const root = workspace(t);
+  const tool = runShellCommand({
+    shell: SH,
+    env: { PATH: process.env.PATH },
+    directory: async (path) => {
+      if (path.startsWith('..'))
+        throw new AppError('usage', `${path} is outside of the workspace`, { hint: 'Stay in.' });
+      return join(root, path);
+    },
+    ...options,
+  });
+  const run = (args: JsonObject, signal = new AbortController().signal) => tool.invoke(args, signal);
+  return { tool, root, run };
+}
+
+/** Every process that carries this text in its environment or its arguments. */
+function processesWith(text: string): readonly string[] {
+  const read = (path: string): string => {
+    try {
+      return readFileSync(path, 'latin1');
+    } catch {
+      return '';
+    }
+  };
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => `${read(`/proc/${pid}/environ`)}${read(`/proc/${pid}/cmdline`)}`.includes(text));
+}
+
+test('a command gives both its outputs and its exit code', async (t) => {
+  const { run } = shellTool(t);
+  expect(await run({ command: 'echo out; echo err >&2; exit 3' })).toEqual({
+    ok: true,
+    response: { output: expect.toSatisfy((text) => [...text.split('\n')].sort().join() === ',err,out'), exit_code: 3 },
+  });
+});
+
+test('a command ended by a signal says which', async (t) => {
+  const { run } = shellTool(t);
+  expect(await run({ command: 'kill -9 $$' })).toEqual({
+    ok: true,
+    response: { output: '', exit_code: null, signal: 'SIGKILL' },
+  });
+});
+
+test('the preview is the literal command and the directory it would run in', async (t) => {
+  const { tool, root } = shellTool(t);
+  const { signal } = new AbortController();
+  expect(await tool.preview?.({ command: 'echo \u001b[2Jhi\n', dir_path: 'sub' }, signal)).toEqual({
+    kind: 'command',
+    command: 'echo \u001b[2Jhi\n',
+    directory: join(root, 'sub'),
+  });
+  expect(await tool.preview?.({ command: 'ls', dir_path: '../x' }, signal)).toEqual({
+    ok: false,
+    response: { error: '../x is outside of the workspace. Stay in.' },
+  });
+});
+
+test('a directory outside of the workspace is refused when it runs, too', async (t) => {
+  const { run } = shellTool(t);
+  expect(await run({ command: 'touch made', dir_path: '..' })).toEqual({
+    ok: false,
+    response: { error: '.. is outside of the workspace. Stay in.' },
+  });
+});
+
+test('a command runs in its directory', async (t) => {
+  const { run, root } = shellTool(t);
+  expect(await run({ command: 'pwd' })).toEqual({
+    ok: true,
+    response: { output: `${root}/\n`.replace('/\n', '\n'), exit_code: 0 },
+  });
+});
+
+test('a command sees nothing of the environment but the few names it needs', async (t) => {
+  const env = {
+    PATH: process.env.PATH,
+    HOME: '/home/x',
+    LANG: 'C.UTF-8',
+    LC_ALL: 'C.UTF-8',
+    LC_evil: 'x',
+    TZ: 'UTC',
+    GEMINI_API_KEY: 'canary',
+    GOOGLE_APPLICATION_CREDENTIALS: 'canary',
+    NODE_OPTIONS: '--require canary',
+    LD_PRELOAD: 'canary',
+    BASH_ENV: 'canary',
+    ENV: 'canary',
+    USER: '() { :;}; echo canary',
+  };
+  const { run } = shellTool(t, { env });
+  const { response } = await run({ command: 'env' });
+  const names = String(response.output)
+    .trim()
+    .split('\n')
+    .map((line) => line.split('=')[0])
+    .filter((name) => !['PWD', 'OLDPWD', 'SHLVL', '_'].includes(name ?? ''));
+  expect(names.sort()).toEqual(
+    [
+      'GIT_PAGER',
+      'GIT_TERMINAL_PROMPT',
+      'GMN_COMMAND',
+      'HOME',
+      'LANG',
+      'LC_ALL',
+      'NO_COLOR',
+      'PAGER',
+      'PATH',
+      'SHELL',
+      'TERM',
+      'TZ',
+    ].sort(),
+  );
+  expect(JSON.stringify(response)).not.toContain('canary');
+});
+
+test('a command has no input and no terminal', async (t) => {
+  const { run } = shellTool(t);
+  const command = 'cat; read line; echo "read: $?"; (: < /dev/tty) 2>/dev/null || echo no terminal';
+  expect(await run({ command })).toEqual({ ok: true, response: { output: 'read: 1\nno terminal\n', exit_code: 0 } });
+});
+
+test('a command that cannot be started is an error for the model', async (t) => {
+  const { run } = shellTool(t, { shell: { ...SH, path: '/nowhere/sh' } });
+  expect((await run({ command: 'ls' })).response.error).toMatch(/^cannot start \/nowhere\/sh in .*: ENOENT\. Check/);
+  expect((await shellTool(t).run({ command: 'ls\0' })).response.error).toMatch(
+    /^cannot start \/bin\/sh in .*: ERR_INVALID_ARG_VALUE\./,
+  );
+  expect((await shellTool(t).run({ command: `: ${'x'.repeat(3_000_000)}` })).response.error).toMatch(/: E2BIG\./);
+  expect((await shellTool(t).run({ command: 'ls', dir_path: 'gone' })).response.error).toMatch(/: ENOENT\./);
+});
+
+test('a command that ignores TERM is killed when its time is up', async (t) => {
+  const { run } = shellTool(t, { timeoutMs: 300 });
+  const mark = `mark-${Math.random()}`;
+  const outcome = await run({ command: `trap '' TERM; while :; do echo ${mark}; sleep 0.05; done` });
+  expect(outcome).toEqual({
+    ok: false,
+    response: {
+      error: 'It was stopped after 300 ms, the limit for a command.',
+      output: expect.stringContaining(mark),
+      exit_code: null,
+      signal: 'SIGKILL',
+    },
+  });
+  expect(processesWith(mark)).toEqual([]);
+});
+
+test('aborting ends the command with all it has started, and throws the reason', async (t) => {
+  const { run, root } = shellTool(t);
+  const controller = new AbortController();
+  const reason = new AppError('interrupted', 'Interrupted.');
+  const mark = `mark-${Math.random()}`;
+  const running = run(
+    { command: `sh -c 'sleep 100; : ${mark}' & setsid sh -c 'sleep 100; : ${mark}' & touch ready; wait` },
+    controller.signal,
+  );
+  while (!readdirSync(root).includes('ready') || processesWith(mark).length < 3) await new Promise(setImmediate);
+  controller.abort(reason);
+  await expect(running).rejects.toBe(reason);
+  expect(processesWith(mark)).toEqual([]);
+});
+
+test('an aborted signal starts nothing', async (t) => {
+  const { run, root } = shellTool(t);
+  await expect(run({ command: 'touch made' }, AbortSignal.abort(new AppError('interrupted', 'x')))).rejects.toThrow(
+    'x',
+  );
+  expect(readdirSync(root)).toEqual([]);
+});
+
+test('two hundred forks end with their command, and are reported', async (t) => {
+  const { run } = shellTool(t);
+  const mark = `mark-${Math.random()}`;
+  const outcome = await run({ command: `for i in $(seq 200); do sh -c 'sleep 100; : ${mark}' & done; echo started` });
+  expect(outcome).toMatchObject({ ok: true, response: { output: 'started\n', exit_code: 0 } });
+  expect(String(outcome.response.note)).toMatch(/^Stopped what it had left running: \d+ \(/);
+  expect(processesWith(mark)).toEqual([]);
+});
+
+test('a process that left the session is found by its marker, stopped and reported', async (t) => {
+  const { run, root } = shellTool(t);
+  const mark = `mark-${Math.random()}`;
+  const daemon = `setsid sh -c "trap \\"\\" TERM HUP; touch ready; while :; do sleep 0.05; done; : ${mark}" > /dev/null 2>&1 < /dev/null &`;
+  const outcome = await run({ command: `${daemon} while ! [ -e ready ]; do sleep 0.01; done; echo done` });
+  expect(readdirSync(root)).toEqual(['ready']);
+  expect(outcome).toMatchObject({ ok: true, response: { output: 'done\n', exit_code: 0 } });
+  expect(String(outcome.response.note)).toContain(mark);
+  expect(processesWith(mark)).toEqual([]);
+});
+
+test('a command that leaves a process holding its output does not make gmn wait for it', async (t) => {
+  const { run } = shellTool(t);
+  const outcome = await run({ command: 'sleep 100 & echo first' });
+  expect(outcome).toMatchObject({ ok: true, response: { output: 'first\n', exit_code: 0 } });
+  expect(String(outcome.response.note)).toMatch(/^Stopped what it had left running: \d+ \([^(]*sleep 100[^)]*\)$/);
+});
+
+test('of a hundred megabytes the model gets the beginning and the end', async (t) => {
+  const { run } = shellTool(t);
+  const { ok, response } = await run({
+    command: 'echo begin; head -c 100000000 /dev/zero | tr "\\0" x; echo; echo end',
+  });
+  const output = String(response.output);
+  expect(ok).toBe(true);
+  expect(output.length).toBeLessThan(40_200);
+  expect(output).toMatch(/^begin\nx{7000}/);
+  expect(output).toMatch(/x{30000}\nend\n$/);
+  const missing = Number(
+    /\[… (\d+) characters are left out here; run it again with its output in a file/.exec(output)?.[1],
+  );
+  expect(missing).toBeGreaterThan(99_950_000);
+  expect(missing).toBeLessThan(100_000_000);
+});
+
+test('a long output can be kept, and the model is told where', async (t) => {
+  const kept: string[] = [];
+  const { run } = shellTool(t, {
+    keepOutput: async (text) => {
+      kept.push(text);
+      return '.out/1.txt';
+    },
+  });
+  const { response } = await run({ command: 'seq 20000' });
+  expect(kept).toEqual([Array.from({ length: 20000 }, (_, index) => `${index + 1}\n`).join('')]);
+  expect(response.output).toContain('read .out/1.txt to see them');
+});
+
+test('characters are whole however the output is cut', async (t) => {
+  const { run } = shellTool(t);
+  const command = String.raw`printf '\343'; printf '\343' >&2; sleep 0.05; printf '\201\202'; sleep 0.05; printf '\201\204' >&2; printf '\377'`;
+  const { response } = await run({ command });
+  expect([...String(response.output)].sort()).toEqual(['あ', 'い', '\ufffd'].sort());
+});
+
+test('a silent command that ran out of time is said to wait for input', async (t) => {
+  const { run } = shellTool(t, { timeoutMs: 200 });
+  const { response } = await run({ command: 'sleep 60' });
+  expect(response.error).toMatch(
+    /^It was stopped after 200 ms, the limit for a command\. It had written nothing for \d+ ms: it may have waited for input, which it cannot get\.$/,
+  );
+});
