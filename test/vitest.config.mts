@@ -8,5 +8,12 @@ export default defineConfig({
     exclude: ['test/interop/**'],
     testTimeout: 20_000,
     hookTimeout: 20_000,
+    coverage: {
+      provider: 'v8',
+      // What stands between a model and the disk must have no branch that no test has taken.
+      include: ['src/tools/{fence,protection,workspace,policy}.ts', 'src/commands/approval*.ts', 'src/agent/history.ts'],
+      reporter: ['text'],
+      thresholds: { branches: 100 },
+    },
   },
 });

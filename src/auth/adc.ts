@@ -6,6 +6,7 @@ import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { readFileState } from '../platform/atomic-file.ts';
 import { sha256 } from '../platform/hash.ts';
+import { checkKeyDocument, IMPERSONATED, type KeyDocument, targetOf } from './key-document.ts';
 import { loadGoogleAuth } from './lazy.ts';
 import { libraryTransport } from './library-fetch.ts';
 import { metadataToken } from './metadata-server.ts';
@@ -29,13 +30,14 @@ export interface AdcOptions {
   readonly clock: Clock;
   readonly scopes?: readonly string[];
   /** A key file's content, where it was not found by the usual rules but in the place of a sign-in. */
-  readonly document?: { readonly source: string; readonly value: Readonly<Record<string, unknown>> };
+  readonly document?: KeyDocument;
 }
 
 /** Google's application default credentials: a key file, gcloud's, or those of the machine in the cloud. */
 export async function adcCredential(options: AdcOptions): Promise<Credential> {
   const { type, env, document } = options;
   const file = document ?? (await keyFile(env));
+  if (file !== undefined) checkKeyDocument(file);
   const source = file === undefined ? machineHeaders(options) : libraryHeaders(options, file);
   const shared = sharedWork((_: 'headers', signal) => source(signal));
   return {
@@ -55,11 +57,6 @@ export async function adcCredential(options: AdcOptions): Promise<Credential> {
 
 type HeaderSource = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;
 
-interface KeyFile {
-  readonly source: string;
-  readonly value: Readonly<Record<string, unknown>>;
-}
-
 /** Asked without the library, whose own way to the metadata server follows redirects and cannot be stopped. */
 function machineHeaders({ realEnv, send, clock, scopes = CLOUD_SCOPES }: AdcOptions): HeaderSource {
   const tokenOf = metadataToken({ env: realEnv, send, clock, scopes });
@@ -71,13 +68,23 @@ function machineHeaders({ realEnv, send, clock, scopes = CLOUD_SCOPES }: AdcOpti
   };
 }
 
-function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyFile): HeaderSource {
+function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyDocument): HeaderSource {
   let caller: AbortSignal;
   const transporterOptions = libraryTransport({ send, signal: () => caller });
   const openClient = async () => {
-    const { GoogleAuth } = await loadGoogleAuth();
-    const options = { clientOptions: { transporterOptions }, credentials: { ...file.value } };
-    return new GoogleAuth({ scopes: [...scopes], ...options }).getClient();
+    const { GoogleAuth, Impersonated } = await loadGoogleAuth();
+    const clientOf = (credentials: KeyDocument['value']) =>
+      new GoogleAuth({ scopes: [...scopes], clientOptions: { transporterOptions }, credentials }).getClient();
+    const { type, source_credentials: source, delegates } = file.value;
+    if (type !== IMPERSONATED || !isObject(source)) return clientOf(file.value);
+    // Left to itself, the library would open the source without our transport.
+    return new Impersonated({
+      sourceClient: await clientOf(source),
+      targetPrincipal: targetOf(file.value) ?? '',
+      targetScopes: [...scopes],
+      delegates: stringsOf(delegates),
+      transporterOptions,
+    });
   };
   let client: ReturnType<typeof openClient> | undefined;
   return async (signal) => {
@@ -95,7 +102,7 @@ function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyFi
 }
 
 /** Where the library would look too, read here so that `auth status` can name it and a `.env` file can set it. */
-async function keyFile(env: Env): Promise<KeyFile | undefined> {
+async function keyFile(env: Env): Promise<KeyDocument | undefined> {
   const named = env.GOOGLE_APPLICATION_CREDENTIALS;
   if (named) {
     const file = await readFileState(named);
@@ -123,6 +130,10 @@ function gcloudFile(env: Env): string | undefined {
   return directory !== undefined && isAbsolute(directory)
     ? join(directory, 'application_default_credentials.json')
     : undefined;
+}
+
+function stringsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
 function identityOf(value: Readonly<Record<string, unknown>>): string {

@@ -3,7 +3,7 @@ import type { Env, Out } from '../core/io.ts';
 import { isObject, type JsonObject, type JsonValue, parseJson, stringOf } from '../core/json.ts';
 import type { Approve, Preview, Tool, ToolCall, ToolOutcome, Verdict } from '../core/tool.ts';
 import { visible } from '../core/visible.ts';
-import { openTty, type Tty } from '../platform/tty.ts';
+import { openTty as openOwnTty, type Tty } from '../platform/tty.ts';
 import { type Asked, type Policy, type Scope, unattendedReason } from '../tools/policy.ts';
 import { askPerson } from './approval-question.ts';
 
@@ -22,6 +22,8 @@ export interface ApprovalOptions {
   /** The time a person takes is not the run's: called before a question, and after its answer. */
   readonly hold: () => void;
   readonly resume: () => void;
+  /** The person's terminal, undefined if there is none; that of this process unless given. */
+  readonly openTty?: () => Tty | undefined;
 }
 
 const NO = 'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
@@ -42,6 +44,7 @@ export function approval(options: ApprovalOptions): Approve {
 
 /** Never throws, as the next in line waits for it. */
 async function decided(options: ApprovalOptions, tool: Tool, call: ToolCall, signal: AbortSignal): Promise<Verdict> {
+  const { openTty = openOwnTty } = options;
   try {
     const asked = await askedOf(options, tool, call.args);
     const ruling = options.policy.rule(asked);
@@ -81,12 +84,12 @@ interface Asking extends ApprovalOptions {
 
 async function asking(options: Asking, first: Asked, call: ToolCall, signal: AbortSignal): Promise<Verdict> {
   const { policy, err, scope } = options;
-  const { tool } = first;
-  let asked = first;
-  let preview = await previewOf(tool, asked.args, signal);
+  const start = await proposed(first, signal);
+  if ('ok' in start) return { kind: 'deny', reason: reasonOf(start) };
+  let proposal = start;
   for (;;) {
-    if ('ok' in preview) return { kind: 'deny', reason: reasonOf(preview) };
-    const answer = await askPerson({ name: tool.name, preview, scope }, options, signal);
+    const { asked, preview } = proposal;
+    const answer = await askPerson({ name: asked.tool.name, preview, scope }, options, signal);
     switch (answer.kind) {
       case 'yes':
         return allowed(options, asked, call);
@@ -100,26 +103,40 @@ async function asking(options: Asking, first: Asked, call: ToolCall, signal: Abo
       case 'stop':
         return { kind: 'stop' };
       case 'edit': {
-        const args = await editedArgs(options, asked.args, preview, signal);
-        const next = args === undefined ? EDITOR_FAILED : await previewOf(tool, args, signal);
+        const next = await edited(options, proposal, signal);
         if ('ok' in next) await err.write(`│ ${visible(reasonOf(next))}\n`);
-        else {
-          preview = next;
-          asked = await askedOf(options, tool, args ?? asked.args);
-        }
+        else proposal = next;
       }
     }
   }
+}
+
+/** A call, and what the person sees of it. */
+interface Proposal {
+  readonly asked: Asked;
+  readonly preview: Preview;
+}
+
+/** The proposal as the person would have it, or why it cannot be that. */
+async function edited(
+  options: Asking,
+  { asked, preview }: Proposal,
+  signal: AbortSignal,
+): Promise<Proposal | ToolOutcome> {
+  const args = await editedArgs(options, asked.args, preview, signal);
+  return args === undefined ? EDITOR_FAILED : proposed(await askedOf(options, asked.tool, args), signal);
+}
+
+async function proposed(asked: Asked, signal: AbortSignal): Promise<Proposal | ToolOutcome> {
+  const { tool, args } = asked;
+  const preview = (await tool.preview?.(args, signal)) ?? { kind: 'text', text: JSON.stringify(args, null, 2) };
+  return 'ok' in preview ? preview : { asked, preview };
 }
 
 const EDITOR_FAILED: ToolOutcome = {
   ok: false,
   response: { error: 'Nothing was changed: the editor failed. VISUAL or EDITOR names the one to use.' },
 };
-
-async function previewOf(tool: Tool, args: JsonObject, signal: AbortSignal): Promise<Preview | ToolOutcome> {
-  return (await tool.preview?.(args, signal)) ?? { kind: 'text', text: JSON.stringify(args, null, 2) };
-}
 
 function reasonOf({ response }: ToolOutcome): string {
   return stringOf(response.error) ?? JSON.stringify(response);

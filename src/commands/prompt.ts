@@ -88,9 +88,14 @@ function renderOptions(options: PromptOptions, app: App): RenderOptions {
 
 /** A preview is JSON by itself; only a failure still needs the format that was asked for. */
 function previewRenderer(render: Renderer, out: Out): Renderer {
+  const warnings: string[] = [];
   return async (event) => {
-    if (event.type === 'text') await out.write(event.delta);
+    if (event.type === 'notice') warnings.push(event.message);
     if (event.type === 'notice' || event.type === 'failure') await render(event);
+    if (event.type === 'text') {
+      const shown = warnings.length === 0 ? {} : { warnings };
+      await out.write(`${JSON.stringify({ ...JSON.parse(event.delta), ...shown }, null, 2)}\n`);
+    }
   };
 }
 

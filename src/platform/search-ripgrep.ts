@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { delimiter, isAbsolute, join, sep } from 'node:path';
 import { contains } from '../core/containment.ts';
 import type { Env } from '../core/io.ts';
 
@@ -19,15 +19,14 @@ export interface RipgrepRun {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Lines to be found, at most. */
-  readonly maxLines: number;
   readonly maxMs: number;
+  /** Takes what it has printed, and gives back what is not whole yet; undefined if that is enough. */
+  readonly take: (printed: Buffer) => Buffer | undefined;
 }
 
-export interface Sightings {
-  readonly found: readonly Sighting[];
+export interface RipgrepEnd {
   /** Why it was stopped before its end; undefined if it was not. */
-  readonly stopped: 'lines' | 'time' | undefined;
+  readonly stopped: 'enough' | 'time' | undefined;
   /** Whether it did what it was asked; false, for example, if it does not understand the pattern. */
   readonly isGood: boolean;
 }
@@ -53,18 +52,15 @@ function programAt(path: string): string | undefined {
 }
 
 /** Runs ripgrep to its end, or until there is enough. Throws the signal's reason at once; the program is ended then. */
-export function runRipgrep(
-  { program, args, cwd, maxLines, maxMs }: RipgrepRun,
-  signal: AbortSignal,
-): Promise<Sightings> {
+export function runRipgrep({ program, args, cwd, maxMs, take }: RipgrepRun, signal: AbortSignal): Promise<RipgrepEnd> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const found: Sighting[] = [];
-    let stopped: Sightings['stopped'];
+    let stopped: RipgrepEnd['stopped'];
     let rest: Buffer = Buffer.alloc(0);
+    let hasPrinted = false;
     // No variable of ours: some change what it does.
     const child = spawn(program, args, { cwd, env: {}, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true });
-    const stop = (why: Sightings['stopped']): void => {
+    const stop = (why: RipgrepEnd['stopped']): void => {
       stopped ??= why;
       child.kill('SIGKILL');
     };
@@ -80,27 +76,42 @@ export function runRipgrep(
     };
     signal.addEventListener('abort', onAbort, { once: true });
     child.stdout.on('data', (chunk: Buffer) => {
-      rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-      rest = takeSightings(rest, found);
-      if (found.length > maxLines) stop('lines');
+      if (stopped !== undefined) return;
+      hasPrinted = true;
+      const left = take(rest.length === 0 ? chunk : Buffer.concat([rest, chunk]));
+      if (left === undefined) stop('enough');
+      else rest = left;
     });
     child.on('error', () => {
       finish();
-      resolve({ found: [], stopped, isGood: false });
+      resolve({ stopped, isGood: false });
     });
     child.on('close', (code) => {
       finish();
       // 1: nothing was found; 2: some files could not be read, or the pattern is none of its own.
-      resolve({ found, stopped, isGood: stopped !== undefined || code === 0 || code === 1 || found.length > 0 });
+      resolve({ stopped, isGood: stopped !== undefined || code === 0 || code === 1 || hasPrinted });
     });
   });
+}
+
+/** Reads paths with a NUL behind each; gives back what is left. */
+export function takePaths(bytes: Buffer, found: string[]): Buffer {
+  const end = bytes.lastIndexOf(0);
+  if (end === -1) return bytes;
+  for (const path of bytes.toString('utf8', 0, end).split('\0')) found.push(belowOf(path));
+  return bytes.subarray(end + 1);
+}
+
+function belowOf(path: string): string {
+  const below = path.startsWith('./') || path.startsWith('.\\') ? path.slice(2) : path;
+  return sep === '/' ? below : below.replaceAll(sep, '/');
 }
 
 /** Only matches have a column. */
 const LINE = /^(\d+)(?::(\d+):(\d+):|-(\d+)-)/;
 
 /** Reads whole lines, `path NUL line:offset:text`; gives back what is left. */
-function takeSightings(bytes: Buffer, found: Sighting[]): Buffer {
+export function takeSightings(bytes: Buffer, found: Sighting[]): Buffer {
   let from = 0;
   for (let feed = bytes.indexOf(10, from); feed !== -1; feed = bytes.indexOf(10, from)) {
     // A name may hold a line feed; the text comes after the NUL only.
@@ -110,7 +121,7 @@ function takeSightings(bytes: Buffer, found: Sighting[]): Buffer {
     if (feed === -1) break;
     const [, line, column, place, around] =
       LINE.exec(bytes.toString('latin1', nul + 1, Math.min(feed, nul + 80))) ?? [];
-    const path = bytes.toString('utf8', from, nul).replace(/^\.[\\/]/, '');
+    const path = belowOf(bytes.toString('utf8', from, nul));
     const at = { path, line: Number(line), offset: Number(place ?? around) };
     if (line !== undefined) found.push(column === undefined ? at : { ...at, column: Number(column) });
     from = feed + 1;

@@ -2,6 +2,7 @@ import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import type { Tool } from '../core/tool.ts';
+import { findRipgrep } from '../platform/search-ripgrep.ts';
 import { editFile } from './edit-file.ts';
 import { glob } from './glob.ts';
 import { listDirectory } from './list-directory.ts';
@@ -20,13 +21,19 @@ export interface BuiltinOptions {
 
 /** The tools gmn has, always in the same order. */
 export function builtins({ workspace, env, others = [] }: BuiltinOptions): readonly Tool[] {
+  // Looked for when it is first needed, and once.
+  let found: { readonly program: string | undefined } | undefined;
+  const ripgrep = (): string | undefined => {
+    found ??= { program: findRipgrep(env, workspace.roots) };
+    return found.program;
+  };
   return [
     listDirectory(workspace),
     readFile(workspace),
     writeFile(workspace),
     editFile(workspace),
-    glob(workspace),
-    searchFileContent(workspace, env),
+    glob(workspace, ripgrep),
+    searchFileContent(workspace, ripgrep),
     ...others,
   ];
 }

@@ -1,13 +1,14 @@
-import { compileGlob } from '../core/glob.ts';
+import { compileGlob, type GlobPattern } from '../core/glob.ts';
 import type { Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
-import { notesOf, openTree } from './tree.ts';
+import { type NamedFiles, ripgrepFiles } from './ripgrep-walk.ts';
+import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
 const MAX_FILES = 1000;
 
-/** Finds files by their names. */
-export function glob(workspace: Workspace): Tool {
+/** Finds files by their names; `ripgrep` says where that program is, if it may be used. */
+export function glob(workspace: Workspace, ripgrep: () => string | undefined): Tool {
   return defineTool({
     name: 'glob',
     description:
@@ -28,28 +29,31 @@ export function glob(workspace: Workspace): Tool {
     async run({ pattern, dir_path = '.', case_sensitive = false, respect_git_ignore = true }, signal) {
       const text = pattern.includes('/') ? pattern : `**/${pattern}`;
       const compiled = compileGlob(text, { isCaseSensitive: case_sensitive, hasBraces: true });
-      const tree = await openTree(
-        workspace,
-        dir_path,
-        { isIgnoring: respect_git_ignore, maxDepth: compiled.depth },
-        signal,
-      );
-      const files: string[] = [];
-      let total = 0;
-      for await (const { below, files: names, close } of tree.directories) {
-        close();
-        for (const name of names) {
-          const path = below === '' ? name : `${below}/${name}`;
-          if (!compiled.matches(path)) continue;
-          total += 1;
-          if (files.length < MAX_FILES) files.push(tree.place.name === '.' ? path : `${tree.place.name}/${path}`);
-        }
-      }
+      const options = { isIgnoring: respect_git_ignore, maxDepth: compiled.depth };
+      const tree = await openTree(workspace, dir_path, options, signal);
+      const walk = { workspace, place: tree.place, isIgnoring: respect_git_ignore, accepts: compiled.matches };
+      // What ripgrep reads in its own way is left to us.
+      const hint = { glob: /^[\w*][\w*./-]*$/.test(text) ? text : undefined, isCaseSensitive: case_sensitive };
+      const named = (await ripgrepFiles(ripgrep(), { ...walk, ...hint }, signal)) ?? (await walked(tree, compiled));
+      const { length } = named.files;
+      const files = named.files.slice(0, MAX_FILES).map((path) => pathIn(tree.place, path));
       const notes = [
-        ...(total > MAX_FILES ? [`the first ${MAX_FILES} of ${total}; use a narrower pattern`] : []),
-        ...notesOf(tree.report),
+        ...(length > MAX_FILES ? [`the first ${MAX_FILES} of ${length}; use a narrower pattern`] : []),
+        ...notesOf({ ...tree.report, stopped: named.stopped ?? tree.report.stopped }),
       ];
       return done({ files, ...(notes.length === 0 ? {} : { note: notes.join('; ') }) });
     },
   });
+}
+
+async function walked({ directories }: Tree, { matches }: GlobPattern): Promise<NamedFiles> {
+  const found: string[] = [];
+  for await (const { below, files, close } of directories) {
+    close();
+    for (const name of files) {
+      const path = below === '' ? name : `${below}/${name}`;
+      if (matches(path)) found.push(path);
+    }
+  }
+  return { files: found };
 }

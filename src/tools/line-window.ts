@@ -71,15 +71,18 @@ export async function windowOfFile(file: OpenedFile, wanted: WantedLines, signal
       collected.push(chunk.subarray(from));
       size += chunk.length - from;
     }
-    if (chunk.length < CHUNK_BYTES || size >= MAX_LENGTH * 4) return collectedWindow(collected, wanted);
+    const isEnd = chunk.length < CHUNK_BYTES;
+    if (isEnd || size >= MAX_LENGTH * 4) return collectedWindow(collected, wanted, isEnd);
   }
   throw new AppError('usage', `line ${wanted.first} is more than 1 GB into the file`, {
     hint: 'Find what you need with search_file_content.',
   });
 }
 
-function collectedWindow(chunks: readonly Buffer[], wanted: WantedLines): LineWindow {
-  const lines = Buffer.concat(chunks).toString('utf8').split('\n');
-  const { lines: kept, isCut } = shown(lines.slice(0, lastOf(wanted) - wanted.first + 1));
-  return { lines: kept, isCut, first: wanted.first, total: undefined };
+function collectedWindow(chunks: readonly Buffer[], wanted: WantedLines, isEnd: boolean): LineWindow {
+  const all = Buffer.concat(chunks).toString('utf8').split('\n');
+  if (isEnd && all.at(-1) === '') all.pop();
+  const { lines, isCut } = shown(all.slice(0, lastOf(wanted) - wanted.first + 1));
+  const total = isEnd && lines.length > 0 ? wanted.first - 1 + all.length : undefined;
+  return { lines, isCut, first: wanted.first, total };
 }

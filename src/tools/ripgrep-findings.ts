@@ -1,22 +1,15 @@
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { Finding, Findings, SearchRequest } from '../platform/search-engine.ts';
-import { ignoredPaths, RULES_OFF } from '../platform/search-ignore.ts';
-import { runRipgrep, type Sighting } from '../platform/search-ripgrep.ts';
+import { runRipgrep, type Sighting, takeSightings } from '../platform/search-ripgrep.ts';
 import type { OpenedFile } from '../platform/workspace-file.ts';
-import type { Place } from './fence.ts';
-import { FOREIGN, rulesOfPlace } from './tree.ts';
-import type { Workspace } from './workspace.ts';
+import { isShownBy, type RipgrepWalk, walkArgs, walkOrder } from './ripgrep-walk.ts';
 
-export interface RipgrepQuery {
-  readonly workspace: Workspace;
-  readonly place: Place;
+export interface RipgrepQuery extends RipgrepWalk {
   readonly request: SearchRequest;
   /** As the model wrote it. */
   readonly pattern: string;
   readonly isFixed: boolean;
-  readonly isIgnoring: boolean;
-  readonly accepts: (path: string) => boolean;
 }
 
 const MAX_MS = 20_000;
@@ -35,8 +28,13 @@ export async function ripgrepFindings(
   if (program === undefined) return undefined;
   const { request, place } = query;
   const maxLines = (request.total + 100) * (1 + request.before + request.after);
-  const run = { program, args: argsOf(query), cwd: place.path, maxLines, maxMs: MAX_MS };
-  const { found, stopped, isGood } = await runRipgrep(run, signal);
+  const found: Sighting[] = [];
+  const take = (printed: Buffer): Buffer | undefined => {
+    const rest = takeSightings(printed, found);
+    return found.length > maxLines ? undefined : rest;
+  };
+  const run = { program, args: argsOf(query), cwd: place.path, maxMs: MAX_MS, take };
+  const { stopped, isGood } = await runRipgrep(run, signal);
   if (!isGood) return undefined;
   const files: Finding[] = [];
   let matches = 0;
@@ -48,28 +46,17 @@ export async function ripgrepFindings(
     files.push(finding);
     matches += finding.lines.filter(({ isMatch }) => isMatch).length;
   }
-  const isFull = matches >= request.total || stopped === 'lines';
+  const isFull = matches >= request.total || stopped === 'enough';
   const early = stopped === 'time' ? { stopped: `after ${MAX_MS / 1000} seconds` } : {};
   return { files, binary: 0, unreadable: 0, cut: 0, isFull, ...early };
 }
 
-function argsOf({ request, pattern, isFixed, isIgnoring, workspace, place }: RipgrepQuery): readonly string[] {
-  const hasParents = isIgnoring && rulesOfPlace(workspace, place).levels.length > 0;
-  const own = ['--no-ignore-dot', '--no-ignore-global', '--no-ignore-exclude', '--no-require-git'];
+function argsOf(query: RipgrepQuery): readonly string[] {
+  const { request, pattern, isFixed } = query;
   return [
-    ...['--no-config', '--no-messages', '--null', '--line-number', '--column', '--byte-offset', '--no-heading'],
-    ...[
-      '--with-filename',
-      '--color=never',
-      '--max-columns=1',
-      '--no-context-separator',
-      '--hidden',
-      '--crlf',
-      '--encoding=none',
-    ],
-    ...(isIgnoring ? own : ['--no-ignore']),
-    ...(hasParents ? [] : ['--no-ignore-parent']),
-    ...['.git', ...FOREIGN].flatMap((name) => ['--glob', `!**/${name}/**`]),
+    ...walkArgs(query),
+    ...['--line-number', '--column', '--byte-offset', '--no-heading'],
+    ...['--with-filename', '--max-columns=1', '--no-context-separator', '--crlf', '--encoding=none'],
     request.flags.includes('i') ? '--ignore-case' : '--case-sensitive',
     `--max-count=${request.perFile}`,
     `--before-context=${request.before}`,
@@ -77,12 +64,6 @@ function argsOf({ request, pattern, isFixed, isIgnoring, workspace, place }: Rip
     ...(isFixed ? ['--fixed-strings'] : []),
     ...['-e', pattern, '--', './'],
   ];
-}
-
-/** Ignore files of ours, secrets and denied directories: ripgrep does not know them. */
-function isShownBy({ workspace, place, accepts, isIgnoring }: RipgrepQuery): (path: string) => boolean {
-  const isIgnored = ignoredPaths(place.path, isIgnoring ? rulesOfPlace(workspace, place) : RULES_OFF);
-  return (path) => accepts(path) && workspace.isListed(join(place.path, path)) && !isIgnored(path);
 }
 
 function byFile(
@@ -96,15 +77,6 @@ function byFile(
     else list.push(sighting);
   }
   return [...files].filter(([path]) => isShown(path)).sort(([left], [right]) => walkOrder(left, right));
-}
-
-/** As a walk goes: the files of a directory, then what is in the directories below. */
-function walkOrder(left: string, right: string): number {
-  const [a, b] = [left.split('/'), right.split('/')];
-  const depth = a.findIndex((step, index) => step !== b[index]);
-  const [isFileA, isFileB] = [depth === a.length - 1, depth === b.length - 1];
-  if (isFileA !== isFileB) return isFileA ? -1 : 1;
-  return (a[depth] ?? '') < (b[depth] ?? '') ? -1 : 1;
 }
 
 async function readSightings(

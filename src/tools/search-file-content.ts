@@ -1,23 +1,20 @@
 import { AppError } from '../core/error.ts';
 import { compileGlob, type GlobPattern } from '../core/glob.ts';
-import type { Env } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
 import { type Finding, type Findings, type SearchRequest, searchFiles } from '../platform/search-engine.ts';
-import { findRipgrep } from '../platform/search-ripgrep.ts';
 import type { WalkedDirectory } from '../platform/search-walk.ts';
 import { defineTool, done } from './define.ts';
 import { ripgrepFindings } from './ripgrep-findings.ts';
-import { notesOf, openTree, type Tree } from './tree.ts';
+import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
 const DEFAULT_MATCHES = 100;
 const MAX_MATCHES = 1000;
 const MAX_PATTERN = 10_000;
 
-/** Finds lines in files. */
-export function searchFileContent(workspace: Workspace, env: Env): Tool {
-  const ripgrep = once(() => findRipgrep(env, workspace.roots));
+/** Finds lines in files; `ripgrep` says where that program is, if it may be used. */
+export function searchFileContent(workspace: Workspace, ripgrep: () => string | undefined): Tool {
   return defineTool({
     name: 'search_file_content',
     description:
@@ -59,14 +56,6 @@ export function searchFileContent(workspace: Workspace, env: Env): Tool {
       return outcomeOf(tree, findings, names_only);
     },
   });
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }
 
 interface Wanted {
@@ -143,7 +132,6 @@ async function* filtered(
 }
 
 function outcomeOf({ place, report }: Tree, findings: Findings, isNamesOnly: boolean): ToolOutcome {
-  const named = (path: string): string => (place.name === '.' ? path : `${place.name}/${path}`);
   const notes = [
     ...(findings.stopped === undefined ? [] : [`incomplete: stopped ${findings.stopped}; name a smaller directory`]),
     ...(findings.isFull ? ['there may be more; use a narrower pattern or directory'] : []),
@@ -151,8 +139,8 @@ function outcomeOf({ place, report }: Tree, findings: Findings, isNamesOnly: boo
     ...(findings.cut === 0 ? [] : [`of ${findings.cut} very large files only the beginning was searched`]),
   ];
   const note: JsonObject = notes.length === 0 ? {} : { note: notes.join('; ') };
-  if (isNamesOnly) return done({ files: findings.files.map(({ path }) => named(path)), ...note });
-  const matches = findings.files.map((file) => ({ file: named(file.path), lines: linesOf(file) }));
+  if (isNamesOnly) return done({ files: findings.files.map(({ path }) => pathIn(place, path)), ...note });
+  const matches = findings.files.map((file) => ({ file: pathIn(place, file.path), lines: linesOf(file) }));
   return done({ matches, ...note });
 }
 

@@ -65,3 +65,8 @@ export function notesOf({ unreadable, stopped }: WalkReport): readonly string[] 
     ...(unreadable === 0 ? [] : [`${unreadable} could not be read`]),
   ];
 }
+
+/** A path below a place, as the model knows it. */
+export function pathIn(place: Place, below: string): string {
+  return place.name === '.' ? below : `${place.name}/${below}`;
+}

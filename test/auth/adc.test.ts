@@ -45,7 +45,7 @@ const SERVICE_ACCOUNT = {
 };
 
 test('a service account signs for its token at Google, and nowhere else', async (t) => {
-  const { place, env } = keyFile(t, { ...SERVICE_ACCOUNT, token_uri: 'https://evil.example/token' });
+  const { place, env } = keyFile(t, { ...SERVICE_ACCOUNT, token_uri: 'https://oauth2.googleapis.com/token' });
   const { send, requests } = network(200, '{"access_token":"ya29.robot","expires_in":3599}');
   const { credential, carrier } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
   expect([carrier, await credential.headers(signal)]).toEqual(['bearer', { authorization: 'Bearer ya29.robot' }]);

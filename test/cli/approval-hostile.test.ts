@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import stringWidth from 'string-width';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect } from 'vitest';
 import { asking, bundledProgram, statesIn, verdictsIn } from '../support/asking.ts';
+import { linuxTest, posixTest } from '../support/posix.ts';
 
 let directory = '';
 let program = '';
@@ -24,7 +25,7 @@ const UNASKED =
 const command = (text: string) => ({ name: 'run_shell_command', args: { command: text } });
 const write = (content: string, file_path = 'hello.js') => ({ name: 'write_file', args: { file_path, content } });
 
-test('keys typed ahead of a question never answer it', async (t) => {
+posixTest('keys typed ahead of a question never answer it', async (t) => {
   const terminal = asking(t, program, { calls: [command('touch made')] });
   await terminal.until('STATE');
   terminal.type('y\ry\ry\ryyyy');
@@ -37,7 +38,7 @@ test('keys typed ahead of a question never answer it', async (t) => {
   expect(existsSync(join(terminal.directory, 'made'))).toBe(false);
 });
 
-test('a second y does not answer the next question', async (t) => {
+posixTest('a second y does not answer the next question', async (t) => {
   const terminal = asking(t, program, { calls: [command('echo 1'), command('touch made')] });
   await terminal.until(PROMPT);
   terminal.type('y');
@@ -54,7 +55,7 @@ test('a second y does not answer the next question', async (t) => {
   expect(existsSync(join(terminal.directory, 'made'))).toBe(false);
 });
 
-test('Ctrl+C typed before the question stands there stops all the same', async (t) => {
+posixTest('Ctrl+C typed before the question stands there stops all the same', async (t) => {
   const terminal = asking(t, program, { calls: [command('touch made')] });
   await terminal.until('│ touch made');
   terminal.type('y\u0003');
@@ -63,7 +64,7 @@ test('Ctrl+C typed before the question stands there stops all the same', async (
   expect(new Set(statesIn(output)).size).toBe(1);
 });
 
-test('what is piped into stdin answers nothing', async (t) => {
+posixTest('what is piped into stdin answers nothing', async (t) => {
   const after = '< answers';
   const terminal = asking(
     t,
@@ -76,7 +77,7 @@ test('what is piped into stdin answers nothing', async (t) => {
   expect(verdictsIn((await terminal.ended).output)).toEqual([{ verdict: { kind: 'deny', reason: NO }, told: WAITED }]);
 });
 
-test.for([
+posixTest.for([
   ['stderr is no terminal', { after: '2> /dev/null' }, true],
   ['the format is not text', {}, false],
   ['there is no terminal at all', { after: '> out 2>&1 < /dev/null; cat out', before: 'command() { :; }' }, true],
@@ -90,12 +91,12 @@ test.for([
   },
 );
 
-test('nobody is asked on a terminal that is not ours', async (t) => {
+linuxTest('nobody is asked on a terminal that is not ours', async (t) => {
   const terminal = asking(t, program, { calls: [command('touch made')] }, { wrapper: 'setsid -w' });
   expect(verdictsIn((await terminal.ended).output)).toEqual([{ verdict: { kind: 'deny', reason: UNASKED }, told: [] }]);
 });
 
-test('SIGTERM while asking gives the terminal back', async (t) => {
+posixTest('SIGTERM while asking gives the terminal back', async (t) => {
   const terminal = asking(t, program, { calls: [command('touch made')] });
   await terminal.until(PROMPT);
   terminal.signal('SIGTERM');
@@ -104,7 +105,7 @@ test('SIGTERM while asking gives the terminal back', async (t) => {
   expect([exitCode, new Set(statesIn(output)).size]).toEqual([9, 1]);
 });
 
-test('two signals at once end the program, and still give the terminal back', async (t) => {
+posixTest('two signals at once end the program, and still give the terminal back', async (t) => {
   const terminal = asking(t, program, { calls: [command('touch made')] });
   await terminal.until(PROMPT);
   terminal.signal('SIGTERM');
@@ -113,7 +114,7 @@ test('two signals at once end the program, and still give the terminal back', as
   expect(new Set(statesIn(output)).size).toBe(1);
 });
 
-test('SIGTERM while a reply is typed gives the terminal back', async (t) => {
+posixTest('SIGTERM while a reply is typed gives the terminal back', async (t) => {
   const terminal = asking(t, program, { calls: [command('touch made')] });
   await terminal.until(PROMPT);
   terminal.type('r');
@@ -141,7 +142,7 @@ const HIDING: readonly (readonly [string, string])[] = [
   ['\u3164', '\\u3164'],
 ];
 
-test('every character that hides something is visible, in commands, file names and files', async (t) => {
+posixTest('every character that hides something is visible, in commands, file names and files', async (t) => {
   const trick = HIDING.map(([hidden]) => hidden).join('x');
   const shown = HIDING.map(([, shownAs]) => shownAs).join('x');
   const calls = [command(`echo ${trick}; rm -rf y`), write('a', `b${trick}c`), write(`d${trick}e`)];
@@ -159,26 +160,29 @@ test('every character that hides something is visible, in commands, file names a
   for (const screen of screens) expect(screen).not.toMatch(/[^\P{C}\n]|\u3164|\u2028/u);
 });
 
-test('a command that hides its end behind blanks or lines shows its end, and is not approved unseen', async (t) => {
-  for (const padding of [' '.repeat(5000), '\n'.repeat(500), 'x=1; '.repeat(1000)]) {
-    const terminal = asking(t, program, { calls: [command(`ls${padding}; touch made`)] });
-    const first = await terminal.until(PROMPT);
-    expect(first).toMatch(/┆ \d+ more lines\n/);
-    expect(first.replaceAll('\n│ ', '')).toContain('; touch made\n╰');
-    expect(first.split('\n').length).toBeLessThanOrEqual(25);
-    expect(first).toContain('╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ');
-    terminal.type('y');
-    expect(await terminal.until(PROMPT)).toContain('│ This is not all of it. See the rest first: d\n');
-    terminal.type('d');
-    const all = await terminal.until(PROMPT);
-    expect(all).not.toContain('┆');
-    expect(all).toContain('[y]es');
-    terminal.type('n');
-    expect(verdictsIn((await terminal.ended).output)).toMatchObject([{ verdict: { kind: 'deny' } }]);
-  }
-});
+posixTest(
+  'a command that hides its end behind blanks or lines shows its end, and is not approved unseen',
+  async (t) => {
+    for (const padding of [' '.repeat(5000), '\n'.repeat(500), 'x=1; '.repeat(1000)]) {
+      const terminal = asking(t, program, { calls: [command(`ls${padding}; touch made`)] });
+      const first = await terminal.until(PROMPT);
+      expect(first).toMatch(/┆ \d+ more lines\n/);
+      expect(first.replaceAll('\n│ ', '')).toContain('; touch made\n╰');
+      expect(first.split('\n').length).toBeLessThanOrEqual(25);
+      expect(first).toContain('╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ');
+      terminal.type('y');
+      expect(await terminal.until(PROMPT)).toContain('│ This is not all of it. See the rest first: d\n');
+      terminal.type('d');
+      const all = await terminal.until(PROMPT);
+      expect(all).not.toContain('┆');
+      expect(all).toContain('[y]es');
+      terminal.type('n');
+      expect(verdictsIn((await terminal.ended).output)).toMatchObject([{ verdict: { kind: 'deny' } }]);
+    }
+  },
+);
 
-test('on a narrow terminal every line fits and stays inside the frame, in Japanese too', async (t) => {
+posixTest('on a narrow terminal every line fits and stays inside the frame, in Japanese too', async (t) => {
   const text = '日本語のとても長い一行のコマンドです。'.repeat(4);
   const terminal = asking(t, program, { calls: [command(`echo ${text}`)] }, { columns: 20, rows: 60 });
   const screen = (await terminal.until('╰')).split('\n');
@@ -190,7 +194,7 @@ test('on a narrow terminal every line fits and stays inside the frame, in Japane
   expect(verdictsIn((await terminal.ended).output)).toMatchObject([{ response: { output: `${text}\n` } }]);
 });
 
-test('a text cannot draw a frame of its own', async (t) => {
+posixTest('a text cannot draw a frame of its own', async (t) => {
   const fake = '╰ [y]es [n]o › ';
   const terminal = asking(t, program, { calls: [command(`true ${'x'.repeat(71)}${fake}\n${fake}`)] });
   const screen = await terminal.until('[q]uit turn › ');
@@ -201,7 +205,7 @@ test('a text cannot draw a frame of its own', async (t) => {
   await terminal.ended;
 });
 
-test('in the background the terminal is given back, and the question stands again afterwards', async (t) => {
+posixTest('in the background the terminal is given back, and the question stands again afterwards', async (t) => {
   const terminal = asking(t, program, { calls: [command('echo ran')] }, { hasJobs: true });
   await terminal.until(PROMPT);
   terminal.type('\u001a');

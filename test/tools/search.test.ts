@@ -72,6 +72,29 @@ test.each(ENGINES)('%s minds case, plain text, includes, excludes and limits', a
   });
 });
 
+test.each(ENGINES)('%s finds the same files by their names', async (_, env) => {
+  const here = await place(FILES, { env });
+  const files = async (args: Record<string, string | boolean>): Promise<unknown> => here.output('glob', args);
+  expect(await files({ pattern: '*.ts' })).toEqual({ files: ['src/d.ts'] });
+  expect(await files({ pattern: '**/*' })).toEqual({
+    files: [
+      '.gitignore',
+      'a.txt',
+      'bin.dat',
+      'keep.log',
+      '.hidden/f.txt',
+      'src/.geminiignore',
+      'src/d.ts',
+      'src/deep/e.md',
+    ],
+  });
+  expect(await files({ pattern: '*.{log,MD}' })).toEqual({ files: ['keep.log', 'src/deep/e.md'] });
+  expect(await files({ pattern: '*.LOG', case_sensitive: true })).toEqual({ files: [] });
+  expect(await files({ pattern: 'src/*' })).toEqual({ files: ['src/.geminiignore', 'src/d.ts'] });
+  expect(await files({ pattern: '*.txt', path: 'out' })).toEqual({ files: ['out/b.txt'] });
+  expect(await files({ pattern: '*.log', respect_git_ignore: false })).toEqual({ files: ['c.log', 'keep.log'] });
+});
+
 test.each(ENGINES)('%s understands look-around all the same', async (_, env) => {
   const here = await place(FILES, { env });
   expect(await here.output('search_file_content', { pattern: 'needle(?= five)', names_only: true })).toEqual({
@@ -138,6 +161,17 @@ test('what a lying rg says is looked up through the fence, and its words are not
   expect(await here.output('search_file_content', { pattern: 'needle' })).toEqual({
     matches: [{ file: 'a.txt', lines: ['2: needle'] }],
   });
+  symlinkSync('..', join(top, 'app/up'));
+  const names = [
+    'a.txt',
+    '../outside.txt',
+    join(top, 'outside.txt'),
+    'up/outside.txt',
+    '.env',
+    './a/../../outside.txt',
+  ];
+  marker(join(top, 'bin'), join(top, 'mark'), names.map((name) => `printf '${name}\\000'`).join('\n'));
+  expect(await here.output('glob', { pattern: '**/*' })).toEqual({ files: ['a.txt'] });
   expect(existsSync(join(top, 'mark'))).toBe(true);
 });
 

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cappedText } from '../../src/platform/capped-text.ts';
 import { chooseShell, shellEnvironment } from '../../src/platform/shell-choice.ts';
+import { posixTest } from '../support/posix.ts';
 
 test('head and tail keep what they say, for any cut into chunks', () => {
   fc.assert(
@@ -20,7 +21,7 @@ test('head and tail keep what they say, for any cut into chunks', () => {
   );
 });
 
-test('the shell is the one asked for, else the own one if it is known, else the system one', () => {
+posixTest('the shell is the one asked for, else the own one if it is known, else the system one', () => {
   const path = (wanted: string | undefined, SHELL: string | undefined, platform = 'linux') =>
     chooseShell(wanted, { SHELL, ComSpec: SHELL }, platform).path;
   expect(path('/opt/x', '/bin/bash')).toBe('/opt/x');

@@ -1,10 +1,11 @@
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, type TestContext, test } from 'vitest';
+import { expect, type TestContext } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { runShellCommand, type ShellToolOptions } from '../../src/tools/run-shell-command.ts';
+import { linuxTest, posixTest } from '../support/posix.ts';
 
 const SH = { path: '/bin/sh', args: ['-c'], isVerbatim: false } as const;
 
@@ -44,7 +45,7 @@ function processesWith(text: string): readonly string[] {
     .filter((pid) => `${read(`/proc/${pid}/environ`)}${read(`/proc/${pid}/cmdline`)}`.includes(text));
 }
 
-test('a command gives both its outputs and its exit code', async (t) => {
+posixTest('a command gives both its outputs and its exit code', async (t) => {
   const { run } = shellTool(t);
   expect(await run({ command: 'echo out; echo err >&2; exit 3' })).toEqual({
     ok: true,
@@ -52,7 +53,7 @@ test('a command gives both its outputs and its exit code', async (t) => {
   });
 });
 
-test('a command ended by a signal says which', async (t) => {
+posixTest('a command ended by a signal says which', async (t) => {
   const { run } = shellTool(t);
   expect(await run({ command: 'kill -9 $$' })).toEqual({
     ok: true,
@@ -60,7 +61,7 @@ test('a command ended by a signal says which', async (t) => {
   });
 });
 
-test('the preview is the literal command and the directory it would run in', async (t) => {
+posixTest('the preview is the literal command and the directory it would run in', async (t) => {
   const { tool, root } = shellTool(t);
   const { signal } = new AbortController();
   expect(await tool.preview?.({ command: 'echo \u001b[2Jhi\n', dir_path: 'sub' }, signal)).toEqual({
@@ -74,7 +75,7 @@ test('the preview is the literal command and the directory it would run in', asy
   });
 });
 
-test('a directory outside of the workspace is refused when it runs, too', async (t) => {
+posixTest('a directory outside of the workspace is refused when it runs, too', async (t) => {
   const { run } = shellTool(t);
   expect(await run({ command: 'touch made', dir_path: '..' })).toEqual({
     ok: false,
@@ -82,7 +83,7 @@ test('a directory outside of the workspace is refused when it runs, too', async 
   });
 });
 
-test('a command runs in its directory', async (t) => {
+posixTest('a command runs in its directory', async (t) => {
   const { run, root } = shellTool(t);
   expect(await run({ command: 'pwd' })).toEqual({
     ok: true,
@@ -90,7 +91,7 @@ test('a command runs in its directory', async (t) => {
   });
 });
 
-test('a command sees nothing of the environment but the few names it needs', async (t) => {
+posixTest('a command sees nothing of the environment but the few names it needs', async (t) => {
   const env = {
     PATH: process.env.PATH,
     HOME: '/home/x',
@@ -132,13 +133,13 @@ test('a command sees nothing of the environment but the few names it needs', asy
   expect(JSON.stringify(response)).not.toContain('canary');
 });
 
-test('a command has no input and no terminal', async (t) => {
+posixTest('a command has no input and no terminal', async (t) => {
   const { run } = shellTool(t);
   const command = 'cat; read line; echo "read: $?"; (: < /dev/tty) 2>/dev/null || echo no terminal';
   expect(await run({ command })).toEqual({ ok: true, response: { output: 'read: 1\nno terminal\n', exit_code: 0 } });
 });
 
-test('a command that cannot be started is an error for the model', async (t) => {
+posixTest('a command that cannot be started is an error for the model', async (t) => {
   const { run } = shellTool(t, { shell: { ...SH, path: '/nowhere/sh' } });
   expect((await run({ command: 'ls' })).response.error).toMatch(/^cannot start \/nowhere\/sh in .*: ENOENT\. Check/);
   expect((await shellTool(t).run({ command: 'ls\0' })).response.error).toMatch(
@@ -148,7 +149,7 @@ test('a command that cannot be started is an error for the model', async (t) => 
   expect((await shellTool(t).run({ command: 'ls', dir_path: 'gone' })).response.error).toMatch(/: ENOENT\./);
 });
 
-test('a command that ignores TERM is killed when its time is up', async (t) => {
+linuxTest('a command that ignores TERM is killed when its time is up', async (t) => {
   const { run } = shellTool(t, { timeoutMs: 300 });
   const mark = `mark-${Math.random()}`;
   const outcome = await run({ command: `trap '' TERM; while :; do echo ${mark}; sleep 0.05; done` });
@@ -164,7 +165,7 @@ test('a command that ignores TERM is killed when its time is up', async (t) => {
   expect(processesWith(mark)).toEqual([]);
 });
 
-test('aborting ends the command with all it has started, and throws the reason', async (t) => {
+linuxTest('aborting ends the command with all it has started, and throws the reason', async (t) => {
   const { run, root } = shellTool(t);
   const controller = new AbortController();
   const reason = new AppError('interrupted', 'Interrupted.');
@@ -179,7 +180,7 @@ test('aborting ends the command with all it has started, and throws the reason',
   expect(processesWith(mark)).toEqual([]);
 });
 
-test('an aborted signal starts nothing', async (t) => {
+posixTest('an aborted signal starts nothing', async (t) => {
   const { run, root } = shellTool(t);
   await expect(run({ command: 'touch made' }, AbortSignal.abort(new AppError('interrupted', 'x')))).rejects.toThrow(
     'x',
@@ -187,7 +188,7 @@ test('an aborted signal starts nothing', async (t) => {
   expect(readdirSync(root)).toEqual([]);
 });
 
-test('two hundred forks end with their command, and are reported', async (t) => {
+linuxTest('two hundred forks end with their command, and are reported', async (t) => {
   const { run } = shellTool(t);
   const mark = `mark-${Math.random()}`;
   const outcome = await run({ command: `for i in $(seq 200); do sh -c 'sleep 100; : ${mark}' & done; echo started` });
@@ -196,7 +197,7 @@ test('two hundred forks end with their command, and are reported', async (t) => 
   expect(processesWith(mark)).toEqual([]);
 });
 
-test('a process that left the session is found by its marker, stopped and reported', async (t) => {
+linuxTest('a process that left the session is found by its marker, stopped and reported', async (t) => {
   const { run, root } = shellTool(t);
   const mark = `mark-${Math.random()}`;
   const daemon = `setsid sh -c "trap \\"\\" TERM HUP; touch ready; while :; do sleep 0.05; done; : ${mark}" > /dev/null 2>&1 < /dev/null &`;
@@ -207,14 +208,14 @@ test('a process that left the session is found by its marker, stopped and report
   expect(processesWith(mark)).toEqual([]);
 });
 
-test('a command that leaves a process holding its output does not make gmn wait for it', async (t) => {
+linuxTest('a command that leaves a process holding its output does not make gmn wait for it', async (t) => {
   const { run } = shellTool(t);
   const outcome = await run({ command: 'sleep 100 & echo first' });
   expect(outcome).toMatchObject({ ok: true, response: { output: 'first\n', exit_code: 0 } });
   expect(String(outcome.response.note)).toMatch(/^Stopped what it had left running: \d+ \([^(]*sleep 100[^)]*\)$/);
 });
 
-test('of a hundred megabytes the model gets the beginning and the end', async (t) => {
+posixTest('of a hundred megabytes the model gets the beginning and the end', async (t) => {
   const { run } = shellTool(t);
   const { ok, response } = await run({
     command: 'echo begin; head -c 100000000 /dev/zero | tr "\\0" x; echo; echo end',
@@ -231,7 +232,7 @@ test('of a hundred megabytes the model gets the beginning and the end', async (t
   expect(missing).toBeLessThan(100_000_000);
 });
 
-test('a long output can be kept, and the model is told where', async (t) => {
+posixTest('a long output can be kept, and the model is told where', async (t) => {
   const kept: string[] = [];
   const { run } = shellTool(t, {
     keepOutput: async (text) => {
@@ -244,14 +245,14 @@ test('a long output can be kept, and the model is told where', async (t) => {
   expect(response.output).toContain('read .out/1.txt to see them');
 });
 
-test('characters are whole however the output is cut', async (t) => {
+posixTest('characters are whole however the output is cut', async (t) => {
   const { run } = shellTool(t);
   const command = String.raw`printf '\343'; printf '\343' >&2; sleep 0.05; printf '\201\202'; sleep 0.05; printf '\201\204' >&2; printf '\377'`;
   const { response } = await run({ command });
   expect([...String(response.output)].sort()).toEqual(['あ', 'い', '\ufffd'].sort());
 });
 
-test('a silent command that ran out of time is said to wait for input', async (t) => {
+posixTest('a silent command that ran out of time is said to wait for input', async (t) => {
   const { run } = shellTool(t, { timeoutMs: 200 });
   const { response } = await run({ command: 'sleep 60' });
   expect(response.error).toMatch(

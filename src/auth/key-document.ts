@@ -1,0 +1,78 @@
+import { checkEndpoint, isLoopback } from '../core/endpoint.ts';
+import { AppError, refused } from '../core/error.ts';
+import { isObject } from '../core/json.ts';
+
+/** A credential file of Google's kind, and where it was found. */
+export interface KeyDocument {
+  /** For people. */
+  readonly source: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+/** What a file of each type must hold to be of use. */
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  service_account: ['client_email', 'private_key'],
+  authorized_user: ['client_id', 'client_secret', 'refresh_token'],
+  impersonated_service_account: ['service_account_impersonation_url'],
+};
+
+/** For a service account that another credential stands in for. */
+export const IMPERSONATED = 'impersonated_service_account';
+
+/**
+ * Looks at a credential file before anything of it is used. Throws AppError `auth` for a type gmn does not take or a file
+ * that is not whole, and `config`, naming the key, for an address that is not Google's.
+ */
+export function checkKeyDocument({ source, value }: KeyDocument): void {
+  const type = value.type ?? 'service_account';
+  const needed = typeof type === 'string' && Object.hasOwn(NEEDED, type) ? NEEDED[type] : undefined;
+  if (needed === undefined) throw notTaken(source, type);
+  checkAddresses(source, value, '');
+  for (const key of needed) {
+    if (typeof value[key] !== 'string' || value[key].trim() === '') throw notWhole(source, key);
+  }
+  if (type !== IMPERSONATED) return;
+  if (targetOf(value) === undefined) throw notWhole(source, 'service_account_impersonation_url');
+  if (!isObject(value.source_credentials)) throw notWhole(source, 'source_credentials');
+  if (value.source_credentials.type === IMPERSONATED) throw notTaken(source, 'impersonation of an impersonation');
+  checkKeyDocument({ source: `${source}: source_credentials`, value: value.source_credentials });
+}
+
+/** The account that is impersonated; undefined if the address names none. */
+export function targetOf(value: KeyDocument['value']): string | undefined {
+  const { service_account_impersonation_url: url } = value;
+  return typeof url === 'string' ? /\/([^/]{1,200}):generateAccessToken$/.exec(url)?.[1] : undefined;
+}
+
+/** Every string that is called an address or looks like one, however deep. */
+function checkAddresses(source: string, value: unknown, path: string): void {
+  if (typeof value === 'string') {
+    if (/(?:url|uri)$/i.test(path) || /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(value)) checkAddress(value, source, path);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, inner] of Object.entries(value)) checkAddresses(source, inner, path === '' ? key : `${path}.${key}`);
+}
+
+function checkAddress(text: string, source: string, path: string): void {
+  const name = `${path} in ${source}`;
+  const { hostname } = checkEndpoint(text, name);
+  if (isLoopback(hostname) || /(?:^|\.)(?:googleapis|google)\.com$/.test(hostname)) return;
+  throw new AppError('config', `${name} is not an address of Google's, but at ${hostname}`, {
+    hint: 'Credentials are sent nowhere else. Download the file again, or name another.',
+  });
+}
+
+/** Google's library exchanges these on a way of its own, which follows redirects with the token. */
+function notTaken(source: string, type: unknown): AppError {
+  const name = typeof type === 'string' && /^[\w ]{1,60}$/.test(type) ? type : 'unknown';
+  return refused('auth', `${source} is of a type gmn does not take (${name})`, {
+    hint: 'Let gcloud get a token: GOOGLE_GENAI_USE_GCA=true GOOGLE_CLOUD_ACCESS_TOKEN=$(gcloud auth print-access-token) gmn --auth oauth-personal …',
+  });
+}
+
+function notWhole(source: string, key: string): AppError {
+  return refused('auth', `${source} is not whole: ${key} is missing or wrong`, {
+    hint: 'Download the key file again, or run: gcloud auth application-default login',
+  });
+}

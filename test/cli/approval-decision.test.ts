@@ -1,0 +1,279 @@
+import { expect, test } from 'vitest';
+import { type ApprovalOptions, approval } from '../../src/commands/approval.ts';
+import { AppError } from '../../src/core/error.ts';
+import type { Out } from '../../src/core/io.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { Preview, Tool, ToolOutcome } from '../../src/core/tool.ts';
+import { CONTINUED, INTERRUPT, type Tty } from '../../src/platform/tty.ts';
+import { approvalPolicy } from '../../src/tools/policy.ts';
+
+const NO = 'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
+
+interface Person {
+  readonly keys?: readonly string[];
+  readonly lines?: readonly string[];
+  readonly edits?: readonly (string | undefined)[];
+  readonly rows?: number;
+  readonly columns?: number;
+  readonly isStyled?: boolean;
+}
+
+/** A person who answers from a list, and all they got to see. */
+function seated(
+  { keys = [], lines = [], edits = [], rows = 24, columns = 80, isStyled = false }: Person,
+  options: Partial<ApprovalOptions> = {},
+) {
+  const queues = { keys: [...keys], lines: [...lines], edits: [...edits] };
+  const told: string[] = [];
+  let screen = '';
+  const err: Out = {
+    write: async (text) => {
+      screen += text;
+    },
+    isTerminal: true,
+    isStyled,
+    columns,
+  };
+  const tty: Tty = {
+    columns,
+    rows,
+    key: async (_, show) => {
+      await show();
+      const key = queues.keys.shift();
+      if (key === undefined) throw new Error('asked once too often');
+      return key;
+    },
+    line: async (prompt) => {
+      screen += prompt;
+      return queues.lines.shift() ?? INTERRUPT;
+    },
+    edit: async (text, name) => {
+      told.push(`edit ${name}: ${text}`);
+      return queues.edits.shift();
+    },
+    close: () => void told.push('close'),
+  };
+  const approve = approval({
+    policy: approvalPolicy({ mode: 'default', allowedTools: [], isTrusted: () => false }),
+    err,
+    isTextFormat: true,
+    env: {},
+    isSensitive: async (_, args) => args.file_path === '.env',
+    permit: async (_, args) => void told.push(`permit ${args.file_path}`),
+    hold: () => void told.push('hold'),
+    resume: () => void told.push('resume'),
+    openTty: () => tty,
+    ...options,
+  });
+  const decide = (tool: Tool, args: JsonObject, signal = new AbortController().signal) =>
+    approve(tool, { id: '1', name: tool.name, args }, signal);
+  return { decide, told, err, screen: () => screen };
+}
+
+type PreviewOf = (args: JsonObject) => Preview | ToolOutcome;
+
+function tool(name: string, effect: Tool['effect'], preview?: PreviewOf): Tool {
+  return {
+    name,
+    effect,
+    description: '',
+    input: {},
+    invoke: async () => ({ ok: true, response: {} }),
+    ...(preview && { preview: async (args: JsonObject) => preview(args) }),
+  };
+}
+
+const SHELL = tool('run_shell_command', 'execute', ({ command }) => ({
+  kind: 'command',
+  command: String(command),
+  directory: '/w',
+}));
+const WRITE = tool('write_file', 'write', ({ content }) =>
+  content === 'bad'
+    ? { ok: false, response: { error: 'Bad\ncontent.' } }
+    : { kind: 'diff', path: 'src/a.ts', diff: `@@ @@\n+${content}\n`, added: 1, removed: 0 },
+);
+const READ = tool('read_file', 'read');
+const REMOTE = tool('files__delete', 'network');
+
+test('what the policy lets run is not asked about', async () => {
+  const { decide, told } = seated({});
+  expect(await decide(READ, { file_path: 'a' })).toEqual({ kind: 'run' });
+  expect(told).toEqual([]);
+});
+
+test('what the policy denies is not asked about', async () => {
+  const policy = approvalPolicy({ mode: 'plan', allowedTools: [], isTrusted: () => false });
+  const { decide, told } = seated({}, { policy });
+  expect(await decide(WRITE, {})).toMatchObject({ kind: 'deny' });
+  expect(told).toEqual([]);
+});
+
+test('without a terminal, or for a program, nobody is asked', async () => {
+  const { err } = seated({});
+  const openTty = () => undefined;
+  for (const options of [{ openTty }, { isTextFormat: false }, { err: { ...err, isTerminal: false } }]) {
+    const { decide, told } = seated({}, options);
+    expect(await decide(SHELL, { command: 'ls' })).toMatchObject({
+      kind: 'deny',
+      reason: expect.stringMatching(/--allowed-tools run_shell_command\.$/),
+    });
+    expect(told).toEqual([]);
+  }
+});
+
+test('the clock is held and the terminal given back whatever the answer is', async () => {
+  for (const [key, kind] of [
+    ['y', 'run'],
+    ['n', 'deny'],
+    ['q', 'stop'],
+    [INTERRUPT, 'stop'],
+    ['?', 'deny'],
+  ] as const) {
+    const { decide, told } = seated({ keys: [key] });
+    expect((await decide(SHELL, { command: 'ls' })).kind).toBe(kind);
+    expect(told).toEqual(['hold', 'close', 'resume']);
+  }
+});
+
+test('a sensitive read is let through once for a yes, and each time after "always"', async () => {
+  const { decide, told } = seated({ keys: ['a'] });
+  expect(await decide(READ, { file_path: '.env' })).toEqual({ kind: 'run' });
+  expect(await decide(READ, { file_path: '.env' })).toEqual({ kind: 'run' });
+  expect(told).toEqual(['hold', 'permit .env', 'close', 'resume', 'permit .env']);
+});
+
+test('calls made at the same time are asked about one after the other, and "always" counts at once', async () => {
+  const { decide, screen } = seated({ keys: ['a'] });
+  const verdicts = await Promise.all([decide(WRITE, { content: '1' }), decide(WRITE, { content: '2' })]);
+  expect(verdicts).toEqual([{ kind: 'run' }, { kind: 'run' }]);
+  expect(screen()).not.toContain('+2');
+});
+
+test('a reply goes to the model, an empty one asks again', async () => {
+  const { decide } = seated({ keys: ['r', 'r'], lines: ['  ', ' in French '] });
+  expect(await decide(WRITE, { content: '1' })).toEqual({
+    kind: 'deny',
+    reason: 'The user said no to this call, and tells you: in French',
+  });
+  expect(await seated({ keys: ['r'] }).decide(WRITE, { content: '1' })).toEqual({ kind: 'stop' });
+});
+
+test('the question is drawn again after a return from the background', async () => {
+  const { decide, screen } = seated({ keys: [CONTINUED, 'n'] });
+  expect(await decide(SHELL, { command: 'ls' })).toEqual({ kind: 'deny', reason: NO });
+  expect(screen().match(/│ ls\n/g)).toHaveLength(2);
+});
+
+test('what was edited is what runs, and what "always" remembers', async () => {
+  const { decide, told } = seated({ keys: ['e', 'a'], edits: ['echo 2'] });
+  expect(await decide(SHELL, { command: 'echo 1', description: 'x' })).toEqual({
+    kind: 'run-edited',
+    args: { command: 'echo 2', description: 'x' },
+  });
+  expect(await decide(SHELL, { command: 'echo 2' })).toEqual({ kind: 'run' });
+  expect(told[1]).toBe('edit command.sh: echo 1');
+});
+
+test('an edit that cannot be used leaves the call as it was', async () => {
+  const { decide, told, screen } = seated({ keys: ['e', 'e', 'y'], edits: [undefined, 'bad'] });
+  expect(await decide(WRITE, { content: 'good' })).toEqual({ kind: 'run' });
+  expect(told[1]).toBe('edit a.ts: good');
+  expect(screen()).toContain('│ Nothing was changed: the editor failed. VISUAL or EDITOR names the one to use.\n');
+  expect(screen()).toContain('│ Bad\\ncontent.\n');
+});
+
+test('the arguments of a tool without a preview are shown and edited as they are', async () => {
+  const edits = [undefined, 'no json', '[1]', '{"path":"b"}'];
+  const { decide, screen, told } = seated({ keys: ['e', 'e', 'e', 'e', 'y'], edits });
+  expect(await decide(REMOTE, { path: 'a' })).toEqual({ kind: 'run-edited', args: { path: 'b' } });
+  expect(told[1]).toBe('edit arguments.json: {\n  "path": "a"\n}');
+  expect(screen()).toContain('╭ files__delete\n│ {\n│   "path": "a"\n│ }\n╰ [y]es');
+});
+
+test('a preview that refuses asks nobody, and its words go to the model', async () => {
+  expect(await seated({}).decide(WRITE, { content: 'bad' })).toEqual({ kind: 'deny', reason: 'Bad\ncontent.' });
+  const odd = tool('odd', 'write', () => ({ ok: false, response: { code: 7 } }));
+  expect(await seated({}).decide(odd, {})).toEqual({ kind: 'deny', reason: '{"code":7}' });
+});
+
+test('a fault denies, an abort stops; neither is thrown, and the next call is decided as usual', async () => {
+  const { decide } = seated({ keys: ['y'] });
+  const broken = tool('broken', 'write', () => {
+    throw new AppError('usage', 'No such place.');
+  });
+  expect(await decide(broken, {})).toEqual({ kind: 'deny', reason: 'No such place.' });
+  expect(await decide(broken, {}, AbortSignal.abort())).toEqual({ kind: 'stop' });
+  expect(await decide(SHELL, { command: 'ls' })).toEqual({ kind: 'run' });
+});
+
+test('what does not fit is cut in the middle, and approved only after it was shown', async () => {
+  const command = Array.from({ length: 30 }, (_, index) => `line ${index}`).join('\n');
+  const { decide, screen } = seated({ keys: ['y', 'a', CONTINUED, 'd', 'y'], rows: 10 });
+  expect(await decide(SHELL, { command })).toEqual({ kind: 'run' });
+  const cut = [
+    '╭ run_shell_command in /w  229 bytes',
+    '│ line 0',
+    '│ line 1',
+    '┆ 26 more lines',
+    '│ line 28',
+    '│ line 29',
+  ];
+  const few = '╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ';
+  const hint = '│ This is not all of it. See the rest first: d';
+  const all = ['╭ run_shell_command in /w  229 bytes', ...command.split('\n').map((line) => `│ ${line}`)];
+  const many = '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › ';
+  expect(screen().split('\n')).toEqual([
+    ...cut,
+    `${few}y`,
+    hint,
+    `${few}a`,
+    hint,
+    few,
+    ...cut,
+    `${few}d`,
+    ...all,
+    `${many}y`,
+    '',
+  ]);
+});
+
+test('a diff keeps its tabs wide, and says when lines end in an odd way', async () => {
+  const odd = tool('write_file', 'write', () => ({
+    kind: 'diff',
+    path: 'Makefile',
+    diff: '--- a/Makefile\n+++ b/Makefile\n@@ -1,2 +1 @@\n all:\r\n-\tone\n\\ No newline at end of file\n+\ttw\u200bo\n',
+    added: 1,
+    removed: 1,
+  }));
+  const { decide, screen } = seated({ keys: ['n'] });
+  await decide(odd, {});
+  expect(screen()).toBe(
+    [
+      '╭ write_file Makefile  +1 −1',
+      '│ 1 character that cannot be seen: written as escapes',
+      '│ @@ -1,2 +1 @@',
+      '│  all:\\r',
+      '│ -→   one',
+      '│ \\ No newline at end of file',
+      '│ +→   tw\\u200bo',
+      '╰ [y]es [n]o [a]lways [e]dit [r]eply [d]iff [q]uit turn › n\n',
+    ].join('\n'),
+  );
+});
+
+test('a narrow terminal gets short lines, each painted on its own, none without its frame', async () => {
+  const { decide, screen } = seated({ keys: ['n'], columns: 13, isStyled: true });
+  await decide(WRITE, { content: '日本語のコード\n' });
+  const bold = (text: string) => `\u001b[1m${text}\u001b[22m`;
+  const green = (text: string) => `\u001b[32m${text}\u001b[39m`;
+  expect(screen().split('\n').slice(0, -2)).toEqual([
+    `╭ ${bold('write_file')}`,
+    `│ ${bold(' src/a.ts ')}`,
+    `│ ${bold(' +1 −0')}`,
+    '│ \u001b[2m@@ @@\u001b[22m',
+    `│ ${green('+日本語の')}`,
+    `│ ${green('コード')}`,
+    '│',
+  ]);
+});

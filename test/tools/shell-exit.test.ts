@@ -1,0 +1,38 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { expect } from 'vitest';
+import { linuxTest } from '../support/posix.ts';
+
+/** Runs a command that ignores TERM, and ends itself as a second Ctrl+C would as soon as the command is up. */
+const PROGRAM = `
+  import { existsSync } from 'node:fs';
+  import { runShell } from './src/platform/shell.ts';
+  const shell = { path: '/bin/sh', args: ['-c'], isVerbatim: false };
+  const [command, cwd] = process.argv.slice(2);
+  runShell({ shell, command, cwd, env: process.env, timeoutMs: 60000, maxChars: 1000 }, new AbortController().signal);
+  setInterval(() => existsSync(cwd + '/up') && process.exit(130), 5);
+`;
+
+linuxTest('a program that ends at once takes the running command with it', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'gmn-shell-'));
+  t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const outfile = join(directory, 'program.mjs');
+  const stdin = { contents: PROGRAM, resolveDir: process.cwd(), loader: 'ts' } as const;
+  await build({ stdin, outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'error' });
+  const mark = `mark-${Math.random()}`;
+  const command = `trap '' TERM INT HUP; touch up; while :; do sleep 0.05; done; : ${mark}`;
+  expect(spawnSync(process.execPath, [outfile, command, directory]).status).toBe(130);
+  const left = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandOf(pid).includes(mark));
+  expect(left).toEqual([]);
+});
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
