@@ -11,7 +11,11 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       // What stands between a model and the disk must have no branch that no test has taken.
-      include: ['src/tools/{fence,protection,workspace,policy}.ts', 'src/commands/approval*.ts', 'src/agent/history.ts'],
+      include: [
+        'src/tools/{fence,protection,workspace,policy}.ts',
+        'src/commands/approval*.ts',
+        'src/agent/history.ts',
+      ],
       reporter: ['text'],
       thresholds: { branches: 100 },
     },

@@ -21,8 +21,8 @@ export interface Backend {
   preview(request: ModelRequest): Promise<HttpRequest>;
   /** Takes the envelope off one event; gives back what it does not know. */
   unwrap(event: unknown): unknown;
-  /** Removes this backend's own secrets from words of the server. */
-  conceal(text: string): string;
+  /** Every secret that was sent so far: not to be shown where words of the server are quoted. */
+  readonly secrets: ReadonlySet<string>;
   /**
    * What was remembered may be wrong: true if `prepare` now gives another request, which may pass. Asked at most once a
    * call, with an answer outside 2xx. Absent: nothing is remembered.
@@ -35,7 +35,7 @@ export interface Backend {
 /** An answer outside 2xx. */
 export interface Refused {
   readonly status: number;
-  /** The start of the body, secrets removed. */
+  /** The start of the body, as it came: to be read, not to be quoted. */
   readonly body: string;
 }
 
@@ -62,17 +62,21 @@ export function backendOf({ identity, userAgent, draft, ...traits }: BackendTrai
     headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...credential },
     body: JSON.stringify(body),
   });
+  /** What each request carried last: with several under way, the token that was refused need not be the newest. */
+  const carried = new WeakMap<ModelRequest, Readonly<Record<string, string>>>();
   return {
     unwrap: (event) => event,
     ...traits,
     credential: identity.kind,
     authHint: identity.authHint,
     canRenew: identity.canRenew,
-    conceal: identity.conceal,
+    secrets: identity.secrets,
     async prepare(request, options) {
-      // The credential first: without one nobody need be asked for anything else.
-      const credential = await identity.headers(options);
-      return written(await draft(request, options.signal), credential);
+      // The draft first: it may ask the server about the account, and that may bring a new token.
+      const drafted = await draft(request, options.signal);
+      const credential = await identity.headers({ refused: carried.get(request), ...options });
+      carried.set(request, credential);
+      return written(drafted, credential);
     },
     preview: async (request) => written(await draft(request), {}),
   };

@@ -93,7 +93,7 @@ async function answerTo(call: Call, options: ModelOptions): Promise<HttpResponse
   const { backend } = options;
   const response = await ask(call, options);
   if (response.status >= 200 && response.status <= 299) return response;
-  const body = backend.conceal(await readStart(response.body, MAX_ERROR_BYTES));
+  const body = await readStart(response.body, MAX_ERROR_BYTES);
   if (!call.isMended && backend.mend !== undefined) {
     call.isMended = true;
     if (await backend.mend({ status: response.status, body }, call.signal)) return answerTo(call, options);
@@ -108,13 +108,14 @@ async function* receive(
   { backend, clock, trace, showsThoughts, reading }: ModelOptions & { readonly reading: ReplyOptions },
 ): AsyncGenerator<ReplyEvent, Reply> {
   const { model } = call.request;
-  const reader = replyReader(model, reading);
+  const reader = replyReader(model, { ...reading, secrets: backend.secrets });
   const body = untilFinished(response, reader.isFinished, trace);
   for await (const batch of payloads({ ...response, body }, { now: clock.now })) {
     for (const value of batch) {
       const chunk = parseChunk(backend.unwrap(value));
       if (chunk.error !== undefined) throw await refusedInStream(call, backend, chunk.error);
-      if (chunk.blockReason) throw (await import('./reply-failure.ts')).blockedPrompt(chunk.blockReason);
+      if (chunk.blockReason)
+        throw (await import('./reply-failure.ts')).blockedPrompt(chunk.blockReason, backend.secrets);
       if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
       for (const event of reader.take(chunk)) {
         if (event.type === 'text' || showsThoughts) call.hasShown = true;
@@ -179,13 +180,14 @@ async function ask(call: Call, { backend, send }: ModelOptions): Promise<HttpRes
 }
 
 /** What must be known of a call to explain its failure. */
-function aboutCall({ request: { model } }: Call, { credential, authHint, notFoundHint }: Backend): AboutCall {
-  return { model, credential, authHint, notFoundHint: notFoundHint?.(model) };
+function aboutCall({ request: { model } }: Call, backend: Backend): AboutCall {
+  const { credential, authHint, notFoundHint, secrets } = backend;
+  return { model, credential, authHint, notFoundHint: notFoundHint?.(model), secrets };
 }
 
-type AboutCall = Pick<Refusal, 'model' | 'credential' | 'authHint' | 'notFoundHint'>;
+type AboutCall = Pick<Refusal, 'model' | 'credential' | 'authHint' | 'notFoundHint' | 'secrets'>;
 
 async function refusedInStream(call: Call, backend: Backend, error: unknown): Promise<AppError> {
   const { failureInStream } = await import('./failure.ts');
-  return failureInStream({ ...aboutCall(call, backend), body: backend.conceal(JSON.stringify(error)) });
+  return failureInStream({ ...aboutCall(call, backend), body: JSON.stringify(error) });
 }

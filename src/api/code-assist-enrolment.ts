@@ -1,8 +1,10 @@
 import { type AppError, refused } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, objectsOf, stringOf } from '../core/json.ts';
+import { concealed } from '../core/secret-forms.ts';
 import { accountTrouble } from './account-trouble.ts';
 import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assist-place.ts';
+import type { Identity } from './identity.ts';
 import { type Caller, callJson, type Fields } from './json-call.ts';
 import { oneLine } from './server-text.ts';
 
@@ -26,19 +28,21 @@ export interface EnrolOptions {
  */
 export async function enrol(options: EnrolOptions, signal: AbortSignal): Promise<Enrolment> {
   const account = await load(options, signal);
+  const { secrets } = options.caller.identity;
   const ineligible = objectsOf(account.ineligibleTiers);
   const current = account.currentTier;
   if (isObject(current)) {
     const project = stringOf(account.cloudaicompanionProject) ?? options.project;
-    if (project === undefined) throw notServed(ineligible);
+    if (project === undefined) throw notServed(ineligible, secrets);
     const paid = isObject(account.paidTier) ? stringOf(account.paidTier.id) : undefined;
     return { project, tier: paid ?? stringOf(current.id) ?? 'standard-tier' };
   }
   const tiers = objectsOf(account.allowedTiers);
-  if (ineligible.some(needsValidation) || (tiers.length === 0 && ineligible.length > 0)) throw notServed(ineligible);
+  if (ineligible.some(needsValidation) || (tiers.length === 0 && ineligible.length > 0))
+    throw notServed(ineligible, secrets);
   const tier = stringOf(tiers.find(({ isDefault }) => isDefault === true)?.id) ?? 'legacy-tier';
   const project = (await onboard(options, tier, signal)) ?? options.project;
-  if (project === undefined) throw notServed(ineligible);
+  if (project === undefined) throw notServed(ineligible, secrets);
   return { project, tier };
 }
 
@@ -48,7 +52,7 @@ async function load({ place, caller, project }: EnrolOptions, signal: AbortSigna
   // Behind VPC Service Controls this one method is closed, yet the model may answer.
   const instead = (reasons: readonly string[]): Fields | undefined =>
     reasons.includes('SECURITY_POLICY_VIOLATED') ? { currentTier: { id: 'standard-tier' } } : undefined;
-  return callJson(caller, { url, body, instead }, signal);
+  return callJson(caller, { url, body, instead, asks: 'Code Assist' }, signal);
 }
 
 function metadata(project: string | undefined): object {
@@ -65,15 +69,31 @@ async function onboard(options: EnrolOptions, tierId: string, signal: AbortSigna
   const { place, caller, clock, pollMs } = options;
   const project = tierId === FREE_TIER ? undefined : options.project;
   const body = { tierId, cloudaicompanionProject: project, metadata: metadata(project) };
-  let operation = await callJson(caller, { url: codeAssistUrl(place, ':onboardUser'), body }, signal);
+  const asks = 'onboarding';
+  let operation = await callJson(caller, { url: codeAssistUrl(place, ':onboardUser'), body, asks }, signal);
   const name = stringOf(operation.name);
-  for (let polls = 0; operation.done !== true && name !== undefined; polls += 1) {
+  for (let polls = 0; operation.done !== true && !operation.error && name !== undefined; polls += 1) {
     if (polls === MAX_POLLS || !/^[\w-]+(?:\/[\w-]+)*$/.test(name)) throw notOnboarded();
     await clock.sleep(pollMs, signal);
-    operation = await callJson(caller, { url: codeAssistUrl(place, `/${name}`) }, signal);
+    operation = await callJson(caller, { url: codeAssistUrl(place, `/${name}`), asks }, signal);
   }
+  if (operation.error) throw await onboardingFailed(operation.error, caller);
   const response = isObject(operation.response) ? operation.response.cloudaicompanionProject : undefined;
   return isObject(response) ? stringOf(response.id) : undefined;
+}
+
+/** The error of an operation is no answer of HTTP: what it says, it says inside. https://google.aip.dev/151 */
+async function onboardingFailed(error: unknown, { identity }: Caller): Promise<AppError> {
+  const { parseGoogleError } = await import('./google-error.ts');
+  const { message = '', reasons = [], links = [], metadata = {} } = parseGoogleError({ error }) ?? {};
+  const words = oneLine(concealed(message, identity.secrets));
+  const found = [...links, metadata.validation_link ?? ''].map((link) => concealed(link, identity.secrets));
+  const trouble = accountTrouble(reasons, { words, links: found });
+  if (trouble !== undefined) return trouble;
+  const why = [words, ...reasons.map((reason) => oneLine(reason, 60))].find((text) => text !== '') ?? 'no reason given';
+  return refused('api', `Google could not set up this account for Code Assist: ${why}`, {
+    hint: 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey), or set GOOGLE_CLOUD_PROJECT.',
+  });
 }
 
 function notOnboarded(): AppError {
@@ -86,12 +106,12 @@ function needsValidation(tier: Fields): boolean {
   return tier.reasonCode === 'VALIDATION_REQUIRED' && typeof tier.validationUrl === 'string';
 }
 
-function notServed(ineligible: readonly Fields[]): AppError {
+function notServed(ineligible: readonly Fields[], secrets: Identity['secrets']): AppError {
   const reasons = ineligible.flatMap(({ reasonCode }) => stringOf(reasonCode) ?? []);
   const texts = ineligible.flatMap(({ reasonMessage, validationErrorMessage }) => {
     return stringOf(validationErrorMessage) ?? stringOf(reasonMessage) ?? [];
   });
-  const words = oneLine([...new Set(texts)].join(' '));
+  const words = oneLine(concealed([...new Set(texts)].join(' '), secrets));
   const links = ineligible.flatMap(({ validationUrl }) => stringOf(validationUrl) ?? []);
   const trouble = accountTrouble(reasons, { words, links });
   if (trouble !== undefined) return trouble;

@@ -1,6 +1,7 @@
 import { formatDuration } from '../core/duration.ts';
 import type { Clock } from '../core/io.ts';
 import { objectsOf } from '../core/json.ts';
+import { concealed } from '../core/secret-forms.ts';
 import type { Enrolments } from './code-assist.ts';
 import { type CodeAssistPlace, codeAssistUrl } from './code-assist-place.ts';
 import { modelPath } from './endpoint.ts';
@@ -20,7 +21,11 @@ export interface CodeAssistInquiriesOptions {
 export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAssistInquiriesOptions): Inquiries {
   const quota = async (project: string, signal: AbortSignal): Promise<readonly Bucket[]> =>
     parseBuckets(
-      await callJson(caller, { url: codeAssistUrl(place, ':retrieveUserQuota'), body: { project } }, signal),
+      await callJson(
+        caller,
+        { url: codeAssistUrl(place, ':retrieveUserQuota'), body: { project }, asks: 'a list of quotas' },
+        signal,
+      ),
     );
   return {
     async countTokens({ model, contents, systemInstruction }, signal) {
@@ -38,7 +43,8 @@ export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAs
     async standing(signal) {
       const { project, tier } = await enrolments.ask(signal);
       const buckets = await quota(project, signal);
-      const served = `Code Assist serves it: project ${oneLine(project, 100)}, ${oneLine(tier, 60)}.`;
+      const quote = (text: string, max: number): string => oneLine(concealed(text, caller.identity.secrets), max);
+      const served = `Code Assist serves it: project ${quote(project, 100)}, ${quote(tier, 60)}.`;
       return { lines: [served, ...buckets.map((bucket) => bucketLine(bucket, clock.now()))] };
     },
   };

@@ -70,7 +70,8 @@ export function codeAssist(options: CodeAssistOptions): Backend {
       body: envelope(request, await projectOf(signal), options.sessionId),
     }),
     unwrap,
-    mend: async (refused, signal) => (await mayBeStale(refused)) && enrolled.renew(signal),
+    mend: async (refused, signal) =>
+      (await mayBeStale(refused, enrolled.remembered()?.project)) && enrolled.renew(signal),
     notFoundHint,
   });
 }
@@ -99,12 +100,21 @@ const NOT_THE_PROJECT: readonly string[] = [
   'ACCESS_TOKEN_SCOPE_INSUFFICIENT',
 ];
 
-/** Whether another project might have been served: not allowed, or not there. */
-async function mayBeStale({ status, body }: Refused): Promise<boolean> {
-  if (status !== 403) return status === 404;
+const PRECONDITIONS: readonly string[] = ['FAILED_PRECONDITION', 'INVALID_ARGUMENT'];
+
+/** Whether another project might have been served: not allowed, not there, or objected to by name. */
+async function mayBeStale({ status, body }: Refused, project: string | undefined): Promise<boolean> {
+  if (status !== 400 && status !== 403 && status !== 404) return false;
   const { parseGoogleError } = await import('./google-error.ts');
-  const reasons = parseGoogleError(body)?.reasons ?? [];
-  return !reasons.some((reason) => NOT_THE_PROJECT.includes(reason));
+  const error = parseGoogleError(body);
+  // A 404 without an error of Google's is a wrong address.
+  if (error === undefined) return status === 403;
+  if (error.reasons.some((reason) => NOT_THE_PROJECT.includes(reason))) return false;
+  if (status !== 400) return true;
+  const words = [error.message, ...Object.values(error.metadata)].join(' ');
+  const names = words.split(/[^\w.:-]+/).map((word) => word.replace(/^[.:-]+|[.:-]+$/g, ''));
+  const isNamed = /\bproject\b/i.test(words) || (project !== undefined && names.includes(project));
+  return PRECONDITIONS.includes(error.status ?? '') && isNamed;
 }
 
 function notFoundHint(model: string): string {

@@ -25,3 +25,8 @@ export function checkedModelId(id: string, model: string): string {
     hint: 'gmn models lists the known ones.',
   });
 }
+
+/** Whether a text can be the name of a Google Cloud project: an id, `domain.example:id`, or a number. */
+export function isProject(text: string): boolean {
+  return /^[a-z\d][a-z\d.:-]{0,100}$/i.test(text);
+}

@@ -1,5 +1,6 @@
 import { formatDuration } from '../core/duration.ts';
 import { type AppError, type ErrorOptions, type RetryAdvice, refused } from '../core/error.ts';
+import { concealed } from '../core/secret-forms.ts';
 import { accountTrouble } from './account-trouble.ts';
 import { type GoogleError, parseDelay, parseGoogleError } from './google-error.ts';
 import { MAX_SERVER_DELAY_MS } from './retry.ts';
@@ -9,9 +10,14 @@ import { oneLine, visibleText } from './server-text.ts';
 export interface Refusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** The start of the body is enough. Must not hold the caller's secrets. */
+  /** The start of the body is enough. */
   readonly body: string;
-  readonly model: string;
+  /** The model that was asked; absent if the call was about none. */
+  readonly model?: string | undefined;
+  /** What such a call was for, as in `the server does not offer …`. */
+  readonly asks?: string | undefined;
+  /** The caller's own, which are not quoted. */
+  readonly secrets: ReadonlySet<string>;
   readonly credential: CredentialKind;
   /** What to do when the credential is refused. */
   readonly authHint: string;
@@ -26,7 +32,8 @@ interface Case extends Refusal {
   readonly error: GoogleError;
   /** The server's own words, one line. */
   readonly words: string;
-  readonly isHtml: boolean;
+  /** `oneLine` without the caller's secrets, which go first: half a secret would not be known for one. */
+  readonly quote: (text: string, max?: number) => string;
 }
 
 /**
@@ -37,20 +44,24 @@ interface Case extends Refusal {
 export function failureOf(refusal: Refusal): AppError {
   const parsed = parseGoogleError(refusal.body);
   const error = parsed ?? { message: '', reasons: [], metadata: {}, quotaIds: [], links: [] };
-  const words = parsed === undefined ? visibleText(refusal.body) : oneLine(parsed.message);
-  const one: Case = { ...refusal, error, words, isHtml: parsed === undefined };
+  const conceal = (text: string): string => concealed(text, refusal.secrets);
+  const quote = (text: string, max?: number): string => oneLine(conceal(text), max);
+  const words = parsed === undefined ? visibleText(conceal(refusal.body)) : quote(parsed.message);
+  const one: Case = { ...refusal, error, words, quote };
   if (one.status >= 300 && one.status < 400) return redirect(one);
   return (
     credentialFailure(one) ??
     requestFailure(one) ??
     passingFailure(one) ??
-    api(one, 'request refused', { hint: 'Run again with --debug to see which server answered.' })
+    api(one, 'request refused', { hint: WHO_ANSWERED })
   );
 }
 
+const WHO_ANSWERED = 'Run again with --debug to see which server answered.';
+
 function redirect(one: Case): AppError {
   const location = one.headers.location ?? '';
-  const target = URL.canParse(location) ? ` to ${new URL(location).host}` : '';
+  const target = URL.canParse(location) ? ` to ${one.quote(new URL(location).host, 100)}` : '';
   return refused('api', `the server redirects${target} (${one.status}), which gmn does not follow`, {
     hint: 'A credential goes only where you send it: set the base URL to the final address.',
     status: one.status,
@@ -67,10 +78,14 @@ function credentialFailure(one: Case): AppError | undefined {
   }
   if (status !== 403) return undefined;
   const links = [...error.links, error.metadata.validation_link ?? ''];
-  const trouble = accountTrouble(error.reasons, { words: one.words, label: label(one), links, status });
+  const trouble = accountTrouble(error.reasons, {
+    words: one.words,
+    label: label(one),
+    links: links.map((link) => concealed(link, one.secrets)),
+    status,
+  });
   if (trouble !== undefined) return trouble;
-  if (has('SERVICE_DISABLED'))
-    return api(one, `the API is not enabled${projectOf(error)}`, { hint: enableHint(error) });
+  if (has('SERVICE_DISABLED')) return api(one, `the API is not enabled${projectOf(one)}`, { hint: enableHint(one) });
   if (has('SECURITY_POLICY_VIOLATED')) {
     return api(one, 'your organisation’s policy forbids this request', {
       hint: 'Ask your administrator (VPC Service Controls).',
@@ -78,20 +93,20 @@ function credentialFailure(one: Case): AppError | undefined {
   }
   if (has('ACCESS_TOKEN_SCOPE_INSUFFICIENT')) return auth(one, authHint);
   if (one.credential === 'key') return auth(one, authHint);
-  return api(one, `permission denied${projectOf(error)}`, {
+  return api(one, `permission denied${projectOf(one)}`, {
     hint: 'Check that the account may use this project (GOOGLE_CLOUD_PROJECT) and model.',
   });
 }
 
-function projectOf(error: GoogleError): string {
+function projectOf({ error, quote }: Case): string {
   const project = error.metadata.consumer ?? error.metadata.project;
-  return project === undefined ? '' : ` for ${oneLine(project, 100)}`;
+  return project === undefined ? '' : ` for ${quote(project, 100)}`;
 }
 
-function enableHint(error: GoogleError): string {
+function enableHint({ error, quote }: Case): string {
   const url = error.metadata.activationUrl ?? '';
   return url.startsWith('https://console.')
-    ? `Enable it: ${oneLine(url)}`
+    ? `Enable it: ${quote(url)}`
     : 'Enable the API in the Google Cloud console.';
 }
 
@@ -99,17 +114,14 @@ function enableHint(error: GoogleError): string {
 const SIGNATURE = /thought[_ ]?signature/i;
 
 function requestFailure(one: Case): AppError | undefined {
-  const { status, model, notFoundHint } = one;
-  switch (status) {
+  switch (one.status) {
     case 400:
       return api(one, 'invalid request', {
-        hint: 'Check the prompt, the attachments and the flags.',
+        hint: one.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
         ...(SIGNATURE.test(one.error.message) ? { objection: 'signature' } : {}),
       });
     case 404:
-      return api(one, `model ${oneLine(model, 100)} not found`, {
-        hint: notFoundHint ?? 'See which models there are: gmn models --refresh',
-      });
+      return notFound(one);
     case 413:
     case 431:
       return api(one, 'the request is too large', { hint: 'Send fewer or smaller files.' });
@@ -118,10 +130,27 @@ function requestFailure(one: Case): AppError | undefined {
   }
 }
 
+const ENDPOINT_HINT =
+  'Check the address: GOOGLE_GEMINI_BASE_URL, CODE_ASSIST_ENDPOINT or GOOGLE_VERTEX_BASE_URL if set, and GOOGLE_CLOUD_LOCATION on Vertex AI.';
+
+/** Only Google's own `NOT_FOUND`, or an error that names the model, is about the model: any web server answers 404. */
+function notFound(one: Case): AppError {
+  const { model, asks = 'this call', error, notFoundHint } = one;
+  if (model === undefined) return api(one, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
+  const name = model.replace(/^.*\//s, '');
+  if (error.status !== 'NOT_FOUND' && !(name !== '' && error.message.includes(name))) {
+    return api(one, 'nothing is found at this address', { hint: ENDPOINT_HINT });
+  }
+  return api(one, `model ${oneLine(model, 100)} not found`, {
+    hint: notFoundHint ?? 'See which models there are: gmn models --refresh',
+    objection: 'model',
+  });
+}
+
 const CAPACITY = ['MODEL_CAPACITY_EXHAUSTED', 'MODEL_CAPACITY_EXCEEDED'];
 
 function passingFailure(one: Case): AppError | undefined {
-  const { status, error, model } = one;
+  const { status, error } = one;
   if (status !== 408 && status !== 429 && status !== 499 && status < 500) return undefined;
   if (status === 429 || status === 499 || status === 503) {
     const final = finalQuota(one);
@@ -130,41 +159,45 @@ function passingFailure(one: Case): AppError | undefined {
   const retry: RetryAdvice = adviceOf(one);
   const isCapacity = error.reasons.some((reason) => CAPACITY.includes(reason));
   const what = isCapacity
-    ? `no capacity for ${oneLine(model, 100)} right now`
+    ? `no capacity${forModel(one)} right now`
     : status === 429
-      ? `quota exceeded for ${oneLine(model, 100)}`
+      ? `quota exceeded${forModel(one)}`
       : 'the server failed';
   if ((retry.afterMs ?? 0) > MAX_SERVER_DELAY_MS) {
     return api(one, what, { hint: `The server asks to wait ${formatDuration(retry.afterMs ?? 0)}; try again then.` });
   }
-  const hint = status === 429 ? 'Wait a little, or choose another model with -m.' : 'Try again later.';
+  const isQuota = status === 429 && one.model !== undefined;
+  const hint = isQuota ? 'Wait a little, or choose another model with -m.' : 'Try again later.';
   return api(one, what, { hint, retry });
+}
+
+function forModel({ model }: Case): string {
+  return model === undefined ? '' : ` for ${oneLine(model, 100)}`;
 }
 
 /** Quotas that no waiting within a run will refill. */
 function finalQuota(one: Case): AppError | undefined {
   const { error } = one;
-  const model = oneLine(one.model, 100);
   if (/\blimit: ?0(?![.\d\w])/.test(error.message)) {
-    return api(one, `no quota for ${model}`, {
+    return api(one, `no quota${forModel(one)}`, {
       hint: 'Your plan does not include this model: choose another with -m, or enable billing.',
     });
   }
   if (error.reasons.includes('INSUFFICIENT_G1_CREDITS_BALANCE')) {
-    return api(one, `not enough credits for ${model}`, { hint: 'Add credits, or choose another model with -m.' });
+    return api(one, `not enough credits${forModel(one)}`, { hint: 'Add credits, or choose another model with -m.' });
   }
   const isDaily = error.quotaIds.some((id) => /PerDay|Daily/.test(id));
   if (!isDaily && !error.reasons.includes('QUOTA_EXHAUSTED')) return undefined;
-  return api(one, `daily quota exceeded for ${model}`, {
-    hint: `${resetWords(error)} Until then choose another model with -m.`,
+  return api(one, `daily quota exceeded${forModel(one)}`, {
+    hint: `${resetWords(one)} Until then choose another model with -m.`,
   });
 }
 
-function resetWords(error: GoogleError): string {
+function resetWords({ error, quote }: Case): string {
   const resetMs = parseDelay(error.metadata.quotaResetDelay);
   if (resetMs !== undefined) return `It resets in ${formatDuration(resetMs)}.`;
   const time = error.metadata.quotaResetTimeStamp;
-  return time === undefined ? 'It resets at midnight Pacific time.' : `It resets at ${oneLine(time, 40)}.`;
+  return time === undefined ? 'It resets at midnight Pacific time.' : `It resets at ${quote(time, 40)}.`;
 }
 
 function adviceOf({ error, headers }: Case): RetryAdvice {
@@ -189,8 +222,8 @@ function perMinute(error: GoogleError): number | undefined {
   return names.some((name) => name.includes('PerMinute')) ? MAX_SERVER_DELAY_MS : undefined;
 }
 
-function label({ status, error }: Case): string {
-  return error.status === undefined ? `${status}` : `${status} ${oneLine(error.status, 60)}`;
+function label({ status, error, quote }: Case): string {
+  return error.status === undefined ? `${status}` : `${status} ${quote(error.status, 60)}`;
 }
 
 function auth(one: Case, hint: string): AppError {

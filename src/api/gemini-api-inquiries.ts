@@ -16,7 +16,8 @@ export function geminiApiInquiries(place: GeminiApiPlace, caller: Caller): Inqui
   const listModels = (signal: AbortSignal): Promise<readonly ListedModel[]> =>
     allPages(async (pageToken) => {
       const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
-      return callJson(caller, { url: geminiApiUrl(place, `models?pageSize=${PAGE_SIZE}${page}`) }, signal);
+      const url = geminiApiUrl(place, `models?pageSize=${PAGE_SIZE}${page}`);
+      return callJson(caller, { url, asks: 'a list of models' }, signal);
     }, 'models');
   return {
     listModels,

@@ -11,13 +11,15 @@ export interface Identity {
   readonly authHint: string;
   /** The headers that carry it, with `renew` those of a new token. Throws AppError `auth`. */
   headers(options: HeaderOptions): Promise<Readonly<Record<string, string>>>;
-  /** Removes every secret that `headers` ever gave. */
-  conceal(text: string): string;
+  /** Every secret that `headers` ever gave, for `concealed`. */
+  readonly secrets: ReadonlySet<string>;
 }
 
 export interface HeaderOptions {
   readonly signal: AbortSignal;
   readonly renew: boolean;
+  /** With `renew`: the headers that were turned down; absent: those given last. */
+  readonly refused?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The headers that hold a secret, whole or after the word `Bearer`. */
@@ -31,8 +33,8 @@ export function identity(credential: Credential, carrier: Carrier, quotaProject?
     kind: carrier === 'key' ? 'key' : 'account',
     canRenew: credential.renew !== undefined,
     authHint: authHint(credential, carrier),
-    async headers({ signal, renew }) {
-      if (renew) await credential.renew?.(signal);
+    async headers({ signal, renew, refused }) {
+      if (renew) await credential.renew?.(signal, refused);
       const headers = { ...charged, ...(await credential.headers(signal)) };
       for (const [name, value] of Object.entries(headers)) {
         checkHeader(value, credential);
@@ -41,11 +43,7 @@ export function identity(credential: Credential, carrier: Carrier, quotaProject?
       }
       return headers;
     },
-    conceal(text) {
-      let concealed = text;
-      for (const secret of secrets) concealed = concealed.replaceAll(secret, '‹redacted›');
-      return concealed;
-    },
+    secrets,
   };
 }
 

@@ -27,8 +27,10 @@ export interface JsonCall {
   readonly url: URL;
   /** Absent: it is a GET. */
   readonly body?: object;
-  /** For the error, if the server says there is no such thing. */
+  /** The model it is about, for the error. */
   readonly model?: string;
+  /** What it is for where it is about none, for the error: `a list of models`. */
+  readonly asks?: string;
   /** Headers besides those of every call. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Takes a refusal for an answer, by the reasons it names. */
@@ -47,8 +49,9 @@ export async function callJson(
   call: JsonCall,
   signal: AbortSignal,
 ): Promise<Fields> {
+  let credential: Readonly<Record<string, string>> | undefined;
   const attempt = async (renew: boolean): Promise<HttpResponse> => {
-    const credential = await identity.headers({ signal, renew });
+    credential = await identity.headers({ signal, renew, refused: credential });
     const type = call.body === undefined ? {} : { 'content-type': 'application/json' };
     const request: HttpRequest = {
       method: call.body === undefined ? 'GET' : 'POST',
@@ -68,7 +71,7 @@ export async function callJson(
 
 async function readAnswer(response: HttpResponse, identity: Identity, call: JsonCall): Promise<Fields> {
   const { status, headers } = response;
-  const text = identity.conceal(await readStart(response.body, MAX_BYTES));
+  const text = await readStart(response.body, MAX_BYTES);
   if (status < 200 || status > 299) {
     const [{ failureOf }, { parseGoogleError }] = await Promise.all([
       import('./failure.ts'),
@@ -76,8 +79,8 @@ async function readAnswer(response: HttpResponse, identity: Identity, call: Json
     ]);
     const instead = call.instead?.(parseGoogleError(text)?.reasons ?? []);
     if (instead !== undefined) return instead;
-    const { kind: credential, authHint } = identity;
-    throw failureOf({ status, headers, body: text, model: call.model ?? '', credential, authHint });
+    const { kind: credential, authHint, secrets } = identity;
+    throw failureOf({ status, headers, body: text, model: call.model, asks: call.asks, credential, authHint, secrets });
   }
   const value = parseJson(text);
   if (isObject(value)) return value;

@@ -1,4 +1,5 @@
 import { AppError, type ErrorOptions } from '../core/error.ts';
+import { concealed } from '../core/secret-forms.ts';
 import { oneLine } from './server-text.ts';
 
 /** What was seen of an answer up to its end. */
@@ -7,17 +8,21 @@ export interface SeenReply {
   thought: boolean;
   /** The names of the calls. */
   readonly calls: string[];
-  /** Keys of parts that are neither text nor call. */
-  readonly otherKinds: Set<string>;
+  /** Keys of parts that are neither text nor call, and how many there were of each. */
+  readonly otherKinds: Map<string, number>;
   finishReason?: string;
   finishMessage?: string;
 }
 
-/** Why what ended is not an answer: the AppError `api`, with `retry` where another try may give one. */
-export function replyFailure(seen: SeenReply): AppError {
+const NO_SECRETS: ReadonlySet<string> = new Set();
+
+/** Why what ended is not an answer, quoted without these secrets: the AppError `api`, with `retry` where another try may give one. */
+export function replyFailure(seen: SeenReply, secrets: ReadonlySet<string> = NO_SECRETS): AppError {
   const { finishReason, calls } = seen;
   if (finishReason === undefined) return unfinished(seen);
-  if (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS') return stopped(finishReason, seen.finishMessage);
+  if (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS') {
+    return stopped(finishReason, concealed(seen.finishMessage ?? '', secrets));
+  }
   if (calls.length > 0) return uncalled(calls);
   if (finishReason === 'STOP') return empty(seen);
   return api('empty response: the token limit was spent before the answer began (MAX_TOKENS)', {
@@ -35,7 +40,7 @@ function unfinished(seen: SeenReply): AppError {
 
 function empty({ thought, otherKinds }: SeenReply): AppError {
   if (otherKinds.size > 0) {
-    return api(`the answer holds no text, only ${oneLine([...otherKinds].join(', '), 100)}`, {
+    return api(`the answer holds no text, only ${oneLine([...otherKinds.keys()].join(', '), 100)}`, {
       hint: 'Choose a model that answers in text, with -m.',
     });
   }
@@ -44,19 +49,25 @@ function empty({ thought, otherKinds }: SeenReply): AppError {
     : api('empty response from the model', { hint: AGAIN, retry: {} });
 }
 
+/** What is told where an answer in text holds more than text: kinds and counts. */
+export function otherPartsNotice({ otherKinds }: Pick<SeenReply, 'otherKinds'>): string {
+  const kinds = [...otherKinds].map(([kind, count]) => `${count} ${kind}`).join(', ');
+  return `the answer also holds what gmn cannot show: ${oneLine(kinds, 200)}`;
+}
+
 const AGAIN = 'Try again, rephrase the prompt, or choose another model with -m.';
 
 /** The AppError `api` for a prompt the server would not answer. */
-export function blockedPrompt(reason: string): AppError {
-  return api(`prompt blocked: ${oneLine(reason, 100)}`, {
+export function blockedPrompt(reason: string, secrets: ReadonlySet<string>): AppError {
+  return api(`prompt blocked: ${oneLine(concealed(reason, secrets), 100)}`, {
     hint: 'Rephrase the prompt, or leave out what the filter may object to.',
   });
 }
 
 const TOOL_FAULTS = ['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'];
 
-function stopped(reason: string, message: string | undefined): AppError {
-  const words = message === undefined ? '' : `: ${oneLine(message, 200)}`;
+function stopped(reason: string, message: string): AppError {
+  const words = message === '' ? '' : `: ${oneLine(message, 200)}`;
   const what = `the model stopped without finishing its answer: ${oneLine(reason, 100)}${words}`;
   return TOOL_FAULTS.includes(reason)
     ? api(what, { hint: AGAIN, retry: { atMost: 2 } })

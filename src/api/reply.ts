@@ -22,13 +22,15 @@ export interface ReplyOptions {
   readonly ids?: CallIds | undefined;
   /** Given if the reply is wanted whole. */
   readonly keeper?: ContentKeeper | undefined;
+  /** The caller's own, which are not quoted. */
+  readonly secrets?: ReadonlySet<string>;
 }
 
 /** A reader for one answer of the model `asked`. Deltas are well-formed text, whatever the chunks split. */
-export function replyReader(asked: string, { ids, keeper }: ReplyOptions = {}): ReplyReader {
+export function replyReader(asked: string, { ids, keeper, secrets }: ReplyOptions = {}): ReplyReader {
   const text = wellFormed();
   const thought = wellFormed();
-  const seen: SeenReply = { text: false, thought: false, calls: [], otherKinds: new Set() };
+  const seen: SeenReply = { text: false, thought: false, calls: [], otherKinds: new Map() };
   const calls: CallPart[] = [];
   let grounding: JsonObject | undefined;
   let usage: Usage = NO_USAGE;
@@ -45,7 +47,7 @@ export function replyReader(asked: string, { ids, keeper }: ReplyOptions = {}): 
       seen.calls.push(String(part.functionCall.name));
       if (ids) calls.push(part);
     } else {
-      for (const key of Object.keys(part)) if (!key.startsWith('thought')) seen.otherKinds.add(key);
+      countKinds(part, seen.otherKinds);
     }
   }
 
@@ -65,15 +67,13 @@ export function replyReader(asked: string, { ids, keeper }: ReplyOptions = {}): 
       const { finishReason } = seen;
       const isAnswer = seen.calls.length > 0 ? ids !== undefined : seen.text;
       if (!isAnswer || (finishReason !== 'STOP' && finishReason !== 'MAX_TOKENS')) {
-        throw (await import('./reply-failure.ts')).replyFailure(seen);
+        throw (await import('./reply-failure.ts')).replyFailure(seen, secrets);
       }
-      const events: ReplyEvent[] = [];
-      const halves = { thought: thought.flush(), text: text.flush() };
-      if (halves.thought !== '') events.push({ type: 'thought', delta: halves.thought });
-      if (halves.text !== '') events.push({ type: 'text', delta: halves.text });
-      if (finishReason === 'MAX_TOKENS') {
-        events.push({ type: 'notice', message: 'the answer was cut at the token limit; raise --max-output-tokens' });
-      }
+      const halves = [
+        { type: 'thought', delta: thought.flush() },
+        { type: 'text', delta: text.flush() },
+      ] as const;
+      const events = [...halves.filter(({ delta }) => delta !== ''), ...(await noticesOf(seen))];
       const reply = {
         finishReason,
         usage,
@@ -85,6 +85,21 @@ export function replyReader(asked: string, { ids, keeper }: ReplyOptions = {}): 
       return { events, reply };
     },
   };
+}
+
+/** What a person should know of an answer that is one. */
+async function noticesOf(seen: SeenReply): Promise<readonly ReplyEvent[]> {
+  const messages: string[] = [];
+  if (seen.finishReason === 'MAX_TOKENS') {
+    messages.push('the answer was cut at the token limit; raise --max-output-tokens');
+  }
+  if (seen.otherKinds.size > 0) messages.push((await import('./reply-failure.ts')).otherPartsNotice(seen));
+  return messages.map((message) => ({ type: 'notice', message }));
+}
+
+/** A part's fields besides its thought and its signature are its kinds. */
+function countKinds(part: Part, kinds: Map<string, number>): void {
+  for (const key of Object.keys(part)) if (!key.startsWith('thought')) kinds.set(key, (kinds.get(key) ?? 0) + 1);
 }
 
 interface Joiner {

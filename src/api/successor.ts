@@ -14,9 +14,9 @@ export interface Succession {
   readonly remember: () => Promise<void>;
 }
 
-/** Whether a failure means that there is no such model. */
+/** Whether a failure means that there is no such model; a wrong address answers 404 as well. */
 export function isGone(failure: unknown): boolean {
-  return failure instanceof AppError && failure.status === 404 && failure.fault === 'api';
+  return failure instanceof AppError && failure.objection === 'model';
 }
 
 /**

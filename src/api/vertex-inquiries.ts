@@ -15,7 +15,7 @@ export function vertexInquiries(place: VertexPlace, caller: Caller): Inquiries {
     const models = await allPages(async (pageToken) => {
       const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
       const url = vertexUrl(place, `publishers/google/models?pageSize=${PAGE_SIZE}${page}`);
-      return callJson(caller, { url, headers }, signal);
+      return callJson(caller, { url, headers, asks: 'a list of models' }, signal);
     }, 'publisherModels');
     // Google publishes much that does not answer in text, and the list does not say which.
     return models.filter(({ id }) => /^gem(?:ini|ma)-(?!embedding)/.test(id));

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { type Backend, backendOf } from './backend.ts';
-import { checkedModelId, endpointUrl } from './endpoint.ts';
+import { checkedModelId, endpointUrl, isProject } from './endpoint.ts';
 import type { Identity } from './identity.ts';
 
 const API_VERSION = 'v1beta1';
@@ -28,7 +28,7 @@ export interface VertexSite {
 export function vertexSite(project: string | undefined, location: string | undefined): VertexSite {
   if (!project) throw missing('GOOGLE_CLOUD_PROJECT', 'your project’s id');
   if (!location) throw missing('GOOGLE_CLOUD_LOCATION', 'a region such as us-central1, or global');
-  if (!/^[a-z\d][a-z\d.:-]{0,100}$/i.test(project)) throw impossible('GOOGLE_CLOUD_PROJECT', 'a project');
+  if (!isProject(project)) throw impossible('GOOGLE_CLOUD_PROJECT', 'a project');
   if (!/^[a-z][a-z\d-]{0,40}$/.test(location)) throw impossible('GOOGLE_CLOUD_LOCATION', 'a location');
   return { project, location };
 }

@@ -1,17 +1,19 @@
 import { isAbsolute, join } from 'node:path';
 import type { AuthType, Credential } from '../core/credential.ts';
-import { AppError } from '../core/error.ts';
+import { AppError, refused } from '../core/error.ts';
 import type { SendHttp } from '../core/http.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { readFileState } from '../platform/atomic-file.ts';
 import { sha256 } from '../platform/hash.ts';
+import type { Choice } from './choice.ts';
 import { checkKeyDocument, IMPERSONATED, type KeyDocument, targetOf } from './key-document.ts';
 import { loadGoogleAuth } from './lazy.ts';
 import { libraryTransport } from './library-fetch.ts';
-import { metadataToken } from './metadata-server.ts';
+import { mayHaveMetadata, metadataToken } from './metadata-server.ts';
+import { noTokenFrom, type Seen } from './no-token.ts';
 import { sharedWork } from './shared-work.ts';
-import { parseJson } from './token.ts';
+import { isToken, parseJson } from './token.ts';
 
 const CLOUD_SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
 /** What the official CLI asks for when a service account stands in for a person. */
@@ -33,26 +35,28 @@ export interface AdcOptions {
   readonly document?: KeyDocument;
 }
 
-/** Google's application default credentials: a key file, gcloud's, or those of the machine in the cloud. */
-export async function adcCredential(options: AdcOptions): Promise<Credential> {
+/**
+ * Google's application default credentials: a key file, gcloud's, or those of the machine in the cloud. Throws AppError
+ * `auth` or `config` for a file that cannot be used.
+ */
+export async function adcChoice(options: AdcOptions): Promise<Choice> {
   const { type, env, document } = options;
   const file = document ?? (await keyFile(env));
   if (file !== undefined) checkKeyDocument(file);
   const source = file === undefined ? machineHeaders(options) : libraryHeaders(options, file);
   const shared = sharedWork((_: 'headers', signal) => source(signal));
-  return {
+  const credential: Credential = {
     type,
     source: file?.source ?? 'application default credentials (metadata server)',
     account: sha256(file === undefined ? 'metadata' : identityOf(file.value)).slice(0, 16),
-    async headers(signal) {
-      try {
-        return await shared('headers', signal);
-      } catch (thrown) {
-        signal.throwIfAborted();
-        throw thrown instanceof AppError ? thrown : noToken(file?.source);
-      }
-    },
+    headers: (signal) => shared('headers', signal),
   };
+  const choice = { credential, carrier: 'bearer', notices: [] } as const;
+  if (file !== undefined) return choice;
+  const look = async (): Promise<void> => {
+    if (!(await mayHaveMetadata(options.realEnv))) throw nothingFound();
+  };
+  return { ...choice, look };
 }
 
 type HeaderSource = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;
@@ -63,14 +67,24 @@ function machineHeaders({ realEnv, send, clock, scopes = CLOUD_SCOPES }: AdcOpti
   const project = realEnv.GOOGLE_CLOUD_QUOTA_PROJECT;
   return async (signal) => {
     const token = await tokenOf(signal);
-    if (token === undefined) throw noToken(undefined);
+    if (token === undefined) throw nothingFound();
     return { authorization: `Bearer ${token}`, ...(project ? { 'x-goog-user-project': project } : {}) };
   };
 }
 
 function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyDocument): HeaderSource {
   let caller: AbortSignal;
-  const transporterOptions = libraryTransport({ send, signal: () => caller });
+  let seen: Seen = {};
+  const transporterOptions = libraryTransport({
+    send,
+    signal: () => caller,
+    onAnswer: (answer) => {
+      seen = { answer };
+    },
+    onFailure: (failure) => {
+      seen = { failure };
+    },
+  });
   const openClient = async () => {
     const { GoogleAuth, Impersonated } = await loadGoogleAuth();
     const clientOf = (credentials: KeyDocument['value']) =>
@@ -89,15 +103,20 @@ function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyDo
   let client: ReturnType<typeof openClient> | undefined;
   return async (signal) => {
     caller = signal;
+    seen = {};
     try {
       client ??= openClient();
       const headers: Record<string, string> = {};
       for (const [name, value] of await (await client).getRequestHeaders()) headers[name] = value;
-      return headers;
-    } catch (thrown) {
-      client = undefined;
-      throw thrown;
+      const token = headers.authorization?.replace(/^Bearer /, '');
+      // The library takes an answer without a token for one.
+      if (isToken(token) && token !== 'undefined') return headers;
+    } catch {
+      // What the library throws may hold keys and tokens; all that matters was seen on the way.
     }
+    client = undefined;
+    signal.throwIfAborted();
+    throw noTokenFrom(file, seen);
   };
 }
 
@@ -150,10 +169,8 @@ function whyNot(kind: string): string {
       : 'which is not JSON';
 }
 
-/** The library's own error may hold keys and tokens, so it is not passed on. */
-function noToken(source: string | undefined): AppError {
-  const what = source === undefined ? 'no application default credentials found' : `${source} gave no token`;
-  return new AppError('auth', `authentication failed: ${what}`, {
+function nothingFound(): AppError {
+  return refused('auth', 'no application default credentials found', {
     hint: 'Run: gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS',
   });
 }

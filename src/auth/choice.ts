@@ -5,7 +5,8 @@ import type { Env } from '../core/io.ts';
 import { sha256 } from '../platform/hash.ts';
 import type { Machine } from '../platform/machine.ts';
 
-export interface ChoiceInput extends Pick<App, 'env' | 'cwd' | 'homes' | 'clock' | 'send' | 'trace' | 'signal'> {
+export interface ChoiceInput
+  extends Pick<App, 'version' | 'env' | 'cwd' | 'homes' | 'clock' | 'send' | 'trace' | 'signal'> {
   /** `--auth`; else `GMN_AUTH`. */
   readonly flag?: string;
   readonly settings: Settings;
@@ -23,6 +24,8 @@ export interface Choice {
   readonly carrier: 'key' | 'bearer';
   /** Things the person should be told, once. */
   readonly notices: readonly string[];
+  /** Throws AppError `auth` if it can be told without asking anyone that it will not work. Absent: it cannot be told. */
+  readonly look?: () => Promise<void>;
   /** What is known of a sign-in's token. */
   readonly token?: { readonly expiresAt?: number; readonly isRenewable: boolean };
 }

@@ -24,7 +24,8 @@ export function clientPairFile(home: string): string {
 
 /**
  * The pair that the official CLI signs in with: from the environment, from gmn's settings, or found in the installed
- * official CLI and remembered as long as that version stays. Throws AppError `auth` if it is nowhere.
+ * official CLI and remembered as long as that version stays. Throws AppError `auth` if it is nowhere, `config` if the
+ * environment has only one half of it.
  */
 export async function findClientPair(
   settings: Pick<Settings, 'env' | 'oauthClient'>,
@@ -33,6 +34,7 @@ export async function findClientPair(
 ): Promise<ClientPair> {
   const { GMN_OAUTH_CLIENT_ID: id, GMN_OAUTH_CLIENT_SECRET: secret } = settings.env;
   if (id && secret) return { id: id.trim(), secret: secret.trim() };
+  if (id || secret) throw halfPair(id ? 'GMN_OAUTH_CLIENT_SECRET' : 'GMN_OAUTH_CLIENT_ID');
   if (settings.oauthClient !== undefined) return settings.oauthClient;
   const file = clientPairFile(homes.gmn);
   const remembered = await readRemembered(file, clock);
@@ -96,6 +98,12 @@ function constant(source: string, name: string): string | undefined {
     if (value !== undefined) return value;
   }
   return undefined;
+}
+
+function halfPair(missing: string): AppError {
+  return new AppError('config', `${missing} is not set, but the other half of the OAuth client is`, {
+    hint: 'Set both GMN_OAUTH_CLIENT_ID and GMN_OAUTH_CLIENT_SECRET, or neither.',
+  });
 }
 
 function noPair(isInstalled: boolean): AppError {

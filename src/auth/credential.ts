@@ -19,7 +19,7 @@ const TYPES: Readonly<Record<string, AuthType>> = {
  * it comes to that. Throws AppError `auth`, with the ways forward, if there is none or the one asked for does not work.
  */
 export async function chooseCredential(input: ChoiceInput): Promise<Choice> {
-  const wanted = wantedType(input.flag, input.settings, input.env);
+  const wanted = wantedType(input.flag, input.settings);
   if (wanted !== undefined) checkEnforced(wanted, input.settings.enforcedAuthType);
   const { GEMINI_API_KEY: key } = input.settings.env;
   if (wanted?.type === 'gemini-api-key' && (key?.trim() || wanted.isGateway)) {
@@ -32,18 +32,24 @@ export async function chooseCredential(input: ChoiceInput): Promise<Choice> {
 
 /**
  * What the flag, the settings or the environment ask for, in this order; undefined if they say nothing.
- * Throws AppError `auth` for a type nobody knows.
+ * Throws AppError `auth` for a type nobody knows, `usage` for an empty flag.
  */
-export function wantedType(flag: string | undefined, settings: Settings, env: Env): WantedType | undefined {
-  const { env: merged, authType, enforcedAuthType } = settings;
-  if (flag) return parseType(flag, '--auth');
+export function wantedType(flag: string | undefined, settings: Settings): WantedType | undefined {
+  const { env, authType, enforcedAuthType } = settings;
+  if (flag !== undefined) return parseType(flag, '--auth');
   if (env.GMN_AUTH) return parseType(env.GMN_AUTH, 'GMN_AUTH');
   if (authType) return parseType(authType, 'security.auth.selectedType');
-  const inferred = fromEnvironment(merged);
+  const inferred = fromEnvironment(env);
+  // A key that lies about asks for nothing.
+  const isAsked = inferred !== undefined && !LYING_ABOUT.includes(inferred.by);
+  if (enforcedAuthType && !isAsked) return parseType(enforcedAuthType, 'security.auth.enforcedType');
   if (inferred !== undefined) return inferred;
-  if (merged.GEMINI_DEFAULT_AUTH_TYPE) return parseType(merged.GEMINI_DEFAULT_AUTH_TYPE, 'GEMINI_DEFAULT_AUTH_TYPE');
-  return enforcedAuthType ? parseType(enforcedAuthType, 'security.auth.enforcedType') : undefined;
+  const { GEMINI_DEFAULT_AUTH_TYPE: byDefault } = env;
+  return byDefault ? parseType(byDefault, 'GEMINI_DEFAULT_AUTH_TYPE') : undefined;
 }
+
+/** Variables that are often set for other programs, or by the system. */
+const LYING_ABOUT: readonly string[] = ['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'CLOUD_SHELL'];
 
 function fromEnvironment(env: Env): WantedType | undefined {
   const wants = (type: AuthType, by: string): WantedType => ({ type, by, isGateway: false });
@@ -60,6 +66,9 @@ function fromEnvironment(env: Env): WantedType | undefined {
 function parseType(name: string, by: string): WantedType {
   const type = Object.hasOwn(TYPES, name) ? TYPES[name] : undefined;
   if (type !== undefined) return { type, by, isGateway: name === 'gateway' };
+  if (name.trim() === '') {
+    throw new AppError('usage', `${by} needs a type`, { hint: `Use one of: ${Object.keys(TYPES).join(', ')}` });
+  }
   throw new AppError('auth', `authentication failed: ${by} names an unknown type: ${name}`, {
     hint: `Use one of: ${Object.keys(TYPES).join(', ')}`,
   });

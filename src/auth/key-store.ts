@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { AppError } from '../core/error.ts';
+import { AppError, refused } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { makePrivateDirectory, readFileState, removeFiles, replaceFile, setAside } from '../platform/atomic-file.ts';
@@ -25,7 +25,7 @@ export interface KeyStore {
   place(): Promise<KeyPlace | undefined>;
   /** Throws AppError `config` if it can be kept nowhere. */
   write(key: string): Promise<KeyPlace>;
-  /** False if there was none. Throws AppError `config` if it could not be removed. */
+  /** False if there was none. Throws AppError `config` if it could not be removed, or belongs to another user. */
   forget(): Promise<boolean>;
 }
 
@@ -44,7 +44,7 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
       const file = await readFileState(path, machine.uid);
       if (file.kind === 'absent') return undefined;
       if (file.kind === 'unreadable') throw lost(`cannot read ${path}: ${file.why}`);
-      if (!file.isOurs) throw lost(`${path} belongs to another user`);
+      if (!file.isOurs) throw foreign('auth', path);
       const record = parseRecord(parseJson(file.text));
       if (record === undefined) {
         await setAside(path, clock.now());
@@ -67,14 +67,15 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
       return isInKeyring ? 'keyring' : 'file';
     },
     async forget() {
-      const file = await readFileState(path);
+      const file = await readFileState(path, machine.uid);
+      if (file.kind === 'text' && !file.isOurs) throw foreign('config', path);
       const record = file.kind === 'text' ? parseRecord(parseJson(file.text)) : undefined;
       if (record?.place === 'keyring') {
         const answer = await keyring()?.delete(ENTRY, LIMIT_MS);
         if (answer === undefined || answer.kind === 'unavailable') throw stays();
       }
       // What was set aside as damaged may still hold the key.
-      return (await removeFiles(home, (name) => /^key\.json(\.corrupt-.*)?$/.test(name))) > 0;
+      return (await removeFiles(home, (name) => /^key\.json(\.corrupt-.*)?$/.test(name), machine.uid)) > 0;
     },
   };
 }
@@ -101,6 +102,12 @@ function parseRecord(
 
 function lost(why: string): AppError {
   return new AppError('auth', `authentication failed: ${why}`, { hint: 'Store the key again: gmn auth set-key' });
+}
+
+function foreign(fault: 'auth' | 'config', path: string): AppError {
+  const message = `${path} belongs to another user`;
+  const hint = 'gmn leaves it alone. Remove it, or make it yours (chown), then: gmn auth set-key';
+  return fault === 'auth' ? refused('auth', message, { hint }) : new AppError('config', message, { hint });
 }
 
 function stays(): AppError {

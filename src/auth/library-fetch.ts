@@ -1,6 +1,8 @@
 import type { HttpRequest, SendHttp } from '../core/http.ts';
 
 const MAX_BYTES = 1_000_000;
+/** Where the library names itself and its language; it is gmn that asks. */
+const ITS_OWN: readonly string[] = ['user-agent', 'x-goog-api-client'];
 
 /** What a server answered, kept apart from the library's own errors, which may hold the request and its secrets. */
 export interface SeenAnswer {
@@ -22,6 +24,11 @@ export function libraryTransport(options: LibraryFetchOptions) {
   return { fetchImplementation: libraryFetch(options), noProxy: [/^/] };
 }
 
+/** The same way to send, with our name on what has none. */
+export function named(send: SendHttp, userAgent: string): SendHttp {
+  return (request, signal) => send({ ...request, headers: { 'user-agent': userAgent, ...request.headers } }, signal);
+}
+
 /**
  * gmn's own way to send, in the shape of `fetch`, for Google's library: no redirect is followed, proxies and timers are
  * those of every other request. Why: docs/decisions/0004-token-refresh.md
@@ -35,7 +42,7 @@ function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions
   return async (input, init) => {
     const url = new URL(input instanceof Request ? input.url : input);
     const headers: Record<string, string> = {};
-    for (const [name, value] of new Headers(init?.headers)) headers[name] = value;
+    for (const [name, value] of new Headers(init?.headers)) if (!ITS_OWN.includes(name)) headers[name] = value;
     const form = init?.body instanceof URLSearchParams;
     if (form) headers['content-type'] ??= 'application/x-www-form-urlencoded';
     const method = init?.method === 'POST' ? 'POST' : 'GET';

@@ -2,9 +2,10 @@ import { AppError } from '../core/error.ts';
 import type { HttpResponse, SendHttp } from '../core/http.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
+import { readFileState } from '../platform/atomic-file.ts';
 import { deadline } from '../platform/clock.ts';
 import { readText } from './library-fetch.ts';
-import { isFresh, parseJson } from './token.ts';
+import { isFresh, isToken, parseJson } from './token.ts';
 
 /** https://cloud.google.com/compute/docs/metadata/overview */
 const HOST = 'metadata.google.internal';
@@ -46,6 +47,26 @@ export function metadataToken(options: MetadataOptions): (signal: AbortSignal) =
   };
 }
 
+const CLOUD_VARIABLES = [
+  'GCE_METADATA_IP',
+  'GCE_METADATA_HOST',
+  'K_SERVICE',
+  'CLOUD_RUN_JOB',
+  'FUNCTION_NAME',
+  'CLOUD_SHELL',
+];
+/** Linux' name for who made the machine; every one of Google's says so. */
+const VENDOR_FILE = '/sys/class/dmi/id/bios_vendor';
+
+/** Whether there may be a metadata server, by what can be seen from here; nobody is asked. */
+export async function mayHaveMetadata(env: Env): Promise<boolean> {
+  const detection = env.METADATA_SERVER_DETECTION?.trim().toLowerCase();
+  if (detection === 'none') return false;
+  if (detection === 'assume-present' || CLOUD_VARIABLES.some((name) => env[name])) return true;
+  const vendor = await readFileState(VENDOR_FILE);
+  return vendor.kind === 'text' && vendor.text.startsWith('Google');
+}
+
 interface MachineToken {
   readonly accessToken: string;
   readonly expiresAt: number;
@@ -82,7 +103,7 @@ function tokenUrl({ env, scopes }: MetadataOptions): URL {
 /** Something else may answer under that name, a captive portal for one, so the server has to say who it is. */
 function parseToken({ status, headers }: HttpResponse, text: string, now: number): MachineToken | undefined {
   const body = status === 200 && headers[FLAVOR] === 'Google' ? parseJson(text) : undefined;
-  if (!isObject(body) || typeof body.access_token !== 'string' || body.access_token === '') return undefined;
+  if (!isObject(body) || !isToken(body.access_token)) return undefined;
   const seconds = Number(body.expires_in);
   return { accessToken: body.access_token, expiresAt: now + Math.max(seconds, 0) * 1000 };
 }

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
@@ -7,6 +6,7 @@ import { readKeychain } from '../platform/keychain.ts';
 import { type KeyringEntry, openKeyring } from '../platform/keyring.ts';
 import type { Machine } from '../platform/machine.ts';
 import { sealedBox } from '../platform/sealed-box.ts';
+import type { KnownFile } from './known-file.ts';
 import { parseJson } from './token.ts';
 import { waitForWhole } from './token-store.ts';
 
@@ -77,10 +77,11 @@ async function announce(clock: Clock, signal: AbortSignal, say: (message: string
   }
 }
 
-/** The official CLI's encrypted file in `home`; it can be read only on the machine and by the user that wrote it. */
-export function encryptedFile(home: string, { machine, clock }: PlaceOptions): SecretPlace {
-  const path = join(home, 'gemini-credentials.json');
-  const name = '~/.gemini/gemini-credentials.json';
+/** What the official CLI calls its encrypted file. */
+export const SEALED_FILE = 'gemini-credentials.json';
+
+/** The official CLI's encrypted file; it can be read only on the machine and by the user that wrote it. */
+export function encryptedFile({ path, name }: KnownFile, { machine, clock }: PlaceOptions): SecretPlace {
   const box = sealedBox('gemini-cli-oauth', `${machine.hostname}-${machine.username}-gemini-cli`);
   const load = async () => {
     const file = await readFileState(path, machine.uid);

@@ -1,22 +1,24 @@
 import { join } from 'node:path';
 import type { Credential } from '../core/credential.ts';
-import { AppError } from '../core/error.ts';
+import { AppError, refused } from '../core/error.ts';
 import { createFile } from '../platform/atomic-file.ts';
 import { sha256 } from '../platform/hash.ts';
 import { thisMachine } from '../platform/machine.ts';
-import { adcCredential, SIGN_IN_SCOPES } from './adc.ts';
+import { activeAccount } from './active-account.ts';
+import { adcChoice, SIGN_IN_SCOPES } from './adc.ts';
 import type { Choice, ChoiceInput } from './choice.ts';
 import { findClientPair } from './client-pair.ts';
+import { geminiFile } from './known-file.ts';
 import { oauthFile, readOauthDocument } from './oauth-file.ts';
-import { avoidsKeyring, encryptedFile, keychain, wantsEncrypted } from './official-secrets.ts';
+import { avoidsKeyring, encryptedFile, keychain, SEALED_FILE, wantsEncrypted } from './official-secrets.ts';
 import { passwordStore } from './password-store.ts';
-import type { StoredToken } from './token.ts';
+import { isToken, type StoredToken } from './token.ts';
 import { tokenCache } from './token-cache.ts';
 import { requestGrant } from './token-endpoint.ts';
 import { tokenKeeper } from './token-keeper.ts';
 import type { TokenStore } from './token-store.ts';
 
-const FILE = '~/.gemini/oauth_creds.json';
+const FILE = 'oauth_creds.json';
 const TERMS =
   "gmn uses the official Gemini CLI's Google sign-in. Google's terms for that sign-in apply, and Google may not allow " +
   'it for other programs; an API key (gmn auth set-key) is the way it supports. This note is shown once.';
@@ -27,7 +29,7 @@ export async function chooseSignIn(input: ChoiceInput): Promise<Choice | undefin
   const given = env.GOOGLE_CLOUD_ACCESS_TOKEN?.trim();
   if (given && env.GOOGLE_GENAI_USE_GCA) return givenToken(given);
   for (const store of stores(input)) {
-    const standsIn = store.source === FILE ? await standIn(input) : undefined;
+    const standsIn = store.source === geminiFile(input, FILE).name ? await standIn(input) : undefined;
     if (standsIn !== undefined) return standsIn;
     const token = await store.read(input.signal);
     if (token === undefined) continue;
@@ -35,19 +37,18 @@ export async function chooseSignIn(input: ChoiceInput): Promise<Choice | undefin
     return { ...(await signedIn(input, store, token)), notices: await terms(input) };
   }
   if (!env.GOOGLE_APPLICATION_CREDENTIALS) return undefined;
-  const credential = await adcCredential({ ...adcOptions(input), scopes: SIGN_IN_SCOPES });
-  return { credential, carrier: 'bearer', notices: [] };
+  return adcChoice({ ...adcOptions(input), scopes: SIGN_IN_SCOPES });
 }
 
 /** The stores to try, in the order in which the official CLI and gmn's requirements look. */
 function stores(input: ChoiceInput): readonly TokenStore[] {
   const { clock, settings, say = () => {} } = input;
   const options = { machine: input.machine ?? thisMachine(), clock, say };
-  const { gemini } = input.homes();
-  const plain = oauthFile(join(gemini, 'oauth_creds.json'), FILE, { clock, uid: options.machine.uid });
+  const { path, name } = geminiFile(input, FILE);
+  const plain = oauthFile(path, name, { clock, uid: options.machine.uid });
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
   const mac = isMac ? [passwordStore(keychain(options), clock)] : [];
-  const sealed = (): TokenStore => passwordStore(encryptedFile(gemini, options), clock);
+  const sealed = (): TokenStore => passwordStore(encryptedFile(geminiFile(input, SEALED_FILE), options), clock);
   if (wantsEncrypted(settings.env)) return [...mac, sealed(), plain];
   return avoidsKeyring(settings.env) ? [plain, sealed()] : [...mac, plain];
 }
@@ -56,8 +57,11 @@ async function signedIn(input: ChoiceInput, store: TokenStore, first: StoredToke
   const { settings, clock, trace, env, send, say = () => {} } = input;
   const homes = input.homes();
   const cache = tokenCache(homes.gmn, { clock, uid: (input.machine ?? thisMachine()).uid });
+  const cached = first.refreshToken === undefined ? undefined : await cache.read(first.refreshToken);
+  const account = cached?.account ?? (await accountOf(input, first));
   const keeper = tokenKeeper({
     store,
+    account,
     first,
     cache,
     home: homes.gmn,
@@ -69,23 +73,31 @@ async function signedIn(input: ChoiceInput, store: TokenStore, first: StoredToke
       return requestGrant({ refreshToken, pair, env, send, clock, trace, signal });
     },
   });
-  const identity = first.subject ?? first.refreshToken ?? first.accessToken ?? '';
   const credential: Credential = {
     type: 'oauth-personal',
     source: store.source,
-    account: sha256(identity).slice(0, 16),
+    account,
     headers: async (signal) => ({ authorization: `Bearer ${await keeper.bearer(signal)}` }),
-    renew: keeper.renew,
+    renew: (signal, refused) => keeper.renew(signal, refused?.authorization?.replace(/^Bearer /, '')),
   };
   const isRenewable = first.refreshToken !== undefined;
-  const cached =
-    first.refreshToken !== undefined && input.isRehearsal ? await cache.read(first.refreshToken) : undefined;
   const expiresAt = Math.max(first.expiresAt ?? 0, cached?.expiresAt ?? 0);
   return { credential, carrier: 'bearer', token: { isRenewable, ...(expiresAt === 0 ? {} : { expiresAt }) } };
 }
 
+/** The person's name if there is one, else the secret's own: gmn's cache carries it on when the secret is replaced. */
+async function accountOf(input: ChoiceInput, { subject, refreshToken, accessToken }: StoredToken): Promise<string> {
+  const name = subject ?? (await activeAccount(input)) ?? refreshToken ?? accessToken ?? '';
+  return sha256(name).slice(0, 16);
+}
+
 /** A token that someone else keeps fresh: used as it is. */
 function givenToken(token: string): Choice {
+  if (!isToken(token)) {
+    throw refused('auth', 'GOOGLE_CLOUD_ACCESS_TOKEN holds characters that no token has', {
+      hint: 'Set it to the token alone, e.g. to what this prints: gcloud auth print-access-token',
+    });
+  }
   const credential: Credential = {
     type: 'oauth-personal',
     source: 'GOOGLE_CLOUD_ACCESS_TOKEN',
@@ -98,12 +110,10 @@ function givenToken(token: string): Choice {
 /** A service account's key, or the like, put where the sign-in would be: the official CLI takes it, so does gmn. */
 async function standIn(input: ChoiceInput): Promise<Choice | undefined> {
   const { clock, signal } = input;
-  const path = join(input.homes().gemini, 'oauth_creds.json');
-  const value = await readOauthDocument(path, { name: FILE, clock, signal });
+  const { path, name } = geminiFile(input, FILE);
+  const value = await readOauthDocument(path, { name, clock, signal });
   if (typeof value?.type !== 'string' || value.type === 'authorized_user') return undefined;
-  const document = { source: FILE, value };
-  const credential = await adcCredential({ ...adcOptions(input), scopes: SIGN_IN_SCOPES, document });
-  return { credential, carrier: 'bearer', notices: [] };
+  return adcChoice({ ...adcOptions(input), scopes: SIGN_IN_SCOPES, document: { source: name, value } });
 }
 
 function adcOptions({ settings, env, send, clock }: ChoiceInput) {
@@ -113,7 +123,10 @@ function adcOptions({ settings, env, send, clock }: ChoiceInput) {
 async function terms(input: ChoiceInput): Promise<readonly string[]> {
   if (input.isRehearsal) return [];
   const marker = join(input.homes().gmn, 'sign-in-note-shown');
-  return (await createFile(marker, '')) === 'exists' ? [] : [TERMS];
+  const marked = await createFile(marker, '');
+  // Where it cannot be noted down, "once" cannot be kept; a note at every run would be worse than none.
+  if (marked === 'failed') input.trace(`auth: ${TERMS}`);
+  return marked === 'created' ? [TERMS] : [];
 }
 
 function empty(source: string): AppError {

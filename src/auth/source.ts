@@ -3,17 +3,19 @@ import type { AuthType } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
 import { thisMachine } from '../platform/machine.ts';
-import { adcCredential } from './adc.ts';
+import { adcChoice } from './adc.ts';
 import { type Choice, type ChoiceInput, keyChoice, type WantedType } from './choice.ts';
 import { keyStore } from './key-store.ts';
+import { geminiFile, gmnFile } from './known-file.ts';
+import { named } from './library-fetch.ts';
 import { noCredentials, noKey } from './no-credential.ts';
-import { API_KEY, avoidsKeyring, encryptedFile, keychain, type PlaceOptions } from './official-secrets.ts';
+import { API_KEY, avoidsKeyring, encryptedFile, keychain, type PlaceOptions, SEALED_FILE } from './official-secrets.ts';
 import { chooseSignIn } from './sign-in.ts';
 import { parseJson } from './token.ts';
 
 /** Every source but a key in the environment. Throws AppError `auth` if there is none, or the wanted one is not there. */
 export async function chooseSource(input: ChoiceInput, wanted: WantedType | undefined): Promise<Choice> {
-  const choice = await find(input, wanted);
+  const choice = await find({ ...input, send: named(input.send, `gmn/${input.version}`) }, wanted);
   const { type, source } = choice.credential;
   input.trace(`auth: ${type} from ${source}${wanted === undefined ? '' : ` (${wanted.by})`}`);
   return choice;
@@ -44,10 +46,8 @@ async function find(input: ChoiceInput, wanted: WantedType | undefined): Promise
   }
 }
 
-async function adc(input: ChoiceInput, type: AuthType): Promise<Choice> {
-  const { settings, env: realEnv, send, clock } = input;
-  const credential = await adcCredential({ type, env: settings.env, realEnv, send, clock });
-  return { credential, carrier: 'bearer', notices: [] };
+function adc({ settings, env: realEnv, send, clock }: ChoiceInput, type: AuthType): Promise<Choice> {
+  return adcChoice({ type, env: settings.env, realEnv, send, clock });
 }
 
 async function failWith(error: Promise<AppError> | AppError): Promise<never> {
@@ -57,7 +57,7 @@ async function failWith(error: Promise<AppError> | AppError): Promise<never> {
 async function storedKey(input: ChoiceInput): Promise<Choice | undefined> {
   const stored = await keyStore(input.homes().gmn, input.machine ?? thisMachine(), input.clock).read();
   if (stored === undefined) return undefined;
-  const source = stored.place === 'file' ? '~/.gmn/key.json' : "the system's keyring";
+  const source = stored.place === 'file' ? gmnFile(input, 'key.json').name : "the system's keyring";
   return keyChoice({ type: 'gemini-api-key', key: stored.key, source, env: input.settings.env });
 }
 
@@ -66,7 +66,7 @@ async function officialKey(input: ChoiceInput): Promise<Choice | undefined> {
   const { clock, settings, signal, say = () => {} } = input;
   const options: PlaceOptions = { machine: input.machine ?? thisMachine(), clock, say };
   const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
-  for (const place of [...(isMac ? [keychain(options)] : []), encryptedFile(input.homes().gemini, options)]) {
+  for (const place of [...(isMac ? [keychain(options)] : []), encryptedFile(geminiFile(input, SEALED_FILE), options)]) {
     const password = await place.read(API_KEY, signal);
     const key = password === undefined ? undefined : parseKey(parseJson(password));
     if (key !== undefined) return keyChoice({ type: 'gemini-api-key', key, source: place.name, env: settings.env });

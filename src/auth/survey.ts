@@ -1,12 +1,13 @@
 import { join } from 'node:path';
 import { formatDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
-import { isObject } from '../core/json.ts';
 import { readFileState } from '../platform/atomic-file.ts';
 import { thisMachine } from '../platform/machine.ts';
+import { activeAccount } from './active-account.ts';
 import type { Choice, ChoiceInput } from './choice.ts';
 import { chooseCredential, wantedType } from './credential.ts';
 import { keyStore } from './key-store.ts';
+import { geminiFile, gmnFile } from './known-file.ts';
 import { parseJson, parseOauthFile } from './token.ts';
 
 /** One place a credential may come from. `used`: this run would take it; `unusable`: it would, but cannot. */
@@ -20,8 +21,9 @@ export interface SourceRow {
 }
 
 export interface Survey {
-  /** What a run would use now; absent if it would fail, for the reason in `error`. */
+  /** What a run would use now; absent if there is none. */
   readonly choice?: Choice;
+  /** Why a run would fail. */
   readonly error?: AppError;
   /** The account the official CLI says is signed in, when a sign-in is used. */
   readonly email?: string;
@@ -29,20 +31,51 @@ export interface Survey {
   readonly rows: readonly SourceRow[];
 }
 
-/** Which credential a run would use, and what else is there. Changes nothing, sends nothing, throws no AppError `auth`. */
-export async function surveyCredentials(input: ChoiceInput): Promise<Survey> {
+/**
+ * Which credential a run would use, and what else is there. `open` does what a run does with it before it sends anything.
+ * Changes nothing, sends nothing, throws no AppError `auth` or `config`.
+ */
+export async function surveyCredentials(
+  input: ChoiceInput,
+  open: (choice: Choice) => Promise<unknown> = async () => {},
+): Promise<Survey> {
   const email = await activeAccount(input);
   const others = [environmentRow(input), await storedRow(input), await signInRow(input, email), vertexRow(input)];
   try {
     const choice = await chooseCredential({ ...input, isRehearsal: true });
+    const error = await failureOf(open(choice));
     const used = usedRow(input, choice, email);
+    const first: SourceRow = error === undefined ? used : { ...used, state: 'unusable', lines: linesOf(error) };
     const isSignIn = choice.credential.type === 'oauth-personal' && email !== undefined;
     const rest = others.filter((row) => row.name !== NAMES[choice.credential.type] && !sameSource(row, choice));
-    return { choice, ...(isSignIn ? { email } : {}), rows: [used, ...rest] };
+    return {
+      choice,
+      ...(error === undefined ? {} : { error }),
+      ...(isSignIn ? { email } : {}),
+      rows: [first, ...rest],
+    };
   } catch (thrown) {
-    if (!(thrown instanceof AppError) || thrown.fault !== 'auth') throw thrown;
-    return { error: thrown, rows: [failedRow(input, thrown), ...others] };
+    const error = expected(thrown);
+    return { error, rows: [failedRow(input, error), ...others] };
   }
+}
+
+async function failureOf(work: Promise<unknown>): Promise<AppError | undefined> {
+  try {
+    await work;
+    return undefined;
+  } catch (thrown) {
+    return expected(thrown);
+  }
+}
+
+function expected(thrown: unknown): AppError {
+  if (thrown instanceof AppError && (thrown.fault === 'auth' || thrown.fault === 'config')) return thrown;
+  throw thrown;
+}
+
+function linesOf({ message, hint }: AppError): readonly string[] {
+  return [message, ...(hint === undefined ? [] : [`→ ${hint}`])];
 }
 
 /** How the rows of other sources are called when their type is the one in use. */
@@ -82,11 +115,11 @@ function failedRow(input: ChoiceInput, error: AppError): SourceRow {
   return { name: nameOfWanted(input), state: 'unusable', details: [error.message], lines };
 }
 
-function nameOfWanted({ flag, settings, env }: ChoiceInput): string {
+function nameOfWanted({ flag, settings }: ChoiceInput): string {
   try {
-    return wantedType(flag, settings, env)?.type ?? 'none';
+    return wantedType(flag, settings)?.type ?? 'none';
   } catch {
-    return flag ?? env.GMN_AUTH ?? settings.authType ?? 'none';
+    return flag ?? settings.env.GMN_AUTH ?? settings.authType ?? 'none';
   }
 }
 
@@ -98,12 +131,12 @@ function environmentRow({ settings }: ChoiceInput): SourceRow {
 async function storedRow(input: ChoiceInput): Promise<SourceRow> {
   const place = await keyStore(input.homes().gmn, input.machine ?? thisMachine(), input.clock).place();
   if (place === undefined) return row('stored key', false, ['none (gmn auth set-key)']);
-  return row('stored key', true, [place === 'file' ? '~/.gmn/key.json' : "the system's keyring"]);
+  return row('stored key', true, [place === 'file' ? gmnFile(input, 'key.json').name : "the system's keyring"]);
 }
 
 async function signInRow(input: ChoiceInput, email: string | undefined): Promise<SourceRow> {
-  const name = '~/.gemini/oauth_creds.json';
-  const file = await readFileState(join(input.homes().gemini, 'oauth_creds.json'));
+  const { path, name } = geminiFile(input, 'oauth_creds.json');
+  const file = await readFileState(path);
   if (file.kind === 'absent') return row('oauth-personal', false, ['not signed in']);
   if (file.kind === 'unreadable') return row('oauth-personal', true, [name, file.why]);
   const token = parseOauthFile(parseJson(file.text), input.clock.now());
@@ -119,13 +152,6 @@ function vertexRow({ settings: { env } }: ChoiceInput): SourceRow {
 
 function row(name: string, isFound: boolean, details: readonly string[]): SourceRow {
   return { name, state: isFound ? 'found' : 'absent', details, lines: [] };
-}
-
-/** What the official CLI noted down for people; nothing is decided on it. */
-async function activeAccount(input: ChoiceInput): Promise<string | undefined> {
-  const file = await readFileState(join(input.homes().gemini, 'google_accounts.json'));
-  const value = file.kind === 'text' ? parseJson(file.text) : undefined;
-  return isObject(value) && typeof value.active === 'string' && value.active !== '' ? value.active : undefined;
 }
 
 /** Warnings about files that others could read. */

@@ -3,14 +3,20 @@ import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { makePrivateDirectory, readFileState, replaceFile, setAside } from '../platform/atomic-file.ts';
 import { sha256 } from '../platform/hash.ts';
-import { expiryOf, type GrantedToken, parseJson, type StoredToken } from './token.ts';
+import { expiryOf, type GrantedToken, isToken, parseJson, type StoredToken } from './token.ts';
 
 /** gmn's own store of what it was granted: one private file for each refresh token it started from. */
 export interface TokenCache {
   /** Undefined if there is nothing, or nothing that can be believed. Never throws. */
-  read(refreshToken: string): Promise<StoredToken | undefined>;
+  read(refreshToken: string): Promise<CachedToken | undefined>;
   /** Throws AppError `config` if it cannot be written. A broken file that was there is set aside. */
-  write(refreshToken: string, granted: GrantedToken): Promise<void>;
+  write(refreshToken: string, granted: GrantedToken, account: string): Promise<void>;
+}
+
+/** What the cache holds of a sign-in. */
+export interface CachedToken extends StoredToken {
+  /** `Credential.account` of this sign-in: the same before and after its refresh token was replaced. */
+  readonly account?: string;
 }
 
 export interface TokenCacheOptions {
@@ -34,7 +40,7 @@ export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): Tok
       if (file.kind !== 'text' || !file.isOurs) return undefined;
       return parseCached(parseJson(file.text), clock.now());
     },
-    async write(refreshToken, granted) {
+    async write(refreshToken, granted, account) {
       const path = pathFor(refreshToken);
       await makePrivateDirectory(directory);
       const before = await readFileState(path, uid);
@@ -47,16 +53,19 @@ export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): Tok
         access_token: granted.accessToken,
         expiry_date: granted.expiresAt,
         refresh_token: granted.refreshToken ?? refreshToken,
+        account,
       };
       await replaceFile(path, `${JSON.stringify(record)}\n`, { mode: 0o600 });
     },
   };
 }
 
-function parseCached(value: unknown, now: number): StoredToken | undefined {
+function parseCached(value: unknown, now: number): CachedToken | undefined {
   if (!isObject(value) || value.version !== 1) return undefined;
   const { access_token: accessToken, refresh_token: refreshToken } = value;
   const expiresAt = expiryOf(value.expiry_date, now);
-  if (typeof accessToken !== 'string' || typeof refreshToken !== 'string') return undefined;
-  return { accessToken, refreshToken, ...(expiresAt === undefined ? {} : { expiresAt }) };
+  if (!isToken(accessToken) || !isToken(refreshToken)) return undefined;
+  const { account } = value;
+  const known = typeof account === 'string' && /^[0-9a-f]{16}$/.test(account) ? { account } : {};
+  return { accessToken, refreshToken, ...known, ...(expiresAt === undefined ? {} : { expiresAt }) };
 }

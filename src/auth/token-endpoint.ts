@@ -7,7 +7,7 @@ import { deadline } from '../platform/clock.ts';
 import type { ClientPair } from './client-pair.ts';
 import { loadGoogleAuth } from './lazy.ts';
 import { libraryTransport, type SeenAnswer } from './library-fetch.ts';
-import { type GrantedToken, parseJson } from './token.ts';
+import { type GrantedToken, isToken, parseJson } from './token.ts';
 
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 const ATTEMPT_LIMIT_MS = 10_000;
@@ -98,7 +98,7 @@ async function refreshWithLibrary(
 /** The library drops a rotated refresh token, so the answer is read here. */
 function readAnswer({ status, text }: SeenAnswer, now: number): Grant {
   const body = parseJson(text);
-  if (status === 200 && isObject(body) && typeof body.access_token === 'string' && body.access_token !== '') {
+  if (status === 200 && isObject(body) && isToken(body.access_token)) {
     return { kind: 'granted', token: parseGranted(body, body.access_token, now) };
   }
   if (status >= 300 && status < 400) {
@@ -108,7 +108,9 @@ function readAnswer({ status, text }: SeenAnswer, now: number): Grant {
     return { kind: 'refused', code: /^[a-z_]{1,40}$/.test(body.error) ? body.error : 'refused' };
   }
   if (status === 200) {
-    return { kind: 'unclear', why: 'the token server answered without a token', isWorthRetrying: true };
+    const hasOne = isObject(body) && typeof body.access_token === 'string' && body.access_token !== '';
+    const what = hasOne ? 'with a token that cannot be sent' : 'without a token';
+    return { kind: 'unclear', why: `the token server answered ${what}`, isWorthRetrying: true };
   }
   const isWorthRetrying = status >= 500 || status === 429 || status === 408;
   return { kind: 'unclear', why: `the token server answered ${status}`, isWorthRetrying };
@@ -120,13 +122,14 @@ function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: stri
   const rest: Record<string, string> = {};
   for (const key of ['scope', 'token_type', 'id_token']) {
     const value = body[key];
-    if (typeof value === 'string') rest[key] = value;
+    if (typeof value === 'string' && /^[\x20-\x7e]*$/.test(value)) rest[key] = value;
   }
   const { refresh_token: refreshToken } = body;
   return {
     accessToken,
     expiresAt: now + lifeS * 1000,
-    ...(typeof refreshToken === 'string' && refreshToken !== '' ? { refreshToken } : {}),
+    // One that no server can have meant must not take the place of the one that works.
+    ...(isToken(refreshToken) ? { refreshToken } : {}),
     rest,
   };
 }

@@ -18,6 +18,8 @@ export interface KeeperOptions {
   /** What the store held when it was chosen, so that the first use need not ask it again. */
   readonly first: StoredToken;
   readonly cache: TokenCache;
+  /** `Credential.account`, which outlives the refresh token. */
+  readonly account: string;
   /** gmn's home; the lock is in it. */
   readonly home: string;
   /** Trades a refresh token; see `requestGrant`. */
@@ -31,8 +33,11 @@ export interface KeeperOptions {
 export interface TokenKeeper {
   /** An access token good for five minutes or more. Throws AppError `auth`. */
   bearer(signal: AbortSignal): Promise<string>;
-  /** After the token was turned down: the next `bearer` gives another. Throws AppError `auth` if there is none. */
-  renew(signal: AbortSignal): Promise<void>;
+  /**
+   * After `refused` was turned down (the last one given, if absent): the next `bearer` gives another. Throws AppError
+   * `auth` if there is none.
+   */
+  renew(signal: AbortSignal, refused?: string): Promise<void>;
 }
 
 /**
@@ -41,33 +46,41 @@ export interface TokenKeeper {
  */
 export function tokenKeeper(options: KeeperOptions): TokenKeeper {
   let current: UsableToken | undefined;
-  /** The last token that was turned down. */
-  let rejected: string | undefined;
+  /** The tokens that were turned down, and how often that happened. */
+  const rejected = new Set<string>();
+  let rejections = 0;
   let first: StoredToken | undefined = options.first;
   // One search at a time, also within the process; one that may still find the rejected token is another search.
-  const search = sharedWork(async (without: string | undefined, signal) => {
+  const search = sharedWork(async (_: number, signal) => {
+    const without = new Set(rejected);
     const stored = first ?? (await options.store.read(signal)) ?? gone(options.store);
     first = undefined;
     return obtain({ ...options, rejected: without, signal }, stored);
   });
   const fetchToken = async (signal: AbortSignal): Promise<string> => {
     for (;;) {
-      const without = rejected;
-      const found = await search(without, signal);
+      const before = rejections;
+      const found = await search(before, signal);
       // Turned down while we were looking.
-      if (without !== rejected && found.accessToken === rejected) continue;
+      if (before !== rejections && rejected.has(found.accessToken)) continue;
       current = found;
+      // One that the token server insists on is believed.
+      rejected.delete(found.accessToken);
       return found.accessToken;
     }
   };
+  const bearer = async (signal: AbortSignal): Promise<string> =>
+    current !== undefined && !rejected.has(current.accessToken) && isFresh(current, options.clock.now())
+      ? current.accessToken
+      : fetchToken(signal);
   return {
-    bearer: async (signal) =>
-      current !== undefined && current.accessToken !== rejected && isFresh(current, options.clock.now())
-        ? current.accessToken
-        : fetchToken(signal),
-    renew: async (signal) => {
-      rejected = current?.accessToken ?? rejected;
-      await fetchToken(signal);
+    bearer,
+    renew: async (signal, refused = current?.accessToken) => {
+      if (refused !== undefined && !rejected.has(refused)) {
+        rejected.add(refused);
+        rejections += 1;
+      }
+      await bearer(signal);
     },
   };
 }
@@ -75,8 +88,8 @@ export function tokenKeeper(options: KeeperOptions): TokenKeeper {
 type UsableToken = StoredToken & { readonly accessToken: string };
 
 interface Search extends KeeperOptions {
-  /** The token that was turned down, which must not be given again. */
-  readonly rejected: string | undefined;
+  /** The tokens that were turned down, which must not be given again. */
+  readonly rejected: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
 
@@ -128,7 +141,7 @@ async function freshest({ cache, clock, rejected }: Search, stored: StoredToken)
   const cached = stored.refreshToken === undefined ? undefined : await cache.read(stored.refreshToken);
   let best: UsableToken | undefined;
   for (const token of [stored, cached]) {
-    if (token === undefined || !isFresh(token, clock.now()) || token.accessToken === rejected) continue;
+    if (token === undefined || !isFresh(token, clock.now()) || rejected.has(token.accessToken)) continue;
     if ((token.expiresAt ?? 0) > (best?.expiresAt ?? 0)) best = token;
   }
   return best;
@@ -136,14 +149,14 @@ async function freshest({ cache, clock, rejected }: Search, stored: StoredToken)
 
 /** Our cache first: should anything fail after it, the new refresh token is not lost. */
 async function keep(
-  { store, cache, say, trace }: Search,
+  { store, cache, account, say, trace }: Search,
   { stored, next }: { readonly stored: string; readonly next: string },
   token: GrantedToken,
 ): Promise<void> {
   const granted = { ...token, refreshToken: next };
   const isCached = await tryToSave(say, async () => {
-    await cache.write(stored, granted);
-    if (next !== stored) await cache.write(next, granted);
+    await cache.write(stored, granted, account);
+    if (next !== stored) await cache.write(next, granted, account);
   });
   if (next === stored) return;
   // Where our cache cannot be written, the official store is the only place left for it.
@@ -169,14 +182,14 @@ async function tryToSave(say: KeeperOptions['say'], save: () => Promise<void>): 
 /** Without an end and without a way to renew it, a token can only be tried. */
 function withoutRefresh({ rejected }: Search, stored: StoredToken): UsableToken {
   const { accessToken, expiresAt } = stored;
-  if (accessToken === undefined || expiresAt !== undefined || accessToken === rejected) throw expired();
+  if (accessToken === undefined || expiresAt !== undefined || rejected.has(accessToken)) throw expired();
   return { ...stored, accessToken };
 }
 
 /** The stored token, if it has a few moments left: enough for a request while the token server is away. */
 function stillAlive({ clock, rejected }: Search, stored: StoredToken): UsableToken | undefined {
   const { accessToken, expiresAt } = stored;
-  if (accessToken === undefined || expiresAt === undefined || accessToken === rejected) return undefined;
+  if (accessToken === undefined || expiresAt === undefined || rejected.has(accessToken)) return undefined;
   return expiresAt > clock.now() + LAST_RESORT_MS ? { ...stored, accessToken } : undefined;
 }
 

@@ -34,12 +34,12 @@ export function isFresh(token: StoredToken, now: number): token is StoredToken &
   return token.accessToken !== undefined && token.expiresAt !== undefined && token.expiresAt > now + EXPIRY_MARGIN_MS;
 }
 
-/** The content of `oauth_creds.json`; undefined if it is no object. A key of the wrong type counts as absent. */
+/** The content of `oauth_creds.json`; undefined if it is no object. What cannot be right counts as absent. */
 export function parseOauthFile(value: unknown, now: number): StoredToken | undefined {
   if (!isObject(value)) return undefined;
   return storedToken({
-    accessToken: text(value.access_token),
-    refreshToken: text(value.refresh_token),
+    accessToken: token(value.access_token),
+    refreshToken: token(value.refresh_token),
     expiresAt: expiryOf(value.expiry_date, now),
     subject: subjectOf(text(value.id_token)),
   });
@@ -51,8 +51,8 @@ export function parsePassword(password: string, now: number): StoredToken | unde
   if (!isObject(value) || !isObject(value.token)) return undefined;
   const { accessToken, refreshToken, expiresAt } = value.token;
   return storedToken({
-    accessToken: text(accessToken),
-    refreshToken: text(refreshToken),
+    accessToken: token(accessToken),
+    refreshToken: token(refreshToken),
     expiresAt: expiryOf(expiresAt, now),
   });
 }
@@ -64,6 +64,11 @@ export function expiryOf(value: unknown, now: number): number | undefined {
   if (number <= 0) return 0;
   const ms = number < SECONDS_BELOW ? number * 1000 : number;
   return ms > now + PLAUSIBLE_MS ? undefined : ms;
+}
+
+/** Whether this can be a token: what no header and no form can carry was never given by Google. */
+export function isToken(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
 }
 
 /** JSON, or undefined if it is none. */
@@ -85,6 +90,11 @@ function subjectOf(idToken: string | undefined): string | undefined {
 
 function text(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined;
+}
+
+function token(value: unknown): string | undefined {
+  const trimmed = text(value);
+  return isToken(trimmed) ? trimmed : undefined;
 }
 
 function storedToken(fields: { readonly [Key in keyof StoredToken]: StoredToken[Key] | undefined }): StoredToken {

@@ -11,11 +11,11 @@ import { type PrintOptions, printReport } from './report.ts';
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const { gmn, gemini } = app.homes();
   const pairFile = basename(clientPairFile(gmn));
-  const forgotten = {
-    apiKey: await keyStore(gmn, thisMachine(), app.clock).forget(),
-    tokens: await removeFiles(tokenCacheDirectory(gmn), () => true),
-    oauthClient: (await removeFiles(gmn, (name) => name === pairFile || name.startsWith(`${pairFile}.corrupt-`))) > 0,
-  };
+  // The key last: it is the one that may have to stay, and the rest must not stay with it.
+  const tokens = await removeFiles(tokenCacheDirectory(gmn), () => true);
+  const pairs = await removeFiles(gmn, (name) => name === pairFile || name.startsWith(`${pairFile}.corrupt-`));
+  const apiKey = await keyStore(gmn, thisMachine(), app.clock).forget();
+  const forgotten = { apiKey, tokens, oauthClient: pairs > 0 };
   const words = [
     ...(forgotten.apiKey ? ['the stored API key'] : []),
     ...(forgotten.tokens > 0 ? ['the cached access tokens'] : []),

@@ -1,8 +1,10 @@
 import type { Choice, ChoiceInput } from '../auth/choice.ts';
 import { exposedFiles, type SourceRow, type Survey, surveyCredentials } from '../auth/survey.ts';
 import type { App, Settings } from '../core/app.ts';
+import { EXIT_CODES } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { ProbeRow } from './auth-probe.ts';
+import { openBackend } from './backend.ts';
 import { type PrintOptions, printReport } from './report.ts';
 
 export interface AuthStatusOptions extends PrintOptions {
@@ -13,11 +15,9 @@ export interface AuthStatusOptions extends PrintOptions {
 /** Asks the servers about a credential; what `--online` adds. Throws nothing but the signal's reason. */
 export type Probe = (choice: Choice, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
 
-const EXIT_UNUSABLE = 2;
-
 /**
  * Which credential would be used, from where and until when, and what else was found. Sends nothing without `--online`.
- * Returns 0 if that credential can be used, else 2.
+ * Returns 0 if that credential can be used, else the code a run would end with.
  */
 export async function run(options: AuthStatusOptions, app: App, probe?: Probe): Promise<number> {
   const settings = await app.settings();
@@ -28,13 +28,18 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
     say: (message) => said.push(message),
     ...(options.auth === undefined ? {} : { flag: options.auth }),
   };
-  const survey = await surveyCredentials(input);
-  const probed =
-    options.online && survey.choice ? await (probe ?? onlineProbe(app, settings))(survey.choice, app.signal) : [];
+  const survey = await surveyCredentials(input, async (choice) => {
+    // With `--online` the server's own word counts.
+    if (!options.online) await choice.look?.();
+    await openBackend(choice, { app, settings });
+  });
+  const { choice, error } = survey;
+  const isAsked = options.online && choice !== undefined && error === undefined;
+  const probed = isAsked ? await (probe ?? onlineProbe(app, settings))(choice, app.signal) : [];
   const isUsable = survey.rows[0]?.state === 'used' && probed.every(({ ok }) => ok);
   const notices = [...settings.notices, ...said, ...(await exposedFiles(input))];
   await printReport({ text: textOf(survey, probed), json: jsonOf(survey, probed, isUsable), notices }, options, app);
-  return isUsable ? 0 : EXIT_UNUSABLE;
+  return isUsable ? 0 : EXIT_CODES[error?.fault ?? 'auth'];
 }
 
 function onlineProbe(app: App, settings: Settings): Probe {

@@ -21,6 +21,7 @@ export interface ModelOptions extends Sampling {
   readonly auth?: string;
   readonly backend?: BackendName;
   readonly demo?: boolean;
+  readonly dryRun?: boolean;
   readonly quiet?: boolean;
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
 }
@@ -59,7 +60,13 @@ export async function openModel(
   if (options.demo) return openDemo(options, { app, settings, endsAt });
   const said = sayings(options, app);
   const flag = options.auth === undefined ? {} : { flag: options.auth };
-  const choice = await chooseCredential({ ...app, ...flag, settings, say: said.say });
+  const choice = await chooseCredential({
+    ...app,
+    ...flag,
+    settings,
+    say: said.say,
+    isRehearsal: options.dryRun ?? false,
+  });
   const wanted = options.backend === undefined ? {} : { wanted: options.backend };
   const opened = await openBackend(choice, { app, settings, ...wanted });
   const { credential } = choice;

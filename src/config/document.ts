@@ -26,6 +26,16 @@ export async function parseSettingsText({ file, text: written }: SettingsText): 
   return document;
 }
 
+/** What `parseSettingsText` left out and a person would miss: a server whose name no object can safely have. Never throws. */
+export async function serverNotices({ file, text }: SettingsText): Promise<readonly string[]> {
+  // `\u005f` is an underscore too.
+  if (!text.includes('__proto__') && !/\\u00(?:5f|[67])/i.test(text)) return [];
+  const value = await parseJson(text.replace(/^\uFEFF/, ''), file).catch(() => undefined);
+  const servers = isObject(value) ? value.mcpServers : undefined;
+  if (!isObject(servers) || !Object.hasOwn(servers, '__proto__')) return [];
+  return [`${file}: an MCP server cannot be named "__proto__", not used`];
+}
+
 /** The document with variables put in. A copy is made only if `text`, from which it was parsed, can hold one. */
 export async function expandDocument(document: JsonObject, text: string, env: Env): Promise<JsonObject> {
   // `\u0024` is a dollar sign too.

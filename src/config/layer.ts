@@ -12,6 +12,8 @@ export interface Layer {
   readonly why?: string;
   /** What it sets; empty unless it is used. */
   readonly document: JsonObject;
+  /** What of it is not used, in words. */
+  readonly notices?: readonly string[];
 }
 
 /** A layer that is there but does not count. */

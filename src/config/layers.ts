@@ -5,7 +5,7 @@ import type { Env } from '../core/io.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { readStateFile } from '../platform/state-file.ts';
 import { distrustOf, systemSettingsDirectory } from '../platform/system-files.ts';
-import { expandDocument, parseSettingsText } from './document.ts';
+import { expandDocument, parseSettingsText, serverNotices } from './document.ts';
 import { readEnvironment } from './environment.ts';
 import { type PlainKey, readSetting, type SettingValue } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, type LayerName } from './layer.ts';
@@ -41,7 +41,12 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
   return {
     layers: [defaults, user, gmn, workspace.layer, system, environmentLayer(env)],
     env,
-    notices: [...notices, ...[defaults, system].flatMap(ignoredNotice), ...workspace.notices],
+    notices: [
+      ...notices,
+      ...[defaults, system].flatMap(ignoredNotice),
+      ...[defaults, user, gmn, system].flatMap((layer) => layer.notices ?? []),
+      ...workspace.notices,
+    ],
   };
 }
 
@@ -58,7 +63,8 @@ async function readFile(name: LayerName, file: string, env: Env): Promise<Layer>
   const text = readStateFile(file);
   if (text === undefined) return absentLayer(name, file);
   const document = await expandDocument(await parseSettingsText({ file, text }), text, env);
-  return { name, source: file, state: 'used', document };
+  const notices = await serverNotices({ file, text });
+  return { name, source: file, state: 'used', document, ...(notices.length === 0 ? {} : { notices }) };
 }
 
 interface SystemFile {

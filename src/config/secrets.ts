@@ -3,7 +3,11 @@ import { redact } from '../core/secret-text.ts';
 
 const HIDDEN = '‹hidden›';
 
-const SECRET_KEY = /key|secret|token|password|passwd|authorization|credential|cookie/i;
+const SECRET_KEY = /key|secret|token|password|passwd|pwd|passphrase|passcode|authorization|credential|cookie/i;
+
+/** As a word of its own: `spinner` and `mapping` are no secrets. */
+const PIN = /(?:^|[^a-z])pin(?:code)?$/i;
+const CAMEL_PIN = /[a-z\d]P(?:in|IN)(?:[cC]ode)?$/;
 
 /** The document for people's eyes: every value that is, or may be, a secret is hidden. */
 export function withoutSecrets(value: JsonValue, path: readonly string[] = []): JsonValue {
@@ -21,13 +25,17 @@ function withoutSecretValues(object: JsonObject, path: readonly string[]): JsonO
 
 /** `["--token", "abc"]` */
 function afterFlag(before: JsonValue | undefined): string | undefined {
-  const isFlag = typeof before === 'string' && /^--?[\w-]*(?:key|secret|token|password)$/i.test(before);
+  const isFlag = typeof before === 'string' && /^--?[\w-]*(?:key|secret|token|password|passphrase|-pin)$/i.test(before);
   return isFlag ? HIDDEN : undefined;
 }
 
 function isSecret(path: readonly string[]): boolean {
-  if (path[0] !== 'mcpServers') return path.some((key) => SECRET_KEY.test(key));
+  if (path[0] !== 'mcpServers') return path.some(isSecretKey);
   // Not the server's name; but a server's variables and headers are where tokens live, whatever they are called.
   const [, , field = '', ...rest] = path;
-  return field === 'env' || field === 'headers' || [field, ...rest].some((key) => SECRET_KEY.test(key));
+  return field === 'env' || field === 'headers' || [field, ...rest].some(isSecretKey);
+}
+
+function isSecretKey(key: string): boolean {
+  return SECRET_KEY.test(key) || PIN.test(key) || CAMEL_PIN.test(key);
 }

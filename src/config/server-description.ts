@@ -12,14 +12,23 @@ export interface ServerDescription {
   readonly details: readonly string[];
 }
 
-/** What starting a server would mean. Values of variables and headers that are secrets are hidden, nothing else is. */
+/** Longer words would push what stands before them off the screen. */
+const MAX_WORD = 200;
+
+/**
+ * What starting a server would mean. Values of variables and headers that are secrets are hidden; of a word longer than
+ * 200 characters the start is shown, and how much more there is.
+ */
 export function describeServer({ name, definition }: WorkspaceServer): ServerDescription {
-  if (!isObject(definition)) return { name: visible(name), commandLine: visible(textOf(definition)), details: [] };
+  if (!isObject(definition)) return { name: shown(name), commandLine: shown(textOf(definition)), details: [] };
   const { command, args, url, httpUrl, ...rest } = definition;
   const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => word !== undefined);
   const addresses = [httpUrl, url].filter((address) => address !== undefined);
-  const commandLine = [...words.map((word) => quoted(textOf(word))), ...addresses.map(textOf)].join(' ');
-  return { name: visible(name), commandLine: visible(commandLine) || '(nothing to start)', details: detailsOf(rest) };
+  const commandLine = [
+    ...words.map((word) => quoted(textOf(word))),
+    ...addresses.map((address) => shown(textOf(address))),
+  ].join(' ');
+  return { name: shown(name), commandLine: commandLine || '(nothing to start)', details: detailsOf(rest) };
 }
 
 function detailsOf(rest: JsonObject): readonly string[] {
@@ -27,9 +36,9 @@ function detailsOf(rest: JsonObject): readonly string[] {
     if (value === undefined) return [];
     const isPairs = isObject(value) && (key === 'env' || key === 'headers');
     const pairs = isPairs
-      ? Object.entries(value).map(([name, item]) => `${name}=${textOf(hidden(name, item ?? null))}`)
+      ? Object.entries(value).map(([name, item]) => `${shown(name)}=${shown(textOf(hidden(name, item ?? null)))}`)
       : [];
-    return [visible(`${key}: ${isPairs ? pairs.join(' ') : JSON.stringify(value)}`)];
+    return [`${shown(key)}: ${isPairs ? pairs.join(' ') : listed(value)}`];
   });
 }
 
@@ -44,5 +53,21 @@ function textOf(value: JsonValue): string {
 
 /** As a shell would need it, so that no two different commands look the same. */
 function quoted(word: string): string {
-  return /^[\w@%+=:,./$-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  const start = word.slice(0, MAX_WORD);
+  const text = /^[\w@%+=:,./$-]+$/.test(word) ? start : `'${visible(start.replaceAll("'", `'\\''`))}'`;
+  return `${text}${more(word)}`;
+}
+
+/** Each item of a list is a word of its own. */
+function listed(value: JsonValue): string {
+  if (!Array.isArray(value)) return shown(JSON.stringify(value));
+  return `[${value.map((item) => shown(JSON.stringify(item))).join(',')}]`;
+}
+
+function shown(word: string): string {
+  return `${visible(word.slice(0, MAX_WORD))}${more(word)}`;
+}
+
+function more({ length }: string): string {
+  return length > MAX_WORD ? `… (${length - MAX_WORD} more)` : '';
 }

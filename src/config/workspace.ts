@@ -3,8 +3,9 @@ import type { App, Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
+import { visible } from '../core/visible.ts';
 import { realPath } from '../platform/real-path.ts';
-import { expandDocument, parseSettingsText, type SettingsText } from './document.ts';
+import { expandDocument, parseSettingsText, type SettingsText, serverNotices } from './document.ts';
 import { absentLayer, ignoredLayer, type Layer } from './layer.ts';
 import { judgeFolder, trustRecords, type Verdict } from './trust.ts';
 import type { TrustRecords } from './trust-file.ts';
@@ -73,13 +74,14 @@ async function trustedLayer(input: WorkspaceInput, records: TrustRecords): Promi
   const document = await expandDocument(withServers(permitted, approved), text, env);
   const notices = [
     ...(dropped.length === 0 ? [] : [`${file}: not taken from a folder's settings: ${dropped.join(', ')}`]),
+    ...(await serverNotices({ file, text })),
     ...(pending.length === 0 ? [] : [pendingNotice(file, pending)]),
   ];
   return { layer: { name: 'workspace', source: file, state: 'used', document }, notices };
 }
 
 function pendingNotice(file: string, names: readonly string[]): string {
-  const list = names.map((name) => JSON.stringify(name)).join(', ');
+  const list = names.map((name) => visible(JSON.stringify(name))).join(', ');
   return `${file}: MCP server${names.length > 1 ? 's' : ''} ${list} new or changed, not used. To look and approve, run: gmn trust`;
 }
 

@@ -14,8 +14,8 @@ export interface Credential {
   /** The headers that carry it, fresh for at least five minutes. Throws AppError `auth`. */
   headers(signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /**
-   * Called at most once, after a 401: resolves if `headers` now gives something new; throws AppError `auth` if it cannot.
-   * Absent: a 401 is final.
+   * Called after a 401: resolves if `headers` now gives something else than `refused`, the headers that were turned down
+   * (the last ones given, if absent); throws AppError `auth` if it cannot. Absent: a 401 is final.
    */
-  renew?(signal: AbortSignal): Promise<void>;
+  renew?(signal: AbortSignal, refused?: Readonly<Record<string, string>>): Promise<void>;
 }

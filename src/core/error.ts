@@ -37,6 +37,9 @@ export interface RetryAdvice {
   readonly atMost?: number;
 }
 
+/** Thought signatures it did not make, or a model it does not have. */
+export type Objection = 'signature' | 'model';
+
 export interface ErrorOptions {
   readonly cause?: unknown;
   /** The next step, on one line: a sentence or a command. */
@@ -50,7 +53,7 @@ export interface ErrorOptions {
   /** The HTTP status that brought this about. */
   readonly status?: number;
   /** What the server objects to, where the same request can be sent in another way. */
-  readonly objection?: 'signature';
+  readonly objection?: Objection;
 }
 
 /** The only error a user ever sees: what went wrong and, in `hint`, what to do next. */
@@ -62,7 +65,7 @@ export class AppError extends Error {
   readonly words: string;
   readonly retry: RetryAdvice | undefined;
   readonly status: number | undefined;
-  readonly objection: 'signature' | undefined;
+  readonly objection: Objection | undefined;
 
   constructor(fault: Fault, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause });

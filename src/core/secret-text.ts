@@ -15,16 +15,19 @@ const CREDENTIALS = [
 
 /** `?key=…`, `--token=…`, `"refresh_token": "…"`: the name stays, the value goes. */
 const NAMED_VALUES = [
-  /((?:key|secret|token|password)[\w-]{0,40}[=:])(?:"[^"]*"|'[^']*'|[^\s&]+)/gi,
-  /("[\w-]{0,60}(?:key|secret|token|password)"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi,
+  /((?:key|secret|token|password|passphrase)[\w-]{0,40}[=:])(?:"[^"]*"|'[^']*'|[^\s&]+)/gi,
+  /("[\w-]{0,60}(?:key|secret|token|password|passphrase)"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi,
 ] as const;
+
+/** `https://user:password@host`: up to the last `@` before the path. */
+const URL_PASSWORD = /(\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s/?#:@"']{0,200}:)[^\s/?#"']{1,1000}(?=@)/gi;
 
 let credentials: RegExp | undefined;
 
 /** The text with `mark` in the place of everything that looks like a credential. Never throws. */
 export function redact(text: string, mark: string): string {
   credentials ??= new RegExp(CREDENTIALS.map(({ source }) => source).join('|'), 'g');
-  let result = text.replace(credentials, () => mark);
+  let result = text.replace(URL_PASSWORD, (_, before: string) => `${before}${mark}`).replace(credentials, () => mark);
   for (const pattern of NAMED_VALUES) result = result.replace(pattern, (_, name: string) => `${name}${mark}`);
   return result;
 }

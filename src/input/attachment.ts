@@ -1,8 +1,8 @@
+import { type Decoded, decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
+import { sniffMedia } from '../core/media.ts';
 import { formatSize } from '../core/size.ts';
-import { type Decoded, decode } from './decode.ts';
 import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './limits.ts';
-import { sniffMedia } from './media.ts';
 
 export type NotText = Extract<Decoded, { isText: false }>;
 

@@ -6,7 +6,7 @@ const MAX_BYTES = 1_000_000;
 /** The value of a flag that takes text, or `@file` for the text of that file. Throws AppError `usage` if that is no text. */
 export async function textOrFile(value: string, flag: string, cwd: string): Promise<string> {
   if (!value.startsWith('@')) return value;
-  const [{ readBytes }, { decode }] = await Promise.all([import('../platform/files.ts'), import('./decode.ts')]);
+  const [{ readBytes }, { decode }] = await Promise.all([import('../platform/files.ts'), import('../core/decode.ts')]);
   const name = value.slice(1);
   const bytes = await readBytes(isAbsolute(name) ? name : join(cwd, name), {
     name,

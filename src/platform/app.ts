@@ -67,13 +67,12 @@ export function openIo(flags: AppOptions, env: Env): ProcessIo {
 async function openTrace(flags: AppOptions, env: Env): Promise<Trace | undefined> {
   if (!flags.debug && flags.debugFile === undefined) return undefined;
   const { debugTrace } = await import('./trace.ts');
-  const secrets = [env.GEMINI_API_KEY, env.GOOGLE_API_KEY, env.GOOGLE_CLOUD_ACCESS_TOKEN].filter(isLong);
+  const secrets = new Set([env.GEMINI_API_KEY, env.GOOGLE_API_KEY, env.GOOGLE_CLOUD_ACCESS_TOKEN].filter(isGiven));
   return debugTrace({ file: flags.debugFile, clock: systemClock, secrets });
 }
 
-/** A one-letter "secret" would redact half of every line. */
-function isLong(value: string | undefined): value is string {
-  return value !== undefined && value.length >= 8;
+function isGiven(value: string | undefined): value is string {
+  return value !== undefined;
 }
 
 function workingDirectory(wanted: string | undefined): string {

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { errnoOf, reasonOf } from './errno.ts';
@@ -142,18 +142,35 @@ export async function setAside(path: string, now: number): Promise<void> {
   await rename(path, `${path}.corrupt-${stamp}`).catch(() => {});
 }
 
-/** Deletes the regular files of a directory whose names are `wanted`; says how many. Throws AppError `config` if one stays. */
-export async function removeFiles(directory: string, wanted: (name: string) => boolean): Promise<number> {
+/**
+ * Deletes the regular files of a directory whose names are `wanted`; says how many. Those of another user than `uid` are
+ * left alone. Throws AppError `config` if one stays.
+ */
+export async function removeFiles(
+  directory: string,
+  wanted: (name: string) => boolean,
+  uid = process.getuid?.(),
+): Promise<number> {
   let count = 0;
+  let left: string | undefined;
   for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
     if (!entry.isFile() || !wanted(entry.name)) continue;
     const path = join(directory, entry.name);
+    const status = await lstat(path, { bigint: true }).catch(() => undefined);
+    if (status === undefined) continue;
+    if (!isOurs(status, uid)) {
+      left = path;
+      continue;
+    }
     await unlink(path).catch((cause: unknown) => {
       throw new AppError('config', `cannot remove ${path}: ${reasonOf(cause)}`, { cause, hint: 'Remove it by hand.' });
     });
     count += 1;
   }
-  return count;
+  if (left === undefined) return count;
+  throw new AppError('config', `cannot remove ${left}: it belongs to another user`, {
+    hint: 'gmn leaves it alone. Remove it yourself, or make it yours (chown).',
+  });
 }
 
 async function writeBeside(target: string, text: string, mode: number): Promise<string> {

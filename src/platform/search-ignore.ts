@@ -1,4 +1,4 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { type IgnoreFile, parseIgnoreFile } from '../core/ignore-file.ts';
 import { errnoOf } from './errno.ts';
@@ -20,7 +20,7 @@ interface Level {
 }
 
 /** No rules but the one that leaves `.git` out. */
-export const NO_RULES: IgnoreRules = rulesOf([]);
+const NO_RULES: IgnoreRules = rulesOf([]);
 
 /** Like git: the deepest file that has a word to say has the last one. */
 function rulesOf(levels: readonly Level[]): IgnoreRules {
@@ -52,6 +52,7 @@ export function rulesWithin(
   if (present.length === 0) return above;
   const file = readIgnoreFiles(address, present);
   if (file === undefined) return undefined;
+  if (file === EMPTY) return above;
   const cut = below === '' ? 0 : below.length + 1;
   return rulesOf([{ file, seen: (path) => path.slice(cut) }, ...above.levels]);
 }
@@ -96,7 +97,9 @@ function repositoryOf(directory: string): string | undefined {
   }
 }
 
-/** Undefined if there are none, or if they cannot be read or are too large. */
+const EMPTY: IgnoreFile = { verdict: () => undefined };
+
+/** Undefined if they cannot be read or are too large. */
 function readIgnoreFiles(address: string, names: readonly string[]): IgnoreFile | undefined {
   const texts: string[] = [];
   for (const name of names) {
@@ -104,13 +107,16 @@ function readIgnoreFiles(address: string, names: readonly string[]): IgnoreFile 
     if (text === undefined) return undefined;
     texts.push(text);
   }
-  return parseIgnoreFile(texts.join('\n'));
+  const text = texts.join('\n');
+  return text.trim() === '' ? EMPTY : parseIgnoreFile(text);
 }
 
 /** Empty if it is no regular file; undefined if it is too large. */
 function readSmallFile(path: string): string | undefined {
   let descriptor: number | undefined;
   try {
+    // Most are not there, and an exception for each would cost more than reading one.
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return '';
     descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0));
     const status = fstatSync(descriptor);
     if (!status.isFile()) return '';

@@ -5,6 +5,8 @@
 export interface Hunt {
   readonly source: string;
   readonly flags: string;
+  /** Whether the pattern is in lower case, and texts are to be read so. */
+  readonly isFolded: boolean;
   readonly before: number;
   readonly after: number;
   /** Matching lines of one file, at most. */
@@ -65,7 +67,7 @@ export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
     lines,
     take: (line) => {
       number += 1;
-      const at = matches < hunt.perFile ? line.search(pattern) : -1;
+      const at = matches < hunt.perFile ? (hunt.isFolded ? line.toLowerCase() : line).search(pattern) : -1;
       if (at !== -1) {
         matches += 1;
         lines.push(...recent.splice(0), { line: number, text: shown(line, at), isMatch: true });
@@ -143,7 +145,8 @@ export function lookThrough(fs: Fs, hunt: Hunt, pattern: RegExp, path: string, p
       }
     }
     const text = isWide ? bytes.toString('utf16le', 2) : bytes.toString('utf8');
-    if (hunt.canSkip && !pattern.test(text)) return { kind: 'text', lines: [], isCut: false };
+    if (hunt.canSkip && !pattern.test(hunt.isFolded ? text.toLowerCase() : text))
+      return { kind: 'text', lines: [], isCut: false };
     const lines = text.split('\n');
     if (lines.at(-1) === '') lines.pop();
     const isCut = !lines.every((line) => collector.take(line));

@@ -1,6 +1,7 @@
 import { constants, openSync, writeSync } from 'node:fs';
 import { AppError } from '../core/error.ts';
 import type { Clock, Trace } from '../core/io.ts';
+import { concealed } from '../core/secret-forms.ts';
 import { redact } from '../core/secret-text.ts';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
@@ -13,15 +14,13 @@ const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 export function debugTrace(options: {
   readonly file: string | undefined;
   readonly clock: Clock;
-  readonly secrets: readonly string[];
+  readonly secrets: ReadonlySet<string>;
 }): Trace {
   const { file, clock, secrets } = options;
   const start = clock.now();
   const write = file === undefined ? toStderr() : appendTo(file, clock.now());
   return (line) => {
-    let text = line;
-    for (const secret of secrets) text = text.replaceAll(secret, '‹redacted›');
-    write(`[+${clock.now() - start} ms] ${redact(text, '‹redacted›')}\n`);
+    write(`[+${clock.now() - start} ms] ${redact(concealed(line, secrets), '‹redacted›')}\n`);
   };
 }
 

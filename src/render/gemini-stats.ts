@@ -22,16 +22,27 @@ interface ToolCount {
 
 const NO_DECISIONS = { accept: 0, reject: 0, modify: 0, auto_accept: 0 };
 
-/** Counts requests, tools and time from the events alone; what they do not tell (decisions, lines changed) stays zero. */
+/**
+ * Counts model calls, tools and time from the events alone; what they do not tell (decisions, lines changed) stays zero. A
+ * call that was tried again counts once.
+ */
 export function geminiStats(clock: RenderOptions['clock']): GeminiStats {
   const startedMs = clock.now();
   const calledMs = new Map<string, number>();
   const byName = new Map<string, ToolCount>();
   let requests = 0;
+  let isCounted = false;
+  let hasAnswers = false;
+  /** `begin` comes once a turn; after that, whatever comes once all tools have answered tells of the next call. */
+  const isCall = ({ type }: TurnEvent): boolean =>
+    type === 'begin' || (hasAnswers && calledMs.size === 0 && ['wait', 'thought', 'text'].includes(type));
   const elapsedMs = (): number => clock.now() - startedMs;
   return {
     note(event) {
-      if (event.type === 'begin') requests += 1;
+      if (!isCounted && isCall(event)) {
+        requests += 1;
+        isCounted = true;
+      }
       if (event.type === 'call') calledMs.set(event.id, clock.now());
       if (event.type !== 'answer') return;
       const tool = byName.get(event.name) ?? { count: 0, success: 0, fail: 0, durationMs: 0 };
@@ -39,6 +50,9 @@ export function geminiStats(clock: RenderOptions['clock']): GeminiStats {
       tool[event.outcome.ok ? 'success' : 'fail'] += 1;
       tool.durationMs += clock.now() - (calledMs.get(event.id) ?? clock.now());
       byName.set(event.name, tool);
+      calledMs.delete(event.id);
+      hasAnswers = true;
+      isCounted = false;
     },
     ofRun(model, usage) {
       const api = { totalRequests: requests, totalErrors: 0, totalLatencyMs: elapsedMs() };

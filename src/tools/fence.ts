@@ -46,9 +46,12 @@ export async function fenceAround({
 }: FenceOptions): Promise<Fence> {
   const roots: string[] = [];
   for (const root of spelled) roots.push(await realRoot(root));
+  const [first] = roots;
+  if (first === undefined) throw new AppError('usage', 'there is no directory to work in', { hint: 'Name one.' });
   const closed: string[] = [];
   for (const path of denied) closed.push(resolve(path), await realOrSame(path));
   const grounds: Grounds = {
+    first,
     roots,
     spelled: [...spelled.map((root) => resolve(root)), ...roots],
     denied: closed,
@@ -62,6 +65,8 @@ export async function fenceAround({
 }
 
 interface Grounds {
+  /** Paths that are not absolute begin here. */
+  readonly first: string;
   /** Free of links. */
   readonly roots: readonly string[];
   /** The roots as they were named, and free of links. */
@@ -92,8 +97,8 @@ async function placeOf(grounds: Grounds, path: string, use: 'read' | 'write'): P
     throw new AppError('usage', 'this is not a path', { hint: 'Give a path relative to the working directory.' });
   }
   if (grounds.isWindows && isWindowsTrap(path)) throw outside(name, grounds);
-  const { roots, spelled } = grounds;
-  const wanted = resolve(roots[0] ?? '', path);
+  const { first, roots, spelled } = grounds;
+  const wanted = resolve(first, path);
   if (!isIn(spelled, wanted)) throw outside(name, grounds);
   const located = await locate(wanted);
   if (located === undefined || !isIn(roots, located.real)) throw outside(name, grounds);
@@ -123,9 +128,9 @@ function tailOf(roots: readonly string[], path: string): string {
   return join(basename(root), relative(root, path));
 }
 
-function nameOf({ roots: [first = ''] }: Grounds, path: string): string {
+function nameOf({ first }: Grounds, path: string): string {
   const shown = contains(first, path) ? relative(first, path) || '.' : path;
-  return sep === '/' ? shown : shown.replaceAll(sep, '/');
+  return shown.split(sep).join('/');
 }
 
 function outside(name: string, { roots }: Grounds): AppError {

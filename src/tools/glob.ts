@@ -33,12 +33,15 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
       const tree = await openTree(workspace, dir_path, options, signal);
       const walk = { workspace, place: tree.place, isIgnoring: respect_git_ignore, accepts: compiled.matches };
       // What ripgrep reads in its own way is left to us.
-      const hint = { glob: /^[\w*][\w*./-]*$/.test(text) ? text : undefined, isCaseSensitive: case_sensitive };
+      const hint = {
+        max: MAX_FILES,
+        glob: /^[\w*][\w*./-]*$/.test(text) ? text : undefined,
+        isCaseSensitive: case_sensitive,
+      };
       const named = (await ripgrepFiles(ripgrep(), { ...walk, ...hint }, signal)) ?? (await walked(tree, compiled));
-      const { length } = named.files;
-      const files = named.files.slice(0, MAX_FILES).map((path) => pathIn(tree.place, path));
+      const files = named.files.map((path) => pathIn(tree.place, path));
       const notes = [
-        ...(length > MAX_FILES ? [`the first ${MAX_FILES} of ${length}; use a narrower pattern`] : []),
+        ...(named.total > MAX_FILES ? [`the first ${MAX_FILES} of ${named.total}; use a narrower pattern`] : []),
         ...notesOf({ ...tree.report, stopped: named.stopped ?? tree.report.stopped }),
       ];
       return done({ files, ...(notes.length === 0 ? {} : { note: notes.join('; ') }) });
@@ -48,12 +51,15 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
 
 async function walked({ directories }: Tree, { matches }: GlobPattern): Promise<NamedFiles> {
   const found: string[] = [];
+  let total = 0;
   for await (const { below, files, close } of directories) {
     close();
     for (const name of files) {
       const path = below === '' ? name : `${below}/${name}`;
-      if (matches(path)) found.push(path);
+      if (!matches(path)) continue;
+      total += 1;
+      if (found.length < MAX_FILES) found.push(path);
     }
   }
-  return { files: found };
+  return { files: found, total };
 }

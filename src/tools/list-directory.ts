@@ -1,8 +1,9 @@
+import { AppError } from '../core/error.ts';
 import { compileGlob } from '../core/glob.ts';
 import type { JsonObject } from '../core/json.ts';
 import { isSecretName } from '../core/secret-files.ts';
 import type { Tool } from '../core/tool.ts';
-import { RULES_OFF, rulesWithin } from '../platform/search-ignore.ts';
+import { rulesWithin } from '../platform/search-ignore.ts';
 import { type Entry, entriesOf, sizeOf } from '../platform/search-walk.ts';
 import { defineTool, done } from './define.ts';
 import { rulesOfPlace, treePace } from './tree.ts';
@@ -32,7 +33,8 @@ export function listDirectory(workspace: Workspace): Tool {
       try {
         const pace = treePace(signal);
         const entries = await entriesOf(directory.at('.'), pace);
-        const rules = rulesWithin(rulesOfPlace(workspace, place), '', directory.at('.'), entries) ?? RULES_OFF;
+        const rules = rulesWithin(rulesOfPlace(workspace, place), '', directory.at('.'), entries);
+        if (rules === undefined) throw tooLarge(place.name);
         const isShown = ({ name, kind }: Entry): boolean =>
           !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') &&
           !ignored.some((glob) => glob.matches(name)) &&
@@ -64,4 +66,10 @@ function noteOf(all: number, shown: number): JsonObject {
     ...(all > shown ? [`${all - shown} not listed: left out by ignore files, or likely to hold secrets`] : []),
   ];
   return notes.length === 0 ? {} : { note: notes.join('; ') };
+}
+
+function tooLarge(name: string): AppError {
+  return new AppError('usage', `the ignore file of ${name} cannot be read, or is too large`, {
+    hint: 'Nobody can say what it leaves out. Name the files you need.',
+  });
 }

@@ -80,6 +80,8 @@ const DEVICE_NAME = /^(?:con|prn|aux|nul|conin\$|conout\$|com[\d¹²³]|lpt[\d¹
  * dots and spaces at its end, no stream behind a colon.
  */
 function folded(name: string): string {
+  // Most names are plain, and walks ask for many.
+  if (/^[\w-]*$/.test(name)) return name.toLowerCase();
   const shown = name
     .replace(/%([0-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
     .normalize('NFKC')
@@ -122,7 +124,7 @@ export function isSensitivePath(path: string): boolean {
   const segments = segmentsOf(path);
   return (
     isSecretName(basename(path)) ||
-    isSecretName(segments.at(-1) ?? '') ||
+    isSecretName(folded(basename(path))) ||
     segments.some((segment) => SENSITIVE_DIRECTORIES.includes(segment)) ||
     hasPair(segments, SENSITIVE_PAIRS)
   );

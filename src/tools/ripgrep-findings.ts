@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { Finding, Findings, SearchRequest } from '../platform/search-engine.ts';
 import { runRipgrep, type Sighting, takeSightings } from '../platform/search-ripgrep.ts';
 import type { OpenedFile } from '../platform/workspace-file.ts';
-import { isShownBy, type RipgrepWalk, walkArgs, walkOrder } from './ripgrep-walk.ts';
+import { inWalkOrder, isShownBy, type RipgrepWalk, walkArgs } from './ripgrep-walk.ts';
 
 export interface RipgrepQuery extends RipgrepWalk {
   readonly request: SearchRequest;
@@ -57,7 +57,7 @@ function argsOf(query: RipgrepQuery): readonly string[] {
     ...walkArgs(query),
     ...['--line-number', '--column', '--byte-offset', '--no-heading'],
     ...['--with-filename', '--max-columns=1', '--no-context-separator', '--crlf', '--encoding=none'],
-    request.flags.includes('i') ? '--ignore-case' : '--case-sensitive',
+    request.isFolded || request.flags.includes('i') ? '--ignore-case' : '--case-sensitive',
     `--max-count=${request.perFile}`,
     `--before-context=${request.before}`,
     `--after-context=${request.after}`,
@@ -76,7 +76,8 @@ function byFile(
     if (list === undefined) files.set(sighting.path, [sighting]);
     else list.push(sighting);
   }
-  return [...files].filter(([path]) => isShown(path)).sort(([left], [right]) => walkOrder(left, right));
+  const shown = [...files].filter(([path]) => isShown(path));
+  return inWalkOrder(shown, ([path]) => path);
 }
 
 async function readSightings(

@@ -40,27 +40,33 @@ export function isShownBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk
     known.set(below, answer);
     return answer;
   };
-  return (path) =>
-    !path.startsWith('/') &&
-    !path.split('/').includes('..') &&
-    accepts(path) &&
-    !isSecretName(posix.basename(path)) &&
-    isOpen(posix.dirname(path)) &&
-    !isIgnored(path);
+  return (path) => isPlain(path) && accepts(path) && isOpen(posix.dirname(path)) && !isIgnored(path);
 }
 
-/** As a walk goes: the files of a directory, then what is in the directories below. */
-export function walkOrder(left: string, right: string): number {
-  const [a, b] = [left.split('/'), right.split('/')];
-  const depth = a.findIndex((step, index) => step !== b[index]);
-  const [isFileA, isFileB] = [depth === a.length - 1, depth === b.length - 1];
-  if (isFileA !== isFileB) return isFileA ? -1 : 1;
-  return (a[depth] ?? '') < (b[depth] ?? '') ? -1 : 1;
+/** What can be told from the path alone. */
+function isPlain(path: string): boolean {
+  const steps = path.split('/');
+  const isForeign = steps.some((step) => step === '' || step === '..' || step === '.git' || FOREIGN.includes(step));
+  return !isForeign && !isSecretName(posix.basename(path));
+}
+
+/** Puts things in the order of a walk: the files of a directory, then what is in the directories below. */
+export function inWalkOrder<T>(items: readonly T[], pathOf: (item: T) => string): readonly T[] {
+  const keyed = items.map((item) => ({ item, key: walkKey(pathOf(item)) }));
+  return keyed.sort((left, right) => (left.key < right.key ? -1 : 1)).map(({ item }) => item);
+}
+
+/** A directory comes after every file, and its own name ends before that of a longer one. */
+function walkKey(path: string): string {
+  const name = path.lastIndexOf('/') + 1;
+  return `${path.slice(0, name).replace(/([^/]+)\//g, '2$1\u0001')}1${path.slice(name)}`;
 }
 
 export interface NamedFiles {
-  /** In the order of a walk. */
+  /** In the order of a walk, as many as were asked for. */
   readonly files: readonly string[];
+  /** How many there are. */
+  readonly total: number;
   /** Why ripgrep was stopped before its end; absent if it was not. */
   readonly stopped?: string;
 }
@@ -68,16 +74,30 @@ export interface NamedFiles {
 /** The files ripgrep walks by. `glob` spares it some; undefined if there is no ripgrep, or if it fails. */
 export async function ripgrepFiles(
   program: string | undefined,
-  walk: RipgrepWalk & { readonly glob: string | undefined; readonly isCaseSensitive: boolean },
+  walk: RipgrepWalk & { readonly glob: string | undefined; readonly isCaseSensitive: boolean; readonly max: number },
   signal: AbortSignal,
 ): Promise<NamedFiles | undefined> {
   if (program === undefined) return undefined;
   const option = walk.isCaseSensitive ? '--glob' : '--iglob';
-  const args = [...walkArgs(walk), ...(walk.glob === undefined ? [] : [option, walk.glob]), '--files', '--', './'];
+  // The last glob that matches wins: what is left out comes last.
+  const args = [...(walk.glob === undefined ? [] : [option, walk.glob]), ...walkArgs(walk), '--files', '--', './'];
   const found: string[] = [];
   const take = (printed: Buffer): Buffer => takePaths(printed, found);
   const { stopped, isGood } = await runRipgrep({ program, args, cwd: walk.place.path, maxMs: MAX_MS, take }, signal);
   if (!isGood) return undefined;
-  const files = found.filter(isShownBy(walk)).sort(walkOrder);
-  return { files, ...(stopped === undefined ? {} : { stopped: `after ${MAX_MS / 1000} seconds` }) };
+  const named = inWalkOrder(
+    found.filter((path) => isPlain(path) && walk.accepts(path)),
+    (path) => path,
+  );
+  // Only those that are shown are looked up.
+  const isShown = isShownBy(walk);
+  const files: string[] = [];
+  let rejected = 0;
+  for (const path of named) {
+    if (files.length === walk.max) break;
+    if (isShown(path)) files.push(path);
+    else rejected += 1;
+  }
+  const early = stopped === undefined ? {} : { stopped: `after ${MAX_MS / 1000} seconds` };
+  return { files, total: named.length - rejected, ...early };
 }

@@ -73,10 +73,11 @@ interface Wanted {
 function requestOf(wanted: Wanted): SearchRequest {
   const { context = 0, before = context, after = context, names_only } = wanted;
   const total = Math.min(wanted.total_max_matches ?? DEFAULT_MATCHES, MAX_MATCHES);
-  const { source, flags } = expressionOf(wanted);
+  const { source, flags, isFolded } = folded(expressionOf(wanted));
   return {
     source,
     flags,
+    isFolded,
     before: names_only ? 0 : before,
     after: names_only ? 0 : after,
     perFile: names_only ? 1 : Math.min(wanted.max_matches_per_file ?? total, total),
@@ -104,6 +105,23 @@ function expressionOf({ pattern, fixed_strings = false, case_sensitive = false }
       cause,
       hint: 'Write it as in JavaScript, or set fixed_strings to look for it as plain text.',
     });
+  }
+}
+
+/**
+ * V8 has an engine that no pattern slows down, but it does not disregard case. So case is taken out of the pattern, as it
+ * is of the text, where that is plainly possible.
+ */
+function folded({ source, flags }: RegExp): Pick<SearchRequest, 'source' | 'flags' | 'isFolded'> {
+  const asItIs = { source, flags, isFolded: false };
+  if (!flags.includes('i') || /\\[xucpk]|\(\?</i.test(source)) return asItIs;
+  const lower = source.replace(/\\.|[^\\]+/gs, (piece) => (piece.startsWith('\\') ? piece : piece.toLowerCase()));
+  try {
+    const { source: lowered } = new RegExp(lower);
+    return { source: lowered, flags: flags.replace('i', ''), isFolded: true };
+  } catch {
+    // A range such as [Z-a].
+    return asItIs;
   }
 }
 

@@ -115,7 +115,6 @@ function sensitive({ name }: Place): AppError {
 
 async function openPlace({ hold }: Disk, place: Place): Promise<OpenedFile> {
   return named(place.name, async () => {
-    if (place.missing > 0) throw absent();
     const directory = await holdDirectory(dirname(place.path), hold);
     try {
       const file = await openRegular(directory, basename(place.path));
@@ -178,11 +177,10 @@ function tooLarge({ name }: Place): AppError {
 async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<Place> {
   const { place, old } = await currentOf(disk, path);
   if (bytes.length > MAX_FILE_BYTES) throw tooLarge(place);
-  const outcome = await inParent(disk, place, async (directory, name) => {
+  await inParent(disk, place, async (directory, name) => {
     await disk.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes);
     return replaceIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });
   });
-  if (outcome === 'changed') throw unread(place, 'somebody else wrote it at this moment');
   disk.seen.set(place.path, fingerprint(bytes));
   return place;
 }
@@ -191,12 +189,11 @@ async function restoreTo(disk: Disk, path: string, { bytes, mode, expected }: Re
   const place = await disk.fence.place(path, 'write');
   const now = place.missing > 0 ? undefined : await contentOf(disk, place);
   if (now === undefined || fingerprint(now.bytes) !== expected) throw changedSince(place);
-  const outcome = await inParent(disk, place, (directory, name) =>
+  await inParent(disk, place, (directory, name) =>
     bytes === undefined
       ? removeFrom(directory, name, now.version)
       : replaceIn(directory, name, { bytes, old: now, mode }),
   );
-  if (outcome === 'changed') throw changedSince(place);
   disk.seen.delete(place.path);
 }
 
@@ -206,28 +203,26 @@ function changedSince({ name }: Place): AppError {
   });
 }
 
-/** Works in the directory a file is in: made if it is not there, and every step of it proven. */
-async function inParent<T>(
+/** Changes a file in its directory, which is made if it is not there; every step of it is proven. */
+async function inParent(
   { hold }: Disk,
   place: Place,
-  work: (directory: HeldDirectory, name: string) => Promise<T>,
-): Promise<T> {
-  return named(place.name, async () => {
+  change: (directory: HeldDirectory, name: string) => Promise<'written' | 'removed' | 'changed'>,
+): Promise<void> {
+  const outcome = await named(place.name, async () => {
     const steps = place.path.split(sep).slice(-Math.max(place.missing, 1));
-    const name = basename(place.path);
-    let directory = await holdDirectory(
-      steps.reduce((path) => dirname(path), place.path),
-      hold,
-    );
+    const start = steps.reduce((path) => dirname(path), place.path);
+    let directory = await holdDirectory(start, hold);
     try {
       for (const step of steps.slice(0, -1)) {
         const parent = directory;
         directory = await holdChild(parent, step, hold);
         await parent.close();
       }
-      return await work(directory, name);
+      return await change(directory, basename(place.path));
     } finally {
       await directory.close();
     }
   });
+  if (outcome === 'changed') throw unread(place, 'somebody else wrote it at this moment');
 }

@@ -4,7 +4,7 @@ import { enrol } from '../../src/api/code-assist-enrolment.ts';
 import { type Enrolment, projectFrom } from '../../src/api/code-assist-place.ts';
 import type { EnrolmentCache } from '../../src/api/enrolment-cache.ts';
 import { AppError } from '../../src/core/error.ts';
-import { keyIdentity, REQUEST } from './conversation.ts';
+import { KEY, keyIdentity, REQUEST } from './conversation.ts';
 
 const SIGNAL = new AbortController().signal;
 const NOT_DONE = { name: 'operations/1', done: false };
@@ -24,10 +24,35 @@ async function enrolWith(answers: readonly object[], project?: string) {
       sleeps.push(ms);
     },
   };
-  const caller = { identity: keyIdentity('k'), userAgent: 'gmn/test', send };
+  const caller = { identity: keyIdentity(KEY), userAgent: 'gmn/test', send };
   const result = await enrol({ place: {}, caller, clock, pollMs: 5000, project }, SIGNAL).catch((error) => error);
   return { result, seen, sleeps };
 }
+
+test.for([
+  [
+    { code: 7, message: 'Quota of new accounts is spent.' },
+    'api',
+    'API error: Google could not set up this account for Code Assist: Quota of new accounts is spent.',
+  ],
+  [{ code: 9 }, 'api', 'API error: Google could not set up this account for Code Assist: no reason given'],
+  [
+    { code: 7, message: 'Not here.', details: [{ reason: 'UNSUPPORTED_CLIENT' }] },
+    'auth',
+    expect.stringMatching(/UNSUPPORTED_CLIENT.*: Not here\.$/),
+  ],
+] as const)('an onboarding that ends with the error %j says so', async ([error, fault, message]) => {
+  const { result, seen } = await enrolWith([{}, NOT_DONE, { done: true, error }], 'mine');
+  expect(result).toMatchObject({ fault, message });
+  expect(seen).toHaveLength(3);
+  expect((await enrolWith([{}, { done: true, error }], 'mine')).result).toMatchObject({ fault, message });
+});
+
+test('what the server says of an account does not repeat the token', async () => {
+  const tiers = [{ reasonCode: 'X', reasonMessage: 'no not-a-real-key-0123456789 here' }];
+  const { result } = await enrolWith([{ ineligibleTiers: tiers }]);
+  expect(result.message).toBe('API error: Code Assist does not serve this account: no ‹redacted› here');
+});
 
 async function* bytes(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
@@ -98,6 +123,11 @@ test('the project comes from either variable, and is not a number', () => {
   expect(projectFrom({ GOOGLE_CLOUD_PROJECT: 'a', GOOGLE_CLOUD_PROJECT_ID: 'b' })).toBe('a');
   expect(projectFrom({ GOOGLE_CLOUD_PROJECT: '', GOOGLE_CLOUD_PROJECT_ID: 'b' })).toBe('b');
   expect(projectFrom({})).toBeUndefined();
+  for (const impossible of ['a b', '../x', 'a\nb', 'p\u202e', '-x']) {
+    expect(() => projectFrom({ GOOGLE_CLOUD_PROJECT: impossible })).toThrow(
+      expect.objectContaining({ fault: 'config', message: 'GOOGLE_CLOUD_PROJECT cannot be the name of a project' }),
+    );
+  }
   expect(() => projectFrom({ GOOGLE_CLOUD_PROJECT_ID: '123' })).toThrow(
     expect.objectContaining({ fault: 'config', message: expect.stringContaining('GOOGLE_CLOUD_PROJECT_ID') }),
   );
@@ -138,26 +168,35 @@ const KNOWN: Enrolments = {
   renew: async () => true,
 };
 
-const backend = codeAssist({
+const options = {
   place: {},
   userAgent: 'gmn/test',
   identity: keyIdentity('k'),
   enrolments: KNOWN,
   project: 'mine',
   sessionId: 'session-1',
-});
+};
+
+const backend = codeAssist(options);
 
 test.for([
-  [404, '', true],
+  [404, { status: 'NOT_FOUND' }, true],
+  [404, '', false],
   [403, '', true],
   [403, { details: [{ reason: 'CONSUMER_INVALID' }] }, true],
   [403, { details: [{ reason: 'UNSUPPORTED_CLIENT' }] }, false],
   [403, { details: [{ reason: 'VALIDATION_REQUIRED' }] }, false],
   [400, '', false],
+  [400, { status: 'FAILED_PRECONDITION', message: 'Bad role.' }, false],
+  [400, { status: 'FAILED_PRECONDITION', message: 'The project was shut down.' }, true],
+  [400, { status: 'INVALID_ARGUMENT', message: 'Invalid resource: projects/old.' }, true],
+  [400, { status: 'INVALID_ARGUMENT', message: 'Invalid resource: older.' }, false],
+  [400, { status: 'OUT_OF_RANGE', message: 'Invalid resource: projects/old.' }, false],
   [429, '', false],
   [500, '', false],
 ] as const)('a refusal with %i and %j may be due to a stale project: %j', async ([status, error, isStale]) => {
-  expect(await backend.mend?.({ status, body: JSON.stringify({ error }) }, SIGNAL)).toBe(isStale);
+  const remembering = codeAssist({ ...options, enrolments: { ...KNOWN, remembered: () => OLD } });
+  expect(await remembering.mend?.({ status, body: JSON.stringify({ error }) }, SIGNAL)).toBe(isStale);
 });
 
 test('the envelope is taken off; what is in none passes', () => {

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { type CredentialKind, failureOf } from '../../src/api/failure.ts';
 import { parseGoogleError } from '../../src/api/google-error.ts';
 
+const NO_SECRETS: ReadonlySet<string> = new Set();
+
 interface Situation {
   readonly headers?: Readonly<Record<string, string>>;
   readonly credential?: CredentialKind;
@@ -10,7 +12,15 @@ interface Situation {
 
 function failure(status: number, body: string | object = '', { headers = {}, credential = 'key' }: Situation = {}) {
   const text = typeof body === 'string' ? body : JSON.stringify({ error: { code: status, ...body } });
-  return failureOf({ status, headers, body: text, model: 'gemini-x', credential, authHint: 'AUTH HINT' });
+  return failureOf({
+    status,
+    headers,
+    body: text,
+    model: 'gemini-x',
+    credential,
+    authHint: 'AUTH HINT',
+    secrets: NO_SECRETS,
+  });
 }
 
 function told(status: number, body?: string | object, situation?: Situation): string {
@@ -24,6 +34,8 @@ const reason = (name: string, metadata = {}) => [
 const delay = (retryDelay: string) => [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }];
 const quota = (quotaId: string) => [{ violations: [{ quotaId }] }];
 const EXHAUSTED = { status: 'RESOURCE_EXHAUSTED', message: 'Slow down.' };
+const ADDRESS_HINT =
+  'Check the address: GOOGLE_GEMINI_BASE_URL, CODE_ASSIST_ENDPOINT or GOOGLE_VERTEX_BASE_URL if set, and GOOGLE_CLOUD_LOCATION on Vertex AI.';
 const MODEL_HINT = 'Wait a little, or choose another model with -m.';
 
 test.for<readonly [string, string, string]>([
@@ -115,6 +127,21 @@ test.for<readonly [string, string, string]>([
     '404',
     told(404, { status: 'NOT_FOUND', message: 'No such model.' }),
     'api: API error: model gemini-x not found (404 NOT_FOUND): No such model.\nSee which models there are: gmn models --refresh',
+  ],
+  [
+    '404 that names the model',
+    told(404, { message: 'models/gemini-x is no longer here' }),
+    'api: API error: model gemini-x not found (404): models/gemini-x is no longer here\nSee which models there are: gmn models --refresh',
+  ],
+  [
+    '404 of a web server',
+    told(404, '<html><title>Not Found</title><p>nginx</p></html>'),
+    `api: API error: nothing is found at this address (404): Not Found nginx\n${ADDRESS_HINT}`,
+  ],
+  [
+    '404 of a gateway',
+    told(404, '{"message":"no Route matched"}'),
+    `api: API error: nothing is found at this address (404): no Route matched\n${ADDRESS_HINT}`,
   ],
   ['413', told(413), 'api: API error: the request is too large (413)\nSend fewer or smaller files.'],
   ['431', told(431), 'api: API error: the request is too large (431)\nSend fewer or smaller files.'],

@@ -18,8 +18,8 @@ const timers = { connectMs: 5000, headersMs: 5000, idleMs: 5000 };
 const send = sendHttp({ timers, env: {}, trace: () => {}, clock: systemClock });
 const userAgent = 'gmn/test';
 
-function caller(renew?: () => Promise<void>): Caller {
-  const headers = async () => ({ authorization: 'Bearer test-token-0123' });
+function caller(renew?: () => Promise<void>, token = 'test-token-0123'): Caller {
+  const headers = async () => ({ authorization: `Bearer ${token}` });
   const who = { type: 'oauth-personal', source: 'test', account: 'a', headers, ...(renew ? { renew } : {}) } as const;
   return { identity: identity(who, 'bearer'), send, userAgent };
 }
@@ -112,6 +112,23 @@ test('what the server echoes of the token is not repeated', async (t) => {
   ]);
   const failed = await callJson(caller(), { url: server.url }, SIGNAL).catch((error: unknown) => error);
   expect(String(failed)).toContain('‹redacted› is bad');
+});
+
+test.for(['demo', 'totalTokens'])('a token like %j does not change what is read', async (token, t) => {
+  const server = await loopback(t, [answer(200, '{"totalTokens":3,"project":"demo-project"}', JSON_TYPE)]);
+  expect(await callJson(caller(undefined, token), { url: server.url }, SIGNAL)).toEqual({
+    totalTokens: 3,
+    project: 'demo-project',
+  });
+});
+
+test.for(['the Gemini API', 'Vertex'])('%s without a list of models says so', async (name, t) => {
+  const server = await loopback(t, [answer(404, '<html>no such page</html>')]);
+  await expect(INQUIRIES[name]?.(server.url).listModels(SIGNAL)).rejects.toMatchObject({
+    words: 'the server does not offer a list of models (404): no such page',
+    hint: expect.not.stringContaining('gmn models'),
+    objection: undefined,
+  });
 });
 
 test('a question is repeated as its failure advises, and then given up', async () => {

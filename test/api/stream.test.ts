@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { converse } from './conversation.ts';
+import { converse, KEY } from './conversation.ts';
 import { event, head, httpChunk, reply, stream, whole } from './loopback.ts';
 
 const STOP = { finishReason: 'STOP' };
@@ -34,6 +34,21 @@ test('S19 an answer cut at the token limit is an answer with a notice', async (t
   expect(got?.finishReason).toBe('MAX_TOKENS');
 });
 
+test('what an answer holds besides text is told by kind and count', async (t) => {
+  const picture = { inlineData: { mimeType: 'image/png', data: 'AAAA' } };
+  const { events, text } = await converse(t, [
+    stream([
+      event(reply([{ text: 'See: ' }, picture, { thoughtSignature: 'x' }])),
+      event(reply([picture, { executableCode: { code: '1' } }, { text: 'done' }], STOP)),
+    ]),
+  ]);
+  expect(text).toBe('See: done');
+  expect(events.at(-1)).toEqual({
+    type: 'notice',
+    message: 'the answer also holds what gmn cannot show: 2 inlineData, 1 executableCode',
+  });
+});
+
 test('S21 a call nobody declared is never an answer', async (t) => {
   const { error } = await converse(t, [stream([event(reply([{ functionCall: { name: 'rm', args: {} } }], STOP))])]);
   expect(error?.message).toBe('the model called rm, but no tools were offered to it');
@@ -45,6 +60,19 @@ test('S16 an error inside the stream has its own status, and what was shown is n
   expect(outcome.text).toBe('so far');
   expect(outcome.error?.message).toBe('API error: the server failed (503 UNAVAILABLE): overloaded');
   expect(outcome.server.requests).toHaveLength(1);
+});
+
+test('words inside a stream are quoted without the key, whatever they explain', async (t) => {
+  const error = { error: { code: 400, status: 'INVALID_ARGUMENT', message: `bad ${KEY}` } };
+  const told = await converse(t, [stream([event(error)])]);
+  expect(told.error?.words).toBe('invalid request (400 INVALID_ARGUMENT): bad ‹redacted›');
+  const stopped = { finishReason: 'OTHER', finishMessage: `because ${encodeURIComponent(KEY)}` };
+  const ended = await converse(t, [stream([event(reply([], stopped))])]);
+  expect(ended.error?.message).toBe('the model stopped without finishing its answer: OTHER: because ‹redacted›');
+});
+
+test('an answer may hold the key: only quoted words are concealed', async (t) => {
+  expect((await converse(t, [stream([event(reply([{ text: KEY }], STOP))])])).text).toBe(KEY);
 });
 
 test('S14 a malformed event stops the answer after all text before it', async (t) => {

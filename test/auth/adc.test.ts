@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chooseCredential } from '../../src/auth/credential.ts';
+import { AppError } from '../../src/core/error.ts';
 import type { HttpRequest, SendHttp } from '../../src/core/http.ts';
 import { home } from './support/home.ts';
 import { choiceInput } from './support/input.ts';
@@ -81,19 +82,69 @@ test("gcloud's own credentials are refreshed with gcloud's own client", async (t
   });
 });
 
-test.for([
-  [400, '{"error":"invalid_grant","error_description":"ya29.canary"}'],
-  [307, ''],
-])('an answer of %i is an auth error without the words of the library', async ([status, body], t) => {
+const KEY_HINT =
+  'Check that the account and its key still exist and may be used, or name another file in GOOGLE_APPLICATION_CREDENTIALS.';
+const AGAIN = 'Check the network and try again in a moment.';
+
+test.for<[number, string, string, string]>([
+  [
+    400,
+    '{"error":"invalid_grant","error_description":"ya29.canary"}',
+    'the token server refused it (invalid_grant)',
+    KEY_HINT,
+  ],
+  [403, '{"error":{"status":"PERMISSION_DENIED"}}', 'the token server refused it (PERMISSION_DENIED)', KEY_HINT],
+  [401, '{"error":"ya29.canary"}', 'the token server refused it (401)', KEY_HINT],
+  [307, '', 'the token server answered with a redirect (307)', AGAIN],
+  [503, 'oops', 'the token server answered 503', AGAIN],
+  [200, '<html>', 'the token server answered without a token that can be sent', AGAIN],
+  [200, '{"access_token":"a\\nb"}', 'the token server answered without a token that can be sent', AGAIN],
+  [200, '{"access_token":"ä"}', 'the token server answered without a token that can be sent', AGAIN],
+])('an answer of %i (%s) is told in our own words', async ([status, body, why, hint], t) => {
   const { place, env } = keyFile(t, SERVICE_ACCOUNT);
-  const { send, requests } = network(Number(status), String(body));
+  const { send, requests } = network(status, body);
   const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  const source = `GOOGLE_APPLICATION_CREDENTIALS (${env.GOOGLE_APPLICATION_CREDENTIALS})`;
   await expect(credential.headers(signal)).rejects.toMatchObject({
     exitCode: 2,
-    message: `authentication failed: GOOGLE_APPLICATION_CREDENTIALS (${env.GOOGLE_APPLICATION_CREDENTIALS}) gave no token`,
+    message: `authentication failed: ${source} gave no token: ${why}`,
+    hint,
     cause: undefined,
   });
   expect(new Set(requests.map(({ url }) => url.host))).toEqual(new Set(['oauth2.googleapis.com']));
+});
+
+test('a network that fails is named, and gcloud is not blamed', async (t) => {
+  const { place, env } = keyFile(t, SERVICE_ACCOUNT);
+  const send: SendHttp = async () => {
+    throw new AppError('api', 'cannot reach oauth2.googleapis.com');
+  };
+  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  await expect(credential.headers(signal)).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(/gave no token: cannot reach oauth2.googleapis.com$/),
+    hint: AGAIN,
+  });
+});
+
+test('a key that cannot sign is said to be unusable, and nothing is sent', async (t) => {
+  const { place, env } = keyFile(t, { ...SERVICE_ACCOUNT, private_key: 'canary' });
+  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai' }));
+  await expect(credential.headers(signal)).rejects.toMatchObject({
+    exitCode: 2,
+    message: expect.stringMatching(/gave no token: what is in it cannot be used$/),
+    hint: KEY_HINT,
+  });
+});
+
+test('a token request names gmn, not the library', async (t) => {
+  const { place, env } = keyFile(t, SERVICE_ACCOUNT);
+  const { send, requests } = network(200, '{"access_token":"ya29.robot","expires_in":3599}');
+  const { credential } = await chooseCredential(choiceInput(place, env, { flag: 'vertex-ai', send }));
+  await credential.headers(signal);
+  expect(requests.map(({ headers }) => [headers['user-agent'], headers['x-goog-api-client']])).toEqual([
+    ['gmn/0.0.0', undefined],
+  ]);
 });
 
 test('a token that a caller gave up on is not lost to the next, long after the first has gone', async (t) => {

@@ -128,12 +128,16 @@ test.for<[string, Record<string, string>, object, string]>([
 test('a type the settings do not allow is refused, and the allowed one is taken when nothing else is said', async (t) => {
   const place = home(t);
   const settings = { enforcedAuthType: 'oauth-personal' };
-  await expect(chooseCredential(choiceInput(place, { GEMINI_API_KEY: KEY }, { settings }))).rejects.toMatchObject({
+  const vertex = { GOOGLE_GENAI_USE_VERTEXAI: 'true' };
+  await expect(chooseCredential(choiceInput(place, vertex, { settings }))).rejects.toMatchObject({
     fault: 'auth',
     message:
-      'authentication failed: the settings allow only oauth-personal (security.auth.enforcedType), but GEMINI_API_KEY asks for gemini-api-key',
+      'authentication failed: the settings allow only oauth-personal (security.auth.enforcedType), but GOOGLE_GENAI_USE_VERTEXAI asks for vertex-ai',
   });
-  expect((await chooseCredential(choiceInput(place, {}, { settings }))).credential.type).toBe('oauth-personal');
+  for (const env of [{}, { GEMINI_API_KEY: KEY }, { GOOGLE_API_KEY: KEY }, { CLOUD_SHELL: 'true' }]) {
+    const { credential } = await chooseCredential(choiceInput(place, env, { settings }));
+    expect(credential.type).toBe('oauth-personal');
+  }
 });
 
 const GUIDE = `Do one of these:

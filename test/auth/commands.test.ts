@@ -3,38 +3,12 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { run as logout } from '../../src/commands/auth-logout.ts';
 import { type AuthStatusOptions, type Probe, run as status } from '../../src/commands/auth-status.ts';
-import type { App } from '../../src/core/app.ts';
-import type { Env, Out } from '../../src/core/io.ts';
+import type { Env } from '../../src/core/io.ts';
 import { posixTest } from '../support/posix.ts';
+import { NOW, testApp } from './support/app.ts';
 import { CANARIES, filesIn, type Home, home, oauthDocument } from './support/home.ts';
-import { choiceInput } from './support/input.ts';
 
-const NOW = Date.UTC(2026, 10, 16);
 const MINUTE_MS = 60_000;
-
-function testApp(place: Home, env: Env): { readonly app: App; readonly written: { out: string; err: string } } {
-  const written = { out: '', err: '' };
-  const sink = (name: 'out' | 'err'): Out => ({
-    isTerminal: false,
-    isStyled: false,
-    columns: 80,
-    write: async (chunk) => {
-      written[name] += chunk;
-    },
-  });
-  const { settings, ...input } = choiceInput(place, env);
-  const app = {
-    ...input,
-    version: '0.0.0',
-    io: { out: sink('out'), err: sink('err') },
-    clock: { ...input.clock, now: () => NOW },
-    hurry: () => {},
-    httpTimers: { connectMs: 0, headersMs: 0, idleMs: 0 },
-    random: () => 0,
-    settings: async () => settings,
-  };
-  return { app, written };
-}
 
 async function statusOf(place: Home, env: Env, options: AuthStatusOptions = {}, probe?: Probe) {
   const { app, written } = testApp(place, env);

@@ -15,6 +15,7 @@ function kept(t: Parameters<typeof home>[0], stored: StoredToken, changes: Parti
   const options: KeeperOptions = {
     store: { source: 'x', read: async () => stored, glance: async () => stored, rotate: async () => false },
     first: stored,
+    account: '0123456789abcdef',
     cache: {
       read: async (refreshToken) => cached.get(refreshToken),
       write: async (refreshToken, granted: GrantedToken) => void cached.set(refreshToken, granted),
@@ -106,4 +107,31 @@ test('a server that grants the rejected token once more is believed, not asked f
   grants[0]?.answer('bad');
   await renewed;
   expect(grants).toHaveLength(1);
+});
+
+test('two requests that carried the same refused token make one renewal between them', async (t) => {
+  const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
+  await keeper.bearer(signal);
+  const renewed = keeper.renew(signal, 'bad');
+  await expect.poll(() => grants.length).toBe(1);
+  grants[0]?.answer('good');
+  await renewed;
+  await keeper.renew(signal, 'bad');
+  expect([await keeper.bearer(signal), grants.length]).toEqual(['good', 1]);
+});
+
+test('the token of the store is not given again when its successor was turned down too', async (t) => {
+  const { keeper, grants } = kept(t, { accessToken: 'bad', refreshToken: 'r', expiresAt: Date.now() + HOUR_MS });
+  await keeper.bearer(signal);
+  for (const [refused, granted] of [
+    ['bad', 'worse'],
+    ['worse', 'good'],
+  ] as const) {
+    const renewed = keeper.renew(signal, refused);
+    const count = grants.length + 1;
+    await expect.poll(() => grants.length).toBe(count);
+    grants.at(-1)?.answer(granted);
+    await renewed;
+  }
+  expect(await keeper.bearer(signal)).toBe('good');
 });

@@ -102,6 +102,8 @@ test('get prints a string as it is, anything else as JSON', async (t) => {
 const SECRETS = {
   oauth: { clientId: 'client-canary', clientSecret: 'secret-canary' },
   apiKey: 'key-canary',
+  signing: { passphrase: 'phrase-canary', pin: 'pin-canary', cardPin: 'camel-canary', SIM_PIN: 'sim-canary' },
+  database: 'postgres://app:database-canary@db.test/x',
   nested: { authorization: ['list-canary'], tokens: { deep: 'deep-canary' }, password: 'password-canary' },
   mcpServers: {
     tokenizer: {
@@ -123,6 +125,9 @@ test('no secret is shown by any of the commands', async (t) => {
       'oauth.clientSecret',
       'mcpServers',
       'nested',
+      'signing',
+      'signing.pin',
+      'database',
       'apiKey',
       'mcpServers.tokenizer.env.PLAIN',
     ]) {
@@ -141,6 +146,7 @@ test('what is no secret stays', () => {
     model: { name: 'm', maxTokens: 5 },
     mcpServers: { keys: { command: 'c' } },
     tools: { exclude: ['x'] },
+    ui: { spinner: 'dots', mapping: 'm', pinned: 'yes', site: 'https://u@a.test:80/x' },
   };
   expect(withoutSecrets(harmless)).toEqual(harmless);
 });

@@ -196,6 +196,47 @@ test('nothing in a command line that is approved is invisible', async (t) => {
   ]);
 });
 
+test('a word of two megabytes does not hide the others, and all of it is approved', async (t) => {
+  const long = (end: string) => `${'x'.repeat(2_000_000)}${end}`;
+  const servers = (end: string) =>
+    json({ mcpServers: { a: { command: 'sh', args: ['-c', long(end), 'last'], cwd: long(end) } } });
+  const { app, output, write, settings } = place(t, { [WORKSPACE]: servers('1') });
+  await run({ args: [], json: true }, app);
+  expect(JSON.parse(output().out).servers).toEqual([
+    {
+      name: 'a',
+      commandLine: `sh -c ${'x'.repeat(200)}… (1999801 more) last`,
+      details: [`cwd: "${'x'.repeat(199)}… (1999803 more)`],
+      status: 'new',
+    },
+  ]);
+  expect((await settings()).servers).toHaveLength(1);
+  write({ [WORKSPACE]: servers('2') });
+  expect((await settings()).servers).toHaveLength(0);
+});
+
+test('nothing in the name of a server that waits is invisible', async (t) => {
+  const { settings, path } = place(t, { [WORKSPACE]: json({ mcpServers: { 'a\u202e\u200b\n': { command: 'a' } } }) });
+  expect((await settings({ GEMINI_CLI_TRUST_WORKSPACE: 'true' })).notices).toEqual([
+    `${path(WORKSPACE)}: MCP server "a\\u202e\\u200b\\n" new or changed, not used. To look and approve, run: gmn trust`,
+  ]);
+});
+
+test.for(['"__proto__"', '"\\u005f_proto__"', '/* x */ "__proto__"'])(
+  'a server named %s is refused with a notice',
+  async (name, t) => {
+    const text = `{"mcpServers": {${name}: {"command": "x"}}}`;
+    const { settings, path } = place(t, { [WORKSPACE]: text, 'home/.gemini/settings.json': text });
+    const { notices, servers } = await settings({ GEMINI_CLI_TRUST_WORKSPACE: 'true' });
+    expect(servers).toEqual([]);
+    expect(notices).toEqual(
+      ['home/.gemini/settings.json', WORKSPACE].map(
+        (file) => `${path(file)}: an MCP server cannot be named "__proto__", not used`,
+      ),
+    );
+  },
+);
+
 test('gmn trust for programs says what is new, changed or as before', async (t) => {
   const { app, path, write, output } = place(t, {
     [WORKSPACE]: json({ mcpServers: { a: { command: 'a' }, b: { command: 'b' } } }),

@@ -20,6 +20,10 @@ test.each([
   ['--api-key=abc --x', '--api-key=‹› --x'],
   ["password='a b' x", 'password=‹› x'],
   ['client_secret="a b" x', 'client_secret=‹› x'],
+  ['https://u:pw@a.test/x', 'https://u:‹›@a.test/x'],
+  ['postgres://app:p@ss:w@db:5432/x', 'postgres://app:‹›@db:5432/x'],
+  ['redis://:pw@a.test', 'redis://:‹›@a.test'],
+  ["passphrase='a b' x", 'passphrase=‹› x'],
   ['{"refresh_token": "a\\"b", "x": 1}', '{"refresh_token": ‹›, "x": 1}'],
 ])('%s is redacted wherever it stands', (text, shown) => {
   expect(redact(text, '‹›')).toBe(shown);
@@ -33,6 +37,9 @@ test.each([
   'https://a.test//path1/x',
   'task-force, disk-based, risk-averse-undertaking',
   'maximum tokens: 8192',
+  'https://a.test:8080/x@y',
+  'ssh://git@a.test/x: see b@c',
+  'a://b:c',
   '$1 $& $$',
 ])('%s stays', (text) => {
   expect(redact(text, '$1')).toBe(text);
@@ -54,9 +61,18 @@ test('whatever surrounds a key, the key is gone', () => {
   );
 });
 
-test.each(['eyJ', 'key', '1//', 'Bearer ', '"key', '-----BEGIN PRIVATE KEY-----', 'sk-'])(
-  'a megabyte of %j is searched without going back and forth',
-  (piece) => {
-    expect(redact(piece.repeat(1_000_000 / piece.length), '').length).toBeLessThanOrEqual(1_000_000);
-  },
-);
+test.each([
+  'eyJ',
+  'key',
+  '1//',
+  'Bearer ',
+  '"key',
+  '-----BEGIN PRIVATE KEY-----',
+  'sk-',
+  'a://',
+  'a://b:',
+  '://:',
+  'a://b:@',
+])('a megabyte of %j is searched without going back and forth', (piece) => {
+  expect(redact(piece.repeat(1_000_000 / piece.length), '').length).toBeLessThanOrEqual(1_000_000);
+});

@@ -65,6 +65,33 @@ describe('json in the gemini dialect', () => {
     });
   });
 
+  test('counts a model call after each round of tools, though the turn begins once', async () => {
+    const call = (id: string) => ({ type: 'call', id, name: 'glob', args: {} }) as const;
+    const answer = (id: string) => ({ type: 'answer', id, name: 'glob', outcome: { ok: true, response: {} } }) as const;
+    const wait = { type: 'wait', what: 'x' } as const;
+    // Two rounds of tools, the first in two batches: three calls.
+    const start = hello.findIndex(({ type }) => type === 'begin') + 1;
+    const rounds = [
+      call('1'),
+      wait,
+      answer('1'),
+      call('2'),
+      wait,
+      answer('2'),
+      wait,
+      wait,
+      call('3'),
+      wait,
+      answer('3'),
+    ];
+    const { out } = await renderAll(
+      'json',
+      [wait, ...hello.slice(0, start), ...rounds, wait, ...hello.slice(start)],
+      gemini,
+    );
+    expect(JSON.parse(out).stats.models['gemini-2.5-flash'].api.totalRequests).toBe(3);
+  });
+
   test('an error is on stdout, with the text that had arrived', async () => {
     expect(await renderAll('json', cutOff, gemini)).toMatchObject({
       err: '',

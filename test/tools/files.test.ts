@@ -87,7 +87,7 @@ test('a file of more than 20 MB is read by lines', async () => {
     await here.output('read_file', { path: 'huge.txt', start_line: 1_400_000, end_line: 1_400_001 }),
   );
   expect(output).toBe(
-    '[lines 1400000 to 1400001 of 1500000; to read on, set start_line to 1400002]\nline of the file\nline of the file',
+    '[lines 1400000 to 1400001 of more; to read on, set start_line to 1400002]\nline of the file\nline of the file',
   );
   expect(await here.error('read_file', { path: 'huge.txt', start_line: 2_000_000 })).toContain('has no line 2000000');
   expect(await here.output('read_file', { path: 'huge.bin' })).toBe(

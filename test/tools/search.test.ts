@@ -102,6 +102,17 @@ test.each(ENGINES)('%s understands look-around all the same', async (_, env) => 
   });
 });
 
+test('case is disregarded in classes, ranges, escapes and other alphabets alike', async () => {
+  const here = await place({ 'a.txt': 'ABC\nxyz_1\nÄÖ\n\tTab\n' });
+  const lines = async (pattern: string): Promise<string> =>
+    JSON.stringify(await here.output('search_file_content', { pattern }));
+  const patterns = ['[a-c]{3}', '[A-C]{3}', 'a\\Bb', '[Z-a]BC|abc', '\\x41BC', 'äö', '\\tTAB', '^\\S{3}$', '(?<x>abc)'];
+  const found = ['ABC', 'ABC', 'ABC', 'ABC', 'ABC', 'ÄÖ', 'Tab', 'ABC', 'ABC'];
+  for (const [index, pattern] of patterns.entries()) expect(await lines(pattern), pattern).toContain(found[index]);
+  expect(await lines('\\D_\\d')).toContain('2: xyz_1');
+  expect(await lines('\\S_\\D')).toBe('{"matches":[]}');
+});
+
 test.each(ENGINES)('%s cuts long lines around the match', async (_, env) => {
   const here = await place({ 'long.txt': `${'x'.repeat(10_000)}needle${'y'.repeat(10_000)}\n` }, { env });
   const output = JSON.stringify(await here.output('search_file_content', { pattern: 'needle' }));

@@ -24,6 +24,7 @@ export function choiceInput(
 ): ChoiceInput {
   const { settings, ...rest } = changes;
   return {
+    version: '0.0.0',
     env,
     cwd: place.root,
     homes: () => ({ gemini: place.gemini, gmn: place.gmn }),

@@ -16,6 +16,7 @@ const timers = { connectMs: 10_000, headersMs: 60_000, idleMs: 120_000 };
 const { signal } = new AbortController();
 try {
   const { credential, notices } = await chooseCredential({
+    version: '0.0.0',
     settings: { env, notices: [] },
     env,
     cwd: process.cwd(),

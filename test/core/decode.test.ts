@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decode } from '../../src/input/decode.ts';
+import { decode } from '../../src/core/decode.ts';
 
 const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0') && !value.startsWith('\ufeff'));
 

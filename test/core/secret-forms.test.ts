@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { concealed } from '../../src/core/secret-forms.ts';
+
+const SECRET = 'a/b+c="d"&e~f\\g#42';
+
+test.for([
+  ['as it is', SECRET],
+  ['URL-encoded', encodeURIComponent(SECRET)],
+  ['URL-encoded in small letters', encodeURIComponent(SECRET).toLowerCase()],
+  ['in JSON', JSON.stringify(SECRET).slice(1, -1)],
+  ['in JSON that is safe for HTML', 'a/b+c\\u003d\\"d\\"\\u0026e~f\\\\g#42'],
+  ['in JSON in JSON', JSON.stringify(JSON.stringify(SECRET)).slice(3, -3)],
+  ['in base64', Buffer.from(SECRET).toString('base64')],
+  ['in base64url', Buffer.from(SECRET).toString('base64url')],
+] as const)('a secret is concealed %s', ([, form]) => {
+  expect(concealed(`x ${form} y`, [SECRET])).toBe('x ‹redacted› y');
+});
+
+test.for(['', 'u', 'me', 'me:', 'user:'])('base64 of the secret after %j gives none of it away', (before) => {
+  const encoded = Buffer.from(`${before}${SECRET}!`).toString('base64');
+  const shown = concealed(encoded, [SECRET]);
+  expect(shown).toContain('‹redacted›');
+  expect(Buffer.from(shown.replace('‹redacted›', ''), 'base64').length).toBeLessThanOrEqual(before.length + 4);
+});
+
+test('the longer of two secrets goes first, and a mark holds no secret', () => {
+  expect(concealed('secret-one-two secret-one', ['secret-one', 'secret-one-two'])).toBe('‹redacted› ‹redacted›');
+});
+
+test.for(['', 'k', 'demo', '1234567'])(
+  '%j is too short to be a secret, and would be found in any sentence',
+  (secret) => {
+    expect(concealed(`a ${secret}-project 1234567`, [secret])).toBe(`a ${secret}-project 1234567`);
+  },
+);
+
+test('whatever is around it, the secret is gone', () => {
+  const text = fc.string();
+  const secret = fc.string({ unit: 'grapheme-ascii', minLength: 8 }).filter((value) => !'‹redacted›'.includes(value));
+  fc.assert(
+    fc.property(text, secret, text, (before, hidden, after) => {
+      expect(concealed(`${before}${hidden}${after}`, [hidden])).toContain('‹redacted›');
+    }),
+  );
+});
