@@ -34,8 +34,15 @@ const common = {
   plugins: [withoutChildProcess],
 };
 
-// What an ordinary one-shot loads; the other formats and the parser are files of their own.
-const HOT = ['src/main.ts', 'src/commands/prompt.ts', 'src/platform/http.ts', 'src/render/text.ts'];
+// What an ordinary one-shot loads, whatever its format; the parser, which a line of plain words needs not, is apart.
+const HOT = [
+  'src/main.ts',
+  'src/commands/prompt.ts',
+  'src/platform/http.ts',
+  'src/render/text.ts',
+  'src/render/json.ts',
+  'src/render/stream-json.ts',
+];
 
 const chunks = await build({
   ...common,

@@ -24,7 +24,7 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
     answer ??= (await import('./answers.ts')).answerer(agent, turn);
     yield* answer(calls);
   }
-  throw new AppError('limit', `stopped after ${agent.maxTurns} model turns`, {
+  throw new AppError('limit', `stopped after ${agent.maxTurns} model ${agent.maxTurns === 1 ? 'turn' : 'turns'}`, {
     hint: 'Raise --max-turns, or ask for less at once.',
   });
 }

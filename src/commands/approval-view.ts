@@ -64,17 +64,50 @@ function linesOf(preview: Preview): readonly Line[] {
     case 'diff':
       return diffLines(preview.diff);
     case 'command':
-      return preview.command.split('\n').map((text) => ({ text: visible(text), style: plain }));
+      return textLines(preview.command);
     case 'text':
-      return preview.text.split('\n').map((text) => ({ text: visible(text), style: plain }));
+      return textLines(preview.text);
   }
+}
+
+function textLines(text: string): readonly Line[] {
+  return withoutGaps(text.split('\n'), '').map((line) => ({ text: visible(shownBlanks(line)), style: plain }));
+}
+
+/** More lines or characters than this with nothing in them are counted instead: they push what matters out of sight. */
+const MAX_GAP = 3;
+const GAPS = / {41,}| +$|\t{11,}/g;
+
+/** Long runs of blanks, and all at the end of a line, as a count. */
+function shownBlanks(line: string): string {
+  return line.replace(GAPS, (run) => `⟨${counted(run.length, run.startsWith(' ') ? 'space' : 'tab')}⟩`);
+}
+
+/** Runs of lines that have nothing but blanks behind the mark, as one line with their count. */
+function withoutGaps(lines: readonly string[], mark: string): readonly string[] {
+  const isBlank = (line: string): boolean => line.startsWith(mark) && /^[ \t]*$/.test(line.slice(mark.length));
+  const shown: string[] = [];
+  for (let index = 0; index < lines.length; ) {
+    let end = index;
+    while (end < lines.length && isBlank(lines[end] ?? '')) end += 1;
+    const gap = lines.slice(index, end);
+    if (gap.length > MAX_GAP)
+      shown.push(`${mark}⟨${gap.length} ${gap.every((line) => line === mark) ? 'empty' : 'blank'} lines⟩`);
+    else shown.push(...(gap.length > 0 ? gap : lines.slice(index, index + 1)));
+    index = Math.max(end, index + 1);
+  }
+  return shown;
 }
 
 /** Without the names of the files, which are in the title. */
 function diffLines(diff: string): readonly Line[] {
   const lines = diff.replace(/\n$/, '').split('\n');
   const start = lines.findIndex((line) => line.startsWith('@@'));
-  return lines.slice(Math.max(start, 0)).map((line) => ({ text: shownTabs(line), style: styleOf(line) }));
+  const shown = ['+', '-', ' '].reduce<readonly string[]>(withoutGaps, lines.slice(Math.max(start, 0)));
+  return shown.map((line) => ({
+    text: shownTabs(`${line.slice(0, 1)}${shownBlanks(line.slice(1))}`),
+    style: styleOf(line),
+  }));
 }
 
 function styleOf(line: string): Paint {

@@ -15,10 +15,10 @@ export interface ApprovalOptions {
   readonly isTextFormat: boolean;
   /** Names the editor, and is handed to it. */
   readonly env: Env;
-  /** Whether a call would read what likely holds keys or passwords. */
-  readonly isSensitive: (tool: Tool, args: JsonObject) => Promise<boolean>;
-  /** Lets such a call through, once; called after the person said yes to it. */
-  readonly permit: (tool: Tool, args: JsonObject) => Promise<void>;
+  /** The real path of what a call would read, if that likely holds keys or passwords. */
+  readonly secretOf: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
+  /** Lets that file be read, once; called after the person said yes to this very path. */
+  readonly permit: (path: string) => Promise<void>;
   /** The time a person takes is not the run's: called before a question, and after its answer. */
   readonly hold: () => void;
   readonly resume: () => void;
@@ -51,7 +51,7 @@ async function decided(options: ApprovalOptions, tool: Tool, call: ToolCall, sig
     if (ruling.kind === 'deny') return ruling;
     if (ruling.kind === 'run') return await allowed(options, asked, call);
     const tty = options.isTextFormat && options.err.isTerminal ? openTty() : undefined;
-    if (tty === undefined) return { kind: 'deny', reason: unattendedReason(tool, ruling.scope) };
+    if (tty === undefined) return { kind: 'deny', reason: unattendedReason(tool, ruling.scope, options.isTextFormat) };
     options.hold();
     try {
       return await asking({ ...options, tty, scope: ruling.scope }, asked, call, signal);
@@ -64,16 +64,12 @@ async function decided(options: ApprovalOptions, tool: Tool, call: ToolCall, sig
   }
 }
 
-async function askedOf({ isSensitive }: ApprovalOptions, tool: Tool, args: JsonObject): Promise<Asked> {
-  return { tool, args, isSensitive: await isSensitive(tool, args) };
+async function askedOf({ secretOf }: ApprovalOptions, tool: Tool, args: JsonObject): Promise<Asked> {
+  return { tool, args, secret: await secretOf(tool, args) };
 }
 
-async function allowed(
-  { permit }: ApprovalOptions,
-  { tool, args, isSensitive }: Asked,
-  call: ToolCall,
-): Promise<Verdict> {
-  if (isSensitive) await permit(tool, args);
+async function allowed({ permit }: ApprovalOptions, { args, secret }: Asked, call: ToolCall): Promise<Verdict> {
+  if (secret !== undefined) await permit(secret);
   return args === call.args ? { kind: 'run' } : { kind: 'run-edited', args };
 }
 
@@ -128,9 +124,18 @@ async function edited(
 }
 
 async function proposed(asked: Asked, signal: AbortSignal): Promise<Proposal | ToolOutcome> {
-  const { tool, args } = asked;
+  const { tool, args, secret } = asked;
+  if (secret !== undefined) return { asked, preview: secretPreview(secret, args) };
   const preview = (await tool.preview?.(args, signal)) ?? { kind: 'text', text: JSON.stringify(args, null, 2) };
   return 'ok' in preview ? preview : { asked, preview };
+}
+
+/** The file that would be read, whatever the model calls it. */
+function secretPreview(path: string, args: JsonObject): Preview {
+  return {
+    kind: 'text',
+    text: `${JSON.stringify(args, null, 2)}\n${path}\nThis file may hold keys or passwords, and would be sent to the model.`,
+  };
 }
 
 const EDITOR_FAILED: ToolOutcome = {

@@ -1,16 +1,18 @@
 import { grounder } from '../agent/ground.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { type JsonObject, stringOf } from '../core/json.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 import type { Deadline } from '../platform/clock.ts';
 import { randomId } from '../platform/random-id.ts';
-import { builtins, selectTools, type ToolSet } from '../tools/builtins.ts';
+import { realPath } from '../platform/real-path.ts';
+import { userHomes } from '../platform/user-homes.ts';
+import { allowedNames, builtins, selectTools, type ToolSet } from '../tools/builtins.ts';
 import { undoStore } from '../tools/journal.ts';
 import { type ApprovalMode, approvalPolicy, declared } from '../tools/policy.ts';
 import { isTooBroad } from '../tools/protection.ts';
 import { openWorkspace, type Workspace } from '../tools/workspace.ts';
 import { approval } from './approval.ts';
+import { secretFiles } from './approval-secret.ts';
 import type { OpenedModel } from './model.ts';
 
 /** The flags that say which tools a run has, and how far they may go unasked. */
@@ -35,17 +37,27 @@ export async function openToolbox(
   { app, opened, limit }: { readonly app: App; readonly opened: OpenedModel; readonly limit: Deadline },
 ): Promise<Toolbox> {
   const mode = modeOf(options);
-  const { gmn, gemini } = app.homes();
+  const { gmn } = app.homes();
+  const roots = [app.cwd, ...names(options.includeDirectories ?? [])];
   const workspace = await openWorkspace({
-    roots: [app.cwd, ...names(options.includeDirectories ?? [])],
-    denied: [gmn, gemini],
-    journal: undoStore(`${gmn}/undo`, app.clock).journal(randomId()),
+    roots,
+    denied: stateDirectories(app),
+    journal: undoStore(`${gmn}/undo`, app.clock).journal(
+      randomId(),
+      roots.map((root) => realPath(root) ?? root),
+    ),
   });
   const wanted = options.tools ?? 'none';
   const all = builtins({ workspace, env: app.env, others: await otherTools(workspace, wanted, { app, opened }) });
   const chosen = declared(selectTools(all, toolSet(wanted)), mode);
   const { tools, notices } = withoutRisk(chosen, workspace, app, wanted);
   return { tools, approve: approveWith(options, mode, { app, workspace, limit }), notices };
+}
+
+/** Where credentials and sessions are, or would be if no variable named another place. */
+export function stateDirectories({ env, homes }: Pick<App, 'env' | 'homes'>): readonly string[] {
+  const { gmn, gemini } = homes();
+  return [gmn, gemini, ...userHomes(env).flatMap((home) => [`${home}/.gmn`, `${home}/.gemini`])];
 }
 
 /** `--yolo` is the same as `--approval-mode yolo`, and saying two different things is a mistake. */
@@ -105,8 +117,8 @@ function withoutRisk(
   app: App,
   wanted: string,
 ): { readonly tools: readonly Tool[]; readonly notices: readonly string[] } {
-  const home = app.env.HOME;
-  const isBroad = home !== undefined && roots.some((root) => isTooBroad(root, home));
+  // Whether or not there is a home, `/` is too broad.
+  const isBroad = roots.some((root) => ['/', ...userHomes(app.env)].some((home) => isTooBroad(root, home)));
   const isNamed = Array.isArray(toolSet(wanted));
   if (!isBroad || isNamed) return { tools, notices: [] };
   const safe = tools.filter(({ effect }) => effect !== 'write' && effect !== 'execute');
@@ -124,19 +136,16 @@ function approveWith(
   mode: ApprovalMode,
   { app, workspace, limit }: { readonly app: App; readonly workspace: Workspace; readonly limit: Deadline },
 ): Approve {
-  const pathOf = (args: JsonObject): string => stringOf(args.file_path) ?? stringOf(args.path) ?? '';
-  const readsFile = (tool: Tool): boolean => tool.name === 'read_file';
   return approval({
     policy: approvalPolicy({
       mode,
-      allowedTools: names(options.allowedTools ?? []),
+      allowedTools: allowedNames(names(options.allowedTools ?? [])),
       isTrusted: () => false,
     }),
     err: app.io.err,
     isTextFormat: (options.outputFormat ?? 'text') === 'text',
     env: app.env,
-    isSensitive: async (tool, args) => readsFile(tool) && workspace.isSensitive(pathOf(args)),
-    permit: (_, args) => workspace.permit(pathOf(args)),
+    ...secretFiles(workspace),
     hold: limit.hold,
     resume: limit.resume,
   });

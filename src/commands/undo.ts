@@ -1,38 +1,79 @@
 import type { App } from '../core/app.ts';
+import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
-import { type Change, undoStore } from '../tools/journal.ts';
-import { openWorkspace } from '../tools/workspace.ts';
+import { isDirectory, realPath } from '../platform/real-path.ts';
+import { type Change, type Undoing, type UndoStore, undoStore } from '../tools/journal.ts';
+import { openWorkspace, type Workspace } from '../tools/workspace.ts';
 import { type PrintOptions, printReport } from './report.ts';
+import { stateDirectories } from './toolbox.ts';
 
 /**
- * Puts back the files that the last run with tools changed, the newest change first. Throws AppError: `usage` if there is
- * nothing to take back here, or a file was changed since; what was put back until then stays put back.
+ * Puts back the files that the last run with tools changed here: all of them if it was run here, else those below. A file
+ * that was changed since is left alone and named, and the exit code is 1 then. Throws AppError `usage` if there is nothing
+ * to take back here.
  */
 export async function run(options: PrintOptions, app: App): Promise<number> {
-  const { gmn, gemini } = app.homes();
+  const { gmn } = app.homes();
   const store = undoStore(`${gmn}/undo`, app.clock);
-  const changes = await store.changes();
-  const last = changes.at(-1);
-  if (last === undefined) {
-    throw new AppError('usage', 'there is nothing to undo', {
-      hint: 'Changes are kept when tools write: gmn --tools edit "…"',
-    });
-  }
+  const here = realPath(app.cwd) ?? app.cwd;
+  const changes = lastOf((await store.changes()).filter((change) => isOf(here, change)));
   const workspace = await openWorkspace({
-    roots: [app.cwd],
-    denied: [gmn, gemini],
+    roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(otherRoots)],
+    denied: stateDirectories(app),
     journal: { before: async () => {} },
   });
-  const undone: Change[] = [];
-  for (const change of changes.filter(({ run: id }) => id === last.run).reverse()) {
-    await store.takeBack(change, workspace);
-    undone.push(change);
-  }
-  const lines = undone.map(({ path, before }) => `${before === undefined ? 'removed' : 'restored'} ${path}\n`);
+  const results = await takeBackAll(changes, store, workspace);
+  const undone = results.flatMap((result) => ('undoing' in result ? result : []));
+  const skipped = results.flatMap((result) => ('problem' in result ? result : []));
   await printReport(
-    { text: lines.join(''), json: { undone: undone.map(({ path }) => path) }, notices: [] },
+    {
+      text: undone.map(({ path, undoing }) => `${undoing} ${path}\n`).join(''),
+      json: { undone: undone.map(({ path }) => path), skipped: skipped.map(({ path }) => path) },
+      notices: skipped.map(({ problem }) => problem.message),
+    },
     options,
     app,
   );
-  return 0;
+  return skipped.length > 0 ? 1 : 0;
+}
+
+function isOf(here: string, { path, roots }: Change): boolean {
+  return roots[0] === here || contains(here, path);
+}
+
+function otherRoots({ roots }: Change): readonly string[] {
+  return roots.slice(1).filter(isDirectory);
+}
+
+/** The changes of the newest run; one that was tried in vain steps back behind those that were not. */
+function lastOf(changes: readonly Change[]): readonly Change[] {
+  const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
+  if (last === undefined) {
+    throw new AppError('usage', 'there is nothing to undo here', {
+      hint: 'Changes are kept when tools write: gmn --tools edit "…"; undo works where that was run.',
+    });
+  }
+  return changes.filter(({ run: id }) => id === last.run);
+}
+
+type Result = { readonly path: string } & ({ readonly undoing: Undoing } | { readonly problem: AppError });
+
+/** File by file, the one that was changed last first. */
+async function takeBackAll(
+  changes: readonly Change[],
+  store: UndoStore,
+  workspace: Workspace,
+): Promise<readonly Result[]> {
+  const results: Result[] = [];
+  for (const path of new Set(changes.map((change) => change.path).reverse())) {
+    const [first, ...others] = changes.filter((change) => change.path === path);
+    if (first === undefined) continue;
+    try {
+      results.push({ path, undoing: await store.takeBack([first, ...others], workspace) });
+    } catch (thrown) {
+      results.push({ path, problem: AppError.from(thrown) });
+      await store.pass([first, ...others]);
+    }
+  }
+  return results;
 }

@@ -5,10 +5,13 @@ export function visible(text: string): string {
   return /^[ -~]*$/.test(text) ? text : escaped(text);
 }
 
-/** Controls, bidi, zero-width, tag and other characters without a shape of their own, and halves of a pair. */
+/**
+ * Controls, bidi, zero-width, tag and other characters without a shape of their own, halves of a pair, spaces that are not
+ * the plain one, and marks that are stacked more than two high.
+ */
 function escaped(text: string): string {
   // Made here, not at load: its character classes cost more than most starts need.
-  const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+  const invisible = /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Z}\u2800\p{Default_Ignorable_Code_Point}]|(?<=\p{M}\p{M})\p{M}/gu;
   return text.replace(invisible, (char) => NAMED[char] ?? escapeOf(char.codePointAt(0) ?? 0));
 }
 

@@ -12,7 +12,7 @@ export interface FoundProcess {
 export interface Family {
   /** The pid of the program, which is the number of its group. */
   readonly leader: number;
-  /** A text that stands in the environment of every process of the family, and of no other. */
+  /** A text that stands in the environment of every process of the family that did not drop it, and of no other. */
   readonly marker: string;
 }
 
@@ -22,6 +22,7 @@ const POLL_MS = 25;
 
 /**
  * Stops a family: TERM, and KILL two seconds later. Those that left the group are found by their marker where /proc tells.
+ * One that left the group and dropped its environment too (`env -i setsid …`) is not found, and goes on.
  * Resolves when none is left, with those that were found at first; `survivors` could not be stopped.
  */
 export async function stopFamily(

@@ -3,7 +3,9 @@ import { dirname, join, relative, sep } from 'node:path';
 import { type IgnoreFile, parseIgnoreFile } from '../core/ignore-file.ts';
 import { errnoOf } from './errno.ts';
 
-const IGNORE_FILES: readonly string[] = ['.gitignore', '.geminiignore'];
+/** What the user says to everybody, and what to models only. */
+const SHARED_FILE = '.gitignore';
+const OWN_FILE = '.geminiignore';
 const MAX_BYTES = 1_000_000;
 
 /** The ignore files that are in force in a directory. */
@@ -11,29 +13,45 @@ export interface IgnoreRules {
   /** Whether they leave a path out, given below the start of the walk, with slashes. */
   ignores(below: string, kind: 'file' | 'directory'): boolean;
   readonly levels: readonly Level[];
+  /** Whether `.gitignore` counts; `.geminiignore` always does. */
+  readonly isShared: boolean;
 }
 
-interface Level {
-  readonly file: IgnoreFile;
+/** The rules of the directories above a start. */
+export interface RulesAbove extends IgnoreRules {
+  /** Whether a `.geminiignore` leaves the start itself out. */
+  readonly isStartOut: boolean;
+}
+
+interface Level extends DirectoryFiles {
   /** The path as that file sees it. */
   readonly seen: (below: string) => string;
 }
 
-/** No rules but the one that leaves `.git` out. */
-const NO_RULES: IgnoreRules = rulesOf([]);
+interface DirectoryFiles {
+  /** What both files of the directory say together. */
+  readonly both: IgnoreFile;
+  /** What `.geminiignore` says by itself. */
+  readonly own: IgnoreFile;
+}
 
-/** Like git: the deepest file that has a word to say has the last one. */
-function rulesOf(levels: readonly Level[]): IgnoreRules {
+/** Like git: the deepest file that has a word to say has the last one. But no `.gitignore` lifts a `.geminiignore`. */
+function rulesOf(levels: readonly Level[], isShared: boolean): IgnoreRules {
+  const isOut = (which: keyof DirectoryFiles, below: string, kind: 'file' | 'directory'): boolean => {
+    for (const level of levels) {
+      const verdict = level[which].verdict(level.seen(below), kind);
+      if (verdict !== undefined) return verdict === 'ignored';
+    }
+    return false;
+  };
   return {
     levels,
-    ignores: (below, kind) => {
-      if (below === '.git' || below.endsWith('/.git')) return true;
-      for (const { file, seen } of levels) {
-        const verdict = file.verdict(seen(below), kind);
-        if (verdict !== undefined) return verdict === 'ignored';
-      }
-      return false;
-    },
+    isShared,
+    ignores: (below, kind) =>
+      below === '.git' ||
+      below.endsWith('/.git') ||
+      isOut('own', below, kind) ||
+      (isShared && isOut('both', below, kind)),
   };
 }
 
@@ -47,14 +65,14 @@ export function rulesWithin(
   address: string,
   entries: readonly { readonly name: string }[],
 ): IgnoreRules | undefined {
-  if (above.levels === OFF) return above;
-  const present = IGNORE_FILES.filter((name) => isAmong(entries, name));
-  if (present.length === 0) return above;
-  const file = readIgnoreFiles(address, present);
-  if (file === undefined) return undefined;
-  if (file === EMPTY) return above;
+  const files = readIgnoreFiles(address, {
+    hasShared: above.isShared && isAmong(entries, SHARED_FILE),
+    hasOwn: isAmong(entries, OWN_FILE),
+  });
+  if (files === undefined) return undefined;
+  if (files === NOTHING) return above;
   const cut = below === '' ? 0 : below.length + 1;
-  return rulesOf([{ file, seen: (path) => path.slice(cut) }, ...above.levels]);
+  return rulesOf([{ ...files, seen: (path) => path.slice(cut) }, ...above.levels], above.isShared);
 }
 
 /** The entries are in order. */
@@ -66,28 +84,43 @@ function isAmong(entries: readonly { readonly name: string }[], wanted: string):
   return false;
 }
 
-const OFF: readonly Level[] = [];
-
-/** Ignore files are not asked at all, but `.git` is left out all the same. */
-export const RULES_OFF: IgnoreRules = { ...NO_RULES, levels: OFF };
-
 /**
- * The rules of the directories above `start`, up to the top of its repository, else of the workspace. If they leave the
- * start itself out, it was named on purpose, and they do not count. Both paths are free of links.
+ * The rules of the directories above `start`, up to the top of the workspace, and of its repository if that is higher. If
+ * a `.gitignore` leaves the start itself out, it was named on purpose, and those above it do not count. Both paths are
+ * free of links.
  */
-export function rulesAbove(start: string, workspace: string): IgnoreRules {
-  const top = repositoryOf(start) ?? workspace;
-  const steps = relative(top, start).split(sep);
-  let found: readonly { readonly file: IgnoreFile; readonly from: number }[] = [];
-  const rulesAt = (index: number): IgnoreRules =>
-    rulesOf(found.map(({ file, from }) => ({ file, seen: (below) => [...steps.slice(from, index), below].join('/') })));
-  if (top === start) return NO_RULES;
+export function rulesAbove(start: string, workspace: string, isShared = true): RulesAbove {
+  const repository = repositoryOf(start) ?? workspace;
+  const top = repository.length < workspace.length ? repository : workspace;
+  const steps = top === start ? [] : relative(top, start).split(sep);
+  let found: readonly (DirectoryFiles & { readonly from: number })[] = [];
+  let isStartOut = false;
+  const rulesAt = (index: number, isAll: boolean): IgnoreRules => {
+    const levels = found.map(({ from, ...files }) => ({
+      ...files,
+      seen: (below: string) => [...steps.slice(from, index), below].join('/'),
+    }));
+    return rulesOf(levels, isAll);
+  };
   for (const [from, step] of steps.entries()) {
-    const file = readIgnoreFiles(join(top, ...steps.slice(0, from)), IGNORE_FILES);
-    if (file !== undefined) found = [{ file, from }, ...found];
-    if (rulesAt(from).ignores(step, 'directory')) found = [];
+    const directory = join(top, ...steps.slice(0, from));
+    // What is above a repository says nothing to git.
+    const hasShared = isShared && directory.length >= repository.length;
+    const files =
+      readIgnoreFiles(directory, { hasShared, hasOwn: true }) ??
+      readIgnoreFiles(directory, { hasShared: false, hasOwn: true });
+    if (files !== undefined && files !== NOTHING) found = [{ ...files, from }, ...found];
+    // A word that cannot be read may be about the start.
+    isStartOut ||= files === undefined;
+    isStartOut ||= step !== '.git' && rulesAt(from, false).ignores(step, 'directory');
+    if (rulesAt(from, isShared).ignores(step, 'directory')) found = found.map((level) => ({ ...level, both: EMPTY }));
   }
-  return rulesAt(steps.length);
+  return { ...rulesAt(steps.length, isShared), isStartOut };
+}
+
+/** Whether a `.gitignore`, or more than one, is among them. */
+export function hasSharedLevels({ levels }: IgnoreRules): boolean {
+  return levels.some(({ both }) => both !== EMPTY);
 }
 
 function repositoryOf(directory: string): string | undefined {
@@ -98,17 +131,20 @@ function repositoryOf(directory: string): string | undefined {
 }
 
 const EMPTY: IgnoreFile = { verdict: () => undefined };
+const NOTHING: DirectoryFiles = { both: EMPTY, own: EMPTY };
 
 /** Undefined if they cannot be read or are too large. */
-function readIgnoreFiles(address: string, names: readonly string[]): IgnoreFile | undefined {
-  const texts: string[] = [];
-  for (const name of names) {
-    const text = readSmallFile(join(address, name));
-    if (text === undefined) return undefined;
-    texts.push(text);
-  }
-  const text = texts.join('\n');
-  return text.trim() === '' ? EMPTY : parseIgnoreFile(text);
+function readIgnoreFiles(
+  address: string,
+  { hasShared, hasOwn }: { readonly hasShared: boolean; readonly hasOwn: boolean },
+): DirectoryFiles | undefined {
+  const shared = hasShared ? readSmallFile(join(address, SHARED_FILE)) : '';
+  const own = hasOwn ? readSmallFile(join(address, OWN_FILE)) : '';
+  if (shared === undefined || own === undefined) return undefined;
+  if (shared.trim() === '' && own.trim() === '') return NOTHING;
+  const both = parseIgnoreFile(`${shared}\n${own}`);
+  const alone = own.trim() === '' ? EMPTY : parseIgnoreFile(own);
+  return both === undefined || alone === undefined ? undefined : { both, own: alone };
 }
 
 /** Empty if it is no regular file; undefined if it is too large. */
@@ -133,7 +169,7 @@ function readSmallFile(path: string): string | undefined {
 /** Says of single paths below a directory whether ignore files leave them, or a directory they are in, out. */
 export function ignoredPaths(start: string, above: IgnoreRules): (below: string) => boolean {
   const known = new Map<string, IgnoreRules | undefined>();
-  const names = IGNORE_FILES.toSorted().map((name) => ({ name }));
+  const names = [OWN_FILE, SHARED_FILE].map((name) => ({ name }));
   const rulesIn = (directory: string): IgnoreRules | undefined => {
     if (known.has(directory)) return known.get(directory);
     const parent = directory === '' ? above : rulesIn(parentOf(directory));

@@ -40,7 +40,7 @@ const LINGER_MS = 200;
 
 /**
  * Runs one command to its end, in a session of its own, without input and without a terminal. When it ends, runs out of
- * time or is aborted, nothing it has started is left running. Throws the signal's reason after an abort, and
+ * time or is aborted, what it has started is stopped, as far as `stopFamily` finds it. Throws the signal's reason after an abort, and
  * AppError `usage` if it cannot be started.
  */
 export async function runShell(run: ShellRun, signal: AbortSignal): Promise<ShellResult> {
@@ -79,7 +79,7 @@ function start({ shell, command, cwd, env }: ShellRun): Promise<{ child: ChildPr
       reject(
         new AppError('usage', `cannot start ${shell.path} in ${cwd}: ${reasonOf(cause)}`, {
           cause,
-          hint: 'Check that both are there; --shell names another shell.',
+          hint: 'Check that both are there, and may be used.',
         }),
       );
     try {

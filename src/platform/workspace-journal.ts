@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { makePrivateDirectory } from './atomic-file.ts';
@@ -16,6 +16,14 @@ export interface JournalFiles {
   keep(bytes: Uint8Array): Promise<string>;
   /** What was kept. Throws AppError `config` if it is gone, or not what it was. */
   fetch(print: string): Promise<Uint8Array>;
+}
+
+/** Removes a directory that has nothing in it; false if it has, or is none. Never throws. */
+export async function removeEmptyDirectory(path: string): Promise<boolean> {
+  return rmdir(path).then(
+    () => true,
+    () => false,
+  );
 }
 
 const LINE_FEED = 10;

@@ -44,14 +44,26 @@ export type ToolSet = 'none' | 'read' | 'edit' | 'all';
 const READERS: readonly string[] = ['list_directory', 'read_file', 'glob', 'search_file_content'];
 const EDITORS: readonly string[] = [...READERS, 'write_file', 'edit_file'];
 
+/** Tools that are made elsewhere, and only if a run may have them. */
+const OTHERS: readonly string[] = ['run_shell_command', 'web_fetch', 'google_web_search'];
+
 /** The official CLI's names for the same tools. */
 const OFFICIAL_NAMES: Readonly<Record<string, string>> = { replace: 'edit_file', grep_search: 'search_file_content' };
 
 /** The tools of a set, or those with these names, in the order of `all`. Throws AppError `usage` for a name there is not. */
 export function selectTools(all: readonly Tool[], wanted: ToolSet | readonly string[]): readonly Tool[] {
   if (wanted === 'all') return all;
-  const names = typeof wanted === 'string' ? setOf(wanted) : wanted.map((name) => ownName(all, name));
+  const known = all.map(({ name }) => name);
+  const names = typeof wanted === 'string' ? setOf(wanted) : wanted.map((name) => ownName(known, name));
   return all.filter(({ name }) => names.includes(name));
+}
+
+/**
+ * What `--allowed-tools` names, official names translated. Those of MCP servers, `server__tool` and `server__*`, are taken as
+ * they are. Throws AppError `usage` for a name there is not.
+ */
+export function allowedNames(wanted: readonly string[]): readonly string[] {
+  return wanted.map((name) => (name.includes('__') ? name : ownName([...EDITORS, ...OTHERS], name)));
 }
 
 function setOf(set: Exclude<ToolSet, 'all'>): readonly string[] {
@@ -59,10 +71,9 @@ function setOf(set: Exclude<ToolSet, 'all'>): readonly string[] {
   return set === 'read' ? READERS : EDITORS;
 }
 
-function ownName(all: readonly Tool[], name: string): string {
+function ownName(names: readonly string[], name: string): string {
   const own = (Object.hasOwn(OFFICIAL_NAMES, name) ? OFFICIAL_NAMES[name] : undefined) ?? name;
-  if (all.some((tool) => tool.name === own)) return own;
-  const names = all.map((tool) => tool.name);
+  if (names.includes(own)) return own;
   const [near] = nearestNames(name, names);
   throw new AppError('usage', `there is no tool ${name}`, {
     hint: near === undefined ? `There are: ${names.join(', ')}` : `Did you mean ${near}?`,

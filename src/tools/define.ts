@@ -48,6 +48,21 @@ export interface ToolSpec<S extends InputSchema> {
   run(input: InputOf<S>, signal: AbortSignal): Promise<ToolOutcome>;
 }
 
+/** What models also call the file a tool is to use. */
+export const FILE_ALIASES = { path: 'file_path', absolute_path: 'file_path' } as const;
+
+/** The argument of that name as `defineTool` would find it, under its own name or an alias; undefined: none. */
+export function argumentOf(
+  args: JsonObject,
+  wanted: string,
+  aliases: Readonly<Record<string, string>>,
+): JsonValue | undefined {
+  const names = [wanted, ...Object.keys(aliases).filter((alias) => aliases[alias] === wanted)];
+  return names
+    .map((name) => (Object.hasOwn(args, name) ? args[name] : undefined))
+    .find((value) => value !== undefined && value !== null);
+}
+
 /** A tool from one literal: the type of the handler's argument follows from the schema, and arguments are checked first. */
 export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool {
   const { name, description, effect, input, aliases = {}, preview, run } = spec;
@@ -102,12 +117,10 @@ function parseInput<S extends InputSchema>(
   args: JsonObject,
 ): InputOf<S> {
   const values = new Map<string, JsonValue>();
-  const take = (key: string, value: JsonValue | undefined): void => {
-    if (value !== undefined && value !== null && Object.hasOwn(properties, key) && !values.has(key))
-      values.set(key, value);
-  };
-  for (const [key, value] of Object.entries(args)) take(key, value);
-  for (const [alias, key] of Object.entries(aliases)) if (Object.hasOwn(args, alias)) take(key, args[alias]);
+  for (const key of Object.keys(properties)) {
+    const value = argumentOf(args, key, aliases);
+    if (value !== undefined) values.set(key, value);
+  }
   for (const key of required) if (!values.has(key)) throw wrong(tool, `"${key}" is missing`, describe(properties[key]));
   for (const [key, value] of values) {
     const property = properties[key];

@@ -63,7 +63,7 @@ interface Plan {
 }
 
 async function planned(workspace: Workspace, path: string, edit: Edit): Promise<Plan> {
-  const { place, old } = await workspace.current(path);
+  const { place, old } = await workspace.current(path, 'part');
   if (old === undefined) {
     if (edit.oldText !== '') {
       throw new AppError('usage', `there is no file ${place.name}`, {

@@ -1,9 +1,9 @@
-import { basename, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
 import { locate } from '../platform/workspace-directory.ts';
 import { fileFault } from '../platform/workspace-file.ts';
-import { isProtected, isSensitivePath, isSystemPath, isWindowsTrap } from './protection.ts';
+import { isPlanted, isProtected, isSensitivePath, isStatePath, isSystemPath, isWindowsTrap } from './protection.ts';
 
 /** A place in the workspace, by its real path. */
 export interface Place {
@@ -60,7 +60,7 @@ export async function fenceAround({
   return {
     roots,
     place: (path, use) => placeOf(grounds, path, use),
-    isListed: (path) => !isDenied(grounds, path) && !isSensitivePath(tailOf(roots, path)),
+    isListed: (path) => !isDenied(grounds, path) && !isSensitive(tailOf(roots, path)),
   };
 }
 
@@ -87,7 +87,7 @@ async function realOrSame(path: string): Promise<string> {
 }
 
 function isDenied({ denied }: Grounds, path: string): boolean {
-  return isSystemPath(path) || denied.some((directory) => contains(directory, path));
+  return isSystemPath(path) || isStatePath(path) || denied.some((directory) => contains(directory, path));
 }
 
 /** Checks what is written first, without touching the disk: a path outside must not even be looked up. */
@@ -106,12 +106,13 @@ async function placeOf(grounds: Grounds, path: string, use: 'read' | 'write'): P
   if (isDenied(grounds, real)) throw outside(name, grounds);
   if (located.fault !== undefined) throw fileFault(located.fault, name);
   const tails = [tailOf(roots, real), tailOf(spelled, wanted)];
-  if (use === 'write' && (tails.some(isProtected) || /[\\/]\.git(?:[\\/]|$)/i.test(real))) throw protectedPath(name);
+  if (use === 'write' && tails.some(({ tail, above }) => isProtected(tail, above))) throw protectedPath(name);
+  if (use === 'write' && located.rest.length > 0 && isPlanted(real)) throw protectedPath(name);
   return {
     path: real,
     name: nameOf(grounds, real),
     missing: located.rest.length,
-    isSensitive: tails.some(isSensitivePath),
+    isSensitive: tails.some(isSensitive),
   };
 }
 
@@ -119,13 +120,23 @@ function isIn(roots: readonly string[], path: string): boolean {
   return roots.some((root) => contains(root, path));
 }
 
-/**
- * The path from the name of its root on. What lies above says nothing: others keep work trees in directories of their
- * own that nobody may write to otherwise.
- */
-function tailOf(roots: readonly string[], path: string): string {
-  const root = roots.findLast((candidate) => contains(candidate, path)) ?? '';
-  return join(basename(root), relative(root, path));
+interface Tail {
+  /** The path from the name of its root on. */
+  readonly tail: string;
+  /** What the root lies in. */
+  readonly above: string;
+}
+
+/** Work trees that other programs keep in directories of their own: these are for writing. */
+const WORK_TREES = /([\\/])\.(?:claude|codex|cursor|gemini)[\\/]worktrees(?=[\\/])/gi;
+
+function tailOf(roots: readonly string[], path: string): Tail {
+  const root = roots.findLast((candidate) => contains(candidate, path)) ?? path;
+  return { tail: join(basename(root), relative(root, path)), above: dirname(root.replace(WORK_TREES, '$1worktrees')) };
+}
+
+function isSensitive({ tail, above }: Tail): boolean {
+  return isSensitivePath(tail, above);
 }
 
 function nameOf({ first }: Grounds, path: string): string {

@@ -21,7 +21,7 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
         pattern: { type: 'string', description: 'The glob: *, ?, [a-z], {a,b}, and ** for any number of directories.' },
         dir_path: { type: 'string', description: 'Where to look; the working directory if left out.' },
         case_sensitive: { type: 'boolean', description: 'Whether case matters; it does not if left out.' },
-        respect_git_ignore: { type: 'boolean', description: 'Set to false to find files that are left out, too.' },
+        respect_git_ignore: { type: 'boolean', description: 'Set to false to find what .gitignore leaves out, too.' },
       },
       required: ['pattern'],
     },

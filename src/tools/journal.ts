@@ -1,69 +1,132 @@
+import { dirname } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { fingerprint } from '../platform/workspace-file.ts';
-import { journalFiles } from '../platform/workspace-journal.ts';
-import type { Journal, Workspace } from './workspace.ts';
+import { journalFiles, removeEmptyDirectory } from '../platform/workspace-journal.ts';
+import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
 
-/** One change a tool made to a file. */
+/** One change a tool made to a file, or was about to make. */
 export interface Change {
   readonly id: string;
   /** Which run of gmn made it. */
   readonly run: string;
+  /** Where that run could write, its working directory first; none if it was not said. Free of links. */
+  readonly roots: readonly string[];
   /** Milliseconds since the epoch. */
   readonly time: number;
   /** Free of links. */
   readonly path: string;
   readonly mode: number;
+  /** How many steps of the path were made for it, the file among them. */
+  readonly missing: number;
   /** The fingerprint of what was there; undefined: nothing. */
   readonly before: string | undefined;
   /** The fingerprint of what it was changed to. */
   readonly after: string;
+  /** Whether somebody tried to take it back and could not. */
+  readonly isPassed: boolean;
 }
+
+/** What taking changes back did to the file; `unchanged`: it was as before already. */
+export type Undoing = 'restored' | 'removed' | 'unchanged';
 
 /** The changes of all runs, and what was there before. */
 export interface UndoStore {
-  /** The journal of one run, whose id nobody else has. */
-  journal(run: string): Journal;
+  /** The journal of one run, whose id nobody else has, and the directories it may write to. */
+  journal(run: string, roots?: readonly string[]): Journal;
   /** Changes that were not taken back, oldest first. Throws AppError `config`. */
   changes(): Promise<readonly Change[]>;
   /**
-   * Puts back what was there, through the fence. Throws AppError `usage` if the file was changed since, and `config` if
+   * Puts back what was there before the first of these changes of one file, through the fence; directories made for it
+   * go too, if nothing else is in them. Throws AppError `usage` if the file was changed since, and `config` if
    * what was there is not kept any more; nothing is changed then.
    */
-  takeBack(change: Change, workspace: Workspace): Promise<void>;
+  takeBack(changes: readonly [Change, ...Change[]], workspace: Workspace): Promise<Undoing>;
+  /** Remembers that these could not be taken back, so that older runs can be. Throws AppError `config`. */
+  pass(changes: readonly Change[]): Promise<void>;
 }
 
 /** A store in that directory, usually `~/.gmn/undo`. */
 export function undoStore(directory: string, clock: Clock): UndoStore {
   const files = journalFiles(directory);
+  const note = async (key: 'undone' | 'passed', changes: readonly Change[]): Promise<void> => {
+    for (const { id } of changes) await files.append(JSON.stringify({ v: 1, [key]: id, time: clock.now() }));
+  };
   return {
-    journal: (run) => {
+    journal: (run, roots = []) => {
       let count = 0;
       return {
-        before: async (path, bytes, mode, after) => {
+        before: async (path, bytes, mode, after, missing) => {
           const before = bytes === undefined ? null : await files.keep(bytes);
           count += 1;
-          const id = `${run}.${count}`;
-          const record = { v: 1, id, run, time: clock.now(), path, mode, before, after: fingerprint(after) };
-          await files.append(JSON.stringify(record));
+          const made = { run, roots, time: clock.now(), path, mode, missing, before, after: fingerprint(after) };
+          await files.append(JSON.stringify({ v: 1, id: `${run}.${count}`, ...made }));
         },
       };
     },
     changes: async () => {
       const records = (await files.lines()).map(parseJson);
-      const undone = new Set(records.map(parseUndone));
-      return records.flatMap((record) => parseChange(record) ?? []).filter(({ id }) => !undone.has(id));
+      const undone = new Set(records.map((record) => parseNote(record, 'undone')));
+      const passed = new Set(records.map((record) => parseNote(record, 'passed')));
+      return records
+        .flatMap((record) => parseChange(record) ?? [])
+        .filter(({ id }) => !undone.has(id))
+        .map((change) => ({ ...change, isPassed: passed.has(change.id) }));
     },
-    takeBack: async (change, workspace) => {
-      const bytes = change.before === undefined ? undefined : await files.fetch(change.before);
-      await workspace.restore(change.path, { bytes, mode: change.mode, expected: change.after });
-      await files.append(JSON.stringify({ v: 1, undone: change.id, time: clock.now() }));
+    takeBack: async (changes, workspace) => {
+      const undoing = await takenBack(changes, workspace, files.fetch);
+      for (const change of changes) await removeMade(change, workspace);
+      await note('undone', changes);
+      return undoing;
     },
+    pass: (changes) =>
+      note(
+        'passed',
+        changes.filter(({ isPassed }) => !isPassed),
+      ),
   };
 }
 
-function parseUndone(record: unknown): unknown {
-  return isObject(record) ? record.undone : undefined;
+async function takenBack(
+  changes: readonly [Change, ...Change[]],
+  workspace: Workspace,
+  kept: (print: string) => Promise<Uint8Array>,
+): Promise<Undoing> {
+  const [{ path, mode, before }] = changes;
+  const now = await printOf(path, workspace);
+  // A change is noted before it is made, and may not have come about.
+  if (now === before) return 'unchanged';
+  // Which of them came about last does not matter; any other content is somebody else's.
+  const last = changes.findLast(({ after }) => after === now) ?? changes[0];
+  const bytes = before === undefined ? undefined : await kept(before);
+  await workspace.restore(path, { bytes, mode, expected: last.after });
+  return bytes === undefined ? 'removed' : 'restored';
+}
+
+/** The fingerprint of what is there now; undefined: nothing. Of a file too large for tools, that of its beginning. */
+async function printOf(path: string, workspace: Workspace): Promise<string | undefined> {
+  if ((await workspace.place(path, 'write')).missing > 0) return undefined;
+  // It stays on this machine.
+  await workspace.permit(path);
+  const { file } = await workspace.open(path);
+  try {
+    return fingerprint(await file.read(0, Math.min(file.size, MAX_FILE_BYTES) + 1));
+  } finally {
+    await file.close();
+  }
+}
+
+async function removeMade({ path, missing }: Change, workspace: Workspace): Promise<void> {
+  let directory = dirname(path);
+  for (let steps = missing - 1; steps > 0; steps -= 1) {
+    const place = await workspace.place(directory, 'write').catch(() => undefined);
+    if (place?.path !== directory || !(await removeEmptyDirectory(directory))) return;
+    directory = dirname(directory);
+  }
+}
+
+function parseNote(record: unknown, key: 'undone' | 'passed'): unknown {
+  return isObject(record) ? record[key] : undefined;
 }
 
 /** Undefined for what is damaged, or of another version. */
@@ -79,5 +142,10 @@ function parseChange(record: unknown): Change | undefined {
     typeof after === 'string' &&
     /^[\da-f]{64}$/.test(after);
   if (!isWhole || (before !== null && !(typeof before === 'string' && /^[\da-f]{64}$/.test(before)))) return undefined;
-  return { id, run, time, path, mode, after, before: before ?? undefined };
+  const { missing, roots } = record;
+  return {
+    ...{ id, run, time, path, mode, after, before: before ?? undefined, isPassed: false },
+    missing: typeof missing === 'number' ? missing : 0,
+    roots: Array.isArray(roots) ? roots.filter((root) => typeof root === 'string') : [],
+  };
 }

@@ -24,7 +24,7 @@ const CHUNK_BYTES = 1_000_000;
 const MAX_SCANNED_BYTES = 1_000_000_000;
 
 /** The wanted lines of a text, as many as may be shown. */
-export function windowOfText(text: string, wanted: WantedLines): LineWindow {
+export function windowOfText(text: string, wanted: WantedLines): LineWindow & { readonly total: number } {
   const all = text.split('\n');
   if (all.at(-1) === '') all.pop();
   const chosen = all.slice(wanted.first - 1, lastOf(wanted));

@@ -1,11 +1,11 @@
 import { AppError } from '../core/error.ts';
 import { compileGlob } from '../core/glob.ts';
 import type { JsonObject } from '../core/json.ts';
-import { isSecretName } from '../core/secret-files.ts';
 import type { Tool } from '../core/tool.ts';
 import { rulesWithin } from '../platform/search-ignore.ts';
 import { type Entry, entriesOf, sizeOf } from '../platform/search-walk.ts';
 import { defineTool, done } from './define.ts';
+import { isSecretFile } from './protection.ts';
 import { rulesOfPlace, treePace } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -38,7 +38,7 @@ export function listDirectory(workspace: Workspace): Tool {
         const isShown = ({ name, kind }: Entry): boolean =>
           !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') &&
           !ignored.some((glob) => glob.matches(name)) &&
-          !isSecretName(name);
+          !isSecretFile(name);
         const shown = entries.filter(isShown).sort(byKind);
         const listed = shown.slice(0, MAX_ENTRIES).map((entry) => described(entry, directory.at(entry.name)));
         return done({ path: place.name, entries: listed, ...noteOf(entries.length, shown.length) });

@@ -11,7 +11,7 @@ export type Ruling =
   | { readonly kind: 'ask'; readonly scope: Scope }
   | { readonly kind: 'deny'; readonly reason: string };
 
-/** `tool`: every call of this tool; `command`: this very command in this directory; `call`: these very arguments. */
+/** `tool`: every call of this tool; `command`: this very command in this directory; `call`: this very file. */
 export type Scope = 'tool' | 'command' | 'call';
 
 export interface PolicyOptions {
@@ -26,8 +26,8 @@ export interface PolicyOptions {
 export interface Asked {
   readonly tool: Tool;
   readonly args: JsonObject;
-  /** Whether it would read what likely holds keys or passwords. */
-  readonly isSensitive: boolean;
+  /** The real path of the file it would read, if that likely holds keys or passwords. */
+  readonly secret?: string | undefined;
 }
 
 export interface Policy {
@@ -76,10 +76,12 @@ export function approvalPolicy({ mode, allowedTools, isTrusted }: PolicyOptions)
 }
 
 /** What the model is told when nobody can be asked, with the way the user can allow it. */
-export function unattendedReason(tool: Tool, scope: Scope): string {
-  const opening = `${tool.name} was not run: it needs the user's approval, and there is no terminal to ask on.`;
+export function unattendedReason(tool: Tool, scope: Scope, isTextFormat: boolean): string {
+  const why = isTextFormat ? 'there is no terminal to ask on' : 'nobody is asked in this output format';
+  const opening = `${tool.name} was not run: it needs the user's approval, and ${why}.`;
   if (scope === 'call') {
-    return `${opening} The file may hold keys or passwords; the user can attach it with -f, or run gmn in a terminal.`;
+    const other = isTextFormat ? 'in a terminal' : 'with -o text in a terminal';
+    return `${opening} The file may hold keys or passwords; the user can attach it with -f, or run gmn ${other}.`;
   }
   const other = tool.effect === 'write' ? ' or --approval-mode auto_edit' : '';
   return `${opening} The user can allow it with --allowed-tools ${tool.name}${other}.`;
@@ -94,16 +96,18 @@ function covers(pattern: string, name: string): boolean {
   return pattern.endsWith('__*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }
 
-function scopeOf({ tool, args, isSensitive }: Asked): Scope {
-  if (isSensitive) return 'call';
+function scopeOf({ tool, args, secret }: Asked): Scope {
+  if (secret !== undefined) return 'call';
   return tool.effect === 'execute' && typeof args.command === 'string' ? 'command' : 'tool';
 }
 
 function keyOf(asked: Asked): string {
-  const { tool, args } = asked;
+  const { tool, args, secret } = asked;
   const scope = scopeOf(asked);
   if (scope === 'tool') return canonicalJson([scope, tool.name]);
+  // A name may lead elsewhere by the next call.
+  if (secret !== undefined) return canonicalJson([scope, tool.name, secret]);
   // The model's words about a command change nothing about what it does.
   const { description: _, ...exact } = args;
-  return canonicalJson([scope, tool.name, scope === 'command' ? exact : args]);
+  return canonicalJson([scope, tool.name, exact]);
 }

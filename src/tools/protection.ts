@@ -25,10 +25,33 @@ const PROTECTED_DIRECTORIES = [
   '.azure',
   '.kube',
   '.docker',
+  '.jj',
+  '.fleet',
+  '.vim',
+  '.windsurf',
+  '.roo',
+  '.kiro',
+  '.trae',
+  '.continue',
+  '.buildkite',
+  '.gitlab',
+  '.mvn',
 ];
 
 /** The same, in a directory of that name only. */
-const PROTECTED_PAIRS = ['.github/workflows', '.github/actions', '.config/git', '.config/fish', '.config/autostart'];
+const PROTECTED_PAIRS = [
+  '.github/workflows',
+  '.github/actions',
+  '.config/git',
+  '.config/fish',
+  '.config/autostart',
+  '.config/systemd',
+  '.local/bin',
+  '.cargo/config',
+  '.cargo/config.toml',
+  '.yarn/releases',
+  '.yarn/plugins',
+];
 
 /** Files that other programs run or believe as soon as they start. */
 const PROTECTED_FILES = [
@@ -62,13 +85,47 @@ const PROTECTED_FILES = [
   '.xprofile',
   '.xsessionrc',
   '.pam_environment',
+  '.travis.yml',
+  'jenkinsfile',
+  '.drone.yml',
+  '.woodpecker.yml',
+  'azure-pipelines.yml',
+  'bitbucket-pipelines.yml',
+  'lefthook.yml',
+  '.lefthook.yml',
+  '.nvim.lua',
+  '.mise.toml',
+  'mise.toml',
+  '.bazelrc',
+  '.gitattributes',
+  // The next run of this very program takes it for its instructions.
+  'gemini.md',
 ];
+
+const PROTECTED_NAMES = /\.code-workspace$/;
 
 const SHELL_FILES = /^\.(?:bash|zsh|z|csh|tcsh|ksh|mksh)_?(?:rc|env|profile|login|logout|aliases|history)$/;
 
+/** Examples are for people, not for programs. */
+const PLANTED_NAMES = /^(?:\.env(?!\.(?:example|sample|template|dist)$)|id_(?:[^.]+$|rsa|dsa|ecdsa|ed25519))/;
+
 /** Directories full of credentials, besides files whose names say so. */
-const SENSITIVE_DIRECTORIES = ['.ssh', '.gnupg', '.aws', '.azure', '.kube', '.docker', '.password-store', '.gmn'];
+const SENSITIVE_DIRECTORIES = [
+  '.ssh',
+  '.gnupg',
+  '.aws',
+  '.azure',
+  '.kube',
+  '.docker',
+  '.password-store',
+  '.gmn',
+  '.gemini',
+];
 const SENSITIVE_PAIRS = ['.config/gcloud', '.config/gh', '.config/op', '.local/share/keyrings'];
+
+/** Where this program and the official one keep credentials and sessions, below whatever home. */
+const STATE =
+  /\/\.(?:gmn\/(?:key\.json|oauth-client\.json|code-assist\.json|tokens|sessions|undo|locks)|gemini\/(?:\.env|oauth_creds\.json|gemini-credentials\.json|google_accounts\.json|mcp-oauth-tokens[^/]*|tmp|history))\//;
 
 const SYSTEM_DIRECTORIES = ['/proc', '/sys', '/dev'];
 
@@ -105,29 +162,52 @@ function isShortForm(segment: string): boolean {
   return stem !== undefined && PROTECTED_DIRECTORIES.some((name) => name.slice(1).startsWith(stem.slice(0, 6)));
 }
 
-/** Whether nothing may be written there, in whatever mode: other programs would run it or believe it. */
-export function isProtected(path: string): boolean {
+/**
+ * Whether nothing may be written there, in whatever mode: other programs would run it or believe it, or it would hold
+ * keys. `above` is what the path begins in; of that only the directories count.
+ */
+export function isProtected(path: string, above = ''): boolean {
   const segments = segmentsOf(path);
+  const all = [...segmentsOf(above), ...segments];
   return (
+    all.some((segment) => PROTECTED_DIRECTORIES.includes(segment)) ||
+    hasPair(all, PROTECTED_PAIRS) ||
     segments.some(
       (segment) =>
-        PROTECTED_DIRECTORIES.includes(segment) ||
         PROTECTED_FILES.includes(segment) ||
+        PROTECTED_NAMES.test(segment) ||
         SHELL_FILES.test(segment) ||
         isShortForm(segment),
-    ) || hasPair(segments, PROTECTED_PAIRS)
+    )
   );
 }
 
-/** Whether the file is likely to hold keys or passwords: it is read only after a person said so. */
-export function isSensitivePath(path: string): boolean {
-  const segments = segmentsOf(path);
+/** Whether a file of that name, if it is new, would be taken for the user's own settings or keys by other programs. */
+export function isPlanted(path: string): boolean {
+  return PLANTED_NAMES.test(folded(basename(path)));
+}
+
+/** Whether a file of this name, however a file system might read it, is likely to hold keys or passwords. */
+export function isSecretFile(name: string): boolean {
+  return isSecretName(name) || isSecretName(folded(name));
+}
+
+/**
+ * Whether the file is likely to hold keys or passwords: it is read only after a person said so. `above` is what the path
+ * begins in.
+ */
+export function isSensitivePath(path: string, above = ''): boolean {
+  const segments = [...segmentsOf(above), ...segmentsOf(path)];
   return (
-    isSecretName(basename(path)) ||
-    isSecretName(folded(basename(path))) ||
+    isSecretFile(basename(path)) ||
     segments.some((segment) => SENSITIVE_DIRECTORIES.includes(segment)) ||
     hasPair(segments, SENSITIVE_PAIRS)
   );
+}
+
+/** Whether credentials or sessions of this program or the official one are there: no tool sees them, asked or not. */
+export function isStatePath(path: string): boolean {
+  return STATE.test(`/${segmentsOf(path).join('/')}/`);
 }
 
 /** Whether a path is the kernel's: what is there is no file of anybody. */

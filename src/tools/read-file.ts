@@ -5,10 +5,10 @@ import { sniffMedia } from '../core/media.ts';
 import { formatSize } from '../core/size.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
 import type { OpenedFile } from '../platform/workspace-file.ts';
-import { defineTool, done } from './define.ts';
+import { defineTool, done, FILE_ALIASES } from './define.ts';
 import type { Place } from './fence.ts';
 import { type LineWindow, type WantedLines, windowOfFile, windowOfText } from './line-window.ts';
-import { MAX_FILE_BYTES, type Workspace } from './workspace.ts';
+import { ALL_SHOWN, MAX_FILE_BYTES, type ShownLines, type Workspace } from './workspace.ts';
 
 /** Base64 makes it a third more, and one request holds 20 MB. */
 const MAX_MEDIA_BYTES = 14_000_000;
@@ -31,7 +31,7 @@ export function readFile(workspace: Workspace): Tool {
       },
       required: ['file_path'],
     },
-    aliases: { path: 'file_path', absolute_path: 'file_path' },
+    aliases: FILE_ALIASES,
     async run({ file_path, start_line = 1, end_line }, signal) {
       if (end_line !== undefined && end_line < start_line) {
         throw new AppError('usage', 'end_line is before start_line', { hint: 'Swap them, or leave one out.' });
@@ -41,8 +41,9 @@ export function readFile(workspace: Workspace): Tool {
         const wanted = { first: start_line, last: end_line };
         if (file.size > MAX_FILE_BYTES) return await readLarge(place, file, wanted, signal);
         const bytes = await file.read(0, file.size);
-        workspace.remember(place, bytes);
-        return outcomeOf(place, bytes, wanted);
+        const { outcome, shown } = outcomeOf(place, bytes, wanted);
+        workspace.remember(place, bytes, shown);
+        return outcome;
       } finally {
         await file.close();
       }
@@ -61,16 +62,26 @@ async function readLarge(
   return done(textOf(place, await windowOfFile(file, wanted, signal), ''));
 }
 
-function outcomeOf(place: Place, bytes: Uint8Array, wanted: WantedLines): ToolOutcome {
+interface Reading {
+  readonly outcome: ToolOutcome;
+  readonly shown: ShownLines;
+}
+
+function outcomeOf(place: Place, bytes: Uint8Array, wanted: WantedLines): Reading {
   const mimeType = sniffMedia(bytes, place.name);
-  if (mimeType !== undefined) return mediaOutcome(place, bytes, mimeType);
+  if (mimeType !== undefined) return { outcome: mediaOutcome(place, bytes, mimeType), shown: ALL_SHOWN };
   const decoded = decode(bytes);
-  if (decoded.isText) return done(textOf(place, windowOfText(decoded.text, wanted), ''));
-  if (decoded.reason === 'nul') return done(notText(place, bytes.length));
+  if (decoded.isText) return textReading(place, decoded.text, wanted, '');
+  if (decoded.reason === 'nul') return { outcome: done(notText(place, bytes.length)), shown: ALL_SHOWN };
   const latin = new TextDecoder('windows-1252').decode(bytes);
-  return done(
-    textOf(place, windowOfText(latin, wanted), 'not valid Unicode, shown as Windows-1252; it cannot be edited'),
-  );
+  return textReading(place, latin, wanted, 'not valid Unicode, shown as Windows-1252; it cannot be edited');
+}
+
+function textReading(place: Place, text: string, wanted: WantedLines, label: string): Reading {
+  const window = windowOfText(text, wanted);
+  const { first, lines, isCut, total } = window;
+  const outcome = done(textOf(place, window, label));
+  return { outcome, shown: { first, last: isCut ? first - 1 : first + lines.length - 1, total } };
 }
 
 function mediaOutcome({ name }: Place, bytes: Uint8Array, mimeType: string): ToolOutcome {

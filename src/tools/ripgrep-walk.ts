@@ -1,9 +1,9 @@
 import { join, posix } from 'node:path';
-import { isSecretName } from '../core/secret-files.ts';
 import { realPath } from '../platform/real-path.ts';
-import { ignoredPaths, RULES_OFF } from '../platform/search-ignore.ts';
+import { hasSharedLevels, ignoredPaths } from '../platform/search-ignore.ts';
 import { runRipgrep, takePaths } from '../platform/search-ripgrep.ts';
 import type { Place } from './fence.ts';
+import { isSecretFile } from './protection.ts';
 import { FOREIGN, rulesOfPlace } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -20,7 +20,7 @@ const MAX_MS = 20_000;
 
 /** What ripgrep must know to walk as we do, as far as it can. */
 export function walkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonly string[] {
-  const hasParents = isIgnoring && rulesOfPlace(workspace, place).levels.length > 0;
+  const hasParents = isIgnoring && hasSharedLevels(rulesOfPlace(workspace, place));
   const own = ['--no-ignore-dot', '--no-ignore-global', '--no-ignore-exclude', '--no-require-git'];
   return [
     ...['--no-config', '--no-messages', '--null', '--color=never', '--hidden'],
@@ -32,22 +32,26 @@ export function walkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonl
 
 /** Says of a path ripgrep named whether it may be shown: it knows neither all ignore files, nor secrets, nor the fence. */
 export function isShownBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (path: string) => boolean {
-  const isIgnored = ignoredPaths(place.path, isIgnoring ? rulesOfPlace(workspace, place) : RULES_OFF);
-  const known = new Map<string, boolean>();
+  const isIgnored = ignoredPaths(place.path, rulesOfPlace(workspace, place, isIgnoring));
   const isOpen = (below: string): boolean => {
     const path = join(place.path, below);
-    const answer = known.get(below) ?? (workspace.isListed(path) && realPath(path) === path);
+    return workspace.isListed(path) && realPath(path) === path;
+  };
+  const known = new Map<string, boolean>();
+  const isOpenDirectory = (below: string): boolean => {
+    const answer = known.get(below) ?? isOpen(below);
     known.set(below, answer);
     return answer;
   };
-  return (path) => isPlain(path) && accepts(path) && isOpen(posix.dirname(path)) && !isIgnored(path);
+  return (path) =>
+    isPlain(path) && accepts(path) && isOpenDirectory(posix.dirname(path)) && !isIgnored(path) && isOpen(path);
 }
 
 /** What can be told from the path alone. */
 function isPlain(path: string): boolean {
   const steps = path.split('/');
   const isForeign = steps.some((step) => step === '' || step === '..' || step === '.git' || FOREIGN.includes(step));
-  return !isForeign && !isSecretName(posix.basename(path));
+  return !isForeign && !isSecretFile(posix.basename(path));
 }
 
 /** Puts things in the order of a walk: the files of a directory, then what is in the directories below. */

@@ -27,7 +27,7 @@ const HEAD_SHARE = 0.2;
 /** A command that was silent for this share of its time was likely waiting for input. */
 const SILENT_SHARE = 0.5;
 
-/** The shell tool. Nothing a command starts outlives it. That it fails, with whatever exit code, is data for the model. */
+/** The shell tool. What a command leaves running is stopped. That it fails, with whatever exit code, is data for the model. */
 export function runShellCommand(options: ShellToolOptions): Tool {
   const { shell, env, directory, timeoutMs = TIMEOUT_MS } = options;
   return defineTool({
@@ -84,7 +84,7 @@ async function told({ head, tail, omitted }: ShellResult, { keepOutput }: ShellT
   const missing = captured.length - start.length - end.length + omitted;
   const way =
     keepOutput === undefined
-      ? 'run it again with its output in a file, or filtered, to see them'
+      ? 'they are lost, and a command that changes things must not be run again for them'
       : `read ${await keepOutput(captured)} to see them`;
   return `${start}\n[… ${missing} characters are left out here; ${way} …]\n${end}`;
 }

@@ -36,7 +36,7 @@ export function searchFileContent(workspace: Workspace, ripgrep: () => string | 
         names_only: { type: 'boolean', description: 'Give the names of the files only.' },
         max_matches_per_file: { type: 'integer', minimum: 1, description: 'Matches to show of one file, at most.' },
         total_max_matches: { type: 'integer', minimum: 1, description: 'Matches to show, at most; 100 if left out.' },
-        no_ignore: { type: 'boolean', description: 'Set to true to look in files that are left out, too.' },
+        no_ignore: { type: 'boolean', description: 'Set to true to look in what .gitignore leaves out, too.' },
       },
       required: ['pattern'],
     },

@@ -1,13 +1,15 @@
 import { dirname } from 'node:path';
 import { contains } from '../core/containment.ts';
-import { isSecretName } from '../core/secret-files.ts';
-import { RULES_OFF, rulesAbove } from '../platform/search-ignore.ts';
+import { AppError } from '../core/error.ts';
+import { type IgnoreRules, rulesAbove } from '../platform/search-ignore.ts';
 import { type Pace, paceOf } from '../platform/search-pace.ts';
 import { type WalkedDirectory, type WalkReport, walkReport, walkTree } from '../platform/search-walk.ts';
 import type { Place } from './fence.ts';
+import { isSecretFile } from './protection.ts';
 import type { Workspace } from './workspace.ts';
 
 export interface TreeOptions {
+  /** Whether `.gitignore` counts; `.geminiignore` always does. */
   readonly isIgnoring: boolean;
   readonly maxDepth?: number;
 }
@@ -24,10 +26,17 @@ const LIMITS = { maxEntries: 5_000_000, maxMs: 20_000 };
 /** Directories never worth a look unless named: what is in them is not the user's own. */
 export const FOREIGN: readonly string[] = ['node_modules', 'bower_components', '.hg', '.svn'];
 
-/** The rules that are in force in a directory, those of its own ignore files not included. */
-export function rulesOfPlace(workspace: Workspace, place: Place): ReturnType<typeof rulesAbove> {
+/**
+ * The rules that are in force in a directory, those of its own ignore files not included. `isIgnoring` is about
+ * `.gitignore` only. Throws AppError `usage` if a `.geminiignore` leaves the directory out: that is the user's word.
+ */
+export function rulesOfPlace(workspace: Workspace, place: Place, isIgnoring = true): IgnoreRules {
   const root = workspace.roots.find((candidate) => contains(candidate, place.path)) ?? dirname(place.path);
-  return rulesAbove(place.path, root);
+  const rules = rulesAbove(place.path, root, isIgnoring);
+  if (!rules.isStartOut) return rules;
+  throw new AppError('usage', `${place.name} is left out by .geminiignore`, {
+    hint: 'The user keeps it from models. Go on without it, or ask the user for what you need to know.',
+  });
 }
 
 /** The pace of everything that looks at many files. */
@@ -48,9 +57,10 @@ export async function openTree(
   const directories = walkTree({
     start: place.path,
     hold: workspace.hold,
-    rules: isIgnoring ? rulesOfPlace(workspace, place) : RULES_OFF,
+    rules: rulesOfPlace(workspace, place, isIgnoring),
     enters: (real, name) => !FOREIGN.includes(name) && workspace.isListed(real),
-    shows: (name) => !isSecretName(name),
+    // Its directory was judged by its real path, and links are not followed.
+    shows: (name) => !isSecretFile(name),
     maxDepth,
     pace: treePace(signal),
     report,

@@ -1,5 +1,6 @@
 import { basename, dirname, sep } from 'node:path';
 import { AppError } from '../core/error.ts';
+import { errnoOf } from '../platform/errno.ts';
 import {
   type HeldDirectory,
   type Hold,
@@ -12,8 +13,11 @@ import { type Fence, type FenceOptions, fenceAround, named, type Place } from '.
 
 /** Is told of every change before it is made, with all that is needed to take it back. */
 export interface Journal {
-  /** `bytes` is undefined if there was no such file; `after` is what the file is about to hold. May throw: no change then. */
-  before(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array): Promise<void>;
+  /**
+   * `bytes` is undefined if there was no such file; `after` is what the file is about to hold, and `missing` how many steps
+   * of its path are made for it. May throw: no change then.
+   */
+  before(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array, missing: number): Promise<void>;
 }
 
 export interface WorkspaceOptions extends FenceOptions {
@@ -27,6 +31,21 @@ export interface FileContent {
   /** The permission bits. */
   readonly mode: number;
 }
+
+/** Lines that were shown as they are, none of them cut; counted from 1. */
+export interface ShownLines {
+  readonly first: number;
+  /** Included; before `first` if none was shown in full. */
+  readonly last: number;
+  /** How many there are. */
+  readonly total: number;
+}
+
+/** Shown as a whole: a picture, or whatever has no lines. */
+export const ALL_SHOWN: ShownLines = { first: 1, last: 0, total: 0 };
+
+/** What must have been read before a change: to replace a file, all of it. */
+export type Extent = 'whole' | 'part';
 
 /** What it takes to take a change back. */
 export interface Restoration {
@@ -46,12 +65,12 @@ export interface Workspace extends Fence {
   permit(path: string): Promise<void>;
   /** Opens a file for reading; whoever calls closes it. */
   open(path: string): Promise<{ readonly place: Place; readonly file: OpenedFile }>;
-  /** Opens a directory; whoever calls closes it. */
+  /** Opens a directory that is not sensitive; whoever calls closes it. */
   openDirectory(path: string): Promise<{ readonly place: Place; readonly directory: HeldDirectory }>;
-  /** Remembers that these bytes of a file were shown to the model. */
-  remember(place: Place, bytes: Uint8Array): void;
-  /** What a file holds now, if it may be changed: none is there, or the model has read these very bytes. */
-  current(path: string): Promise<{ readonly place: Place; readonly old?: FileContent }>;
+  /** Remembers what was shown to the model of a file that holds these bytes. Parts that follow each other add up. */
+  remember(place: Place, bytes: Uint8Array, shown: ShownLines): void;
+  /** What a file holds now, if it may be changed: none is there, or the model has read these very bytes, or a part. */
+  current(path: string, extent: Extent): Promise<{ readonly place: Place; readonly old?: FileContent }>;
   /** Writes a file whose `current` content is still the same; the journal is told first. */
   write(path: string, bytes: Uint8Array): Promise<Place>;
   /** Takes a change back, if nobody has made another since. The journal is not told. */
@@ -85,13 +104,15 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
     },
     openDirectory: async (path) => {
       const place = await fence.place(path, 'read');
-      return { place, directory: await named(place.name, () => holdDirectory(place.path, hold)) };
+      if (place.isSensitive) throw sensitive(place);
+      return { place, directory: await named(place.name, () => holdDirectory(place.path, hold).catch(notADirectory)) };
     },
-    remember: (place, bytes) => {
-      disk.seen.set(place.path, fingerprint(bytes));
+    remember: (place, bytes, shown) => {
+      const print = fingerprint(bytes);
+      disk.seen.set(place.path, seenWith(disk.seen.get(place.path), print, shown));
     },
-    current: async (path) => {
-      const { place, old } = await currentOf(disk, path);
+    current: async (path, extent) => {
+      const { place, old } = await currentOf(disk, path, extent);
       return { place, ...(old === undefined ? {} : { old: { bytes: old.bytes, mode: old.mode } }) };
     },
     write: (path, bytes) => writeTo(disk, path, bytes),
@@ -103,13 +124,33 @@ interface Disk {
   readonly fence: Fence;
   readonly hold: Hold;
   /** What the model has seen of a file, by real path. */
-  readonly seen: Map<string, string>;
+  readonly seen: Map<string, Seen>;
   readonly journal: Journal;
+}
+
+interface Seen {
+  readonly print: string;
+  /** How many lines from the first on were shown without a gap. */
+  readonly lines: number;
+  readonly isWhole: boolean;
+}
+
+function seenWith(before: Seen | undefined, print: string, { first, last, total }: ShownLines): Seen {
+  const known = before?.print === print ? before : { lines: 0, isWhole: false };
+  const lines = first <= known.lines + 1 ? Math.max(known.lines, last) : known.lines;
+  return { print, lines, isWhole: known.isWhole || lines >= total };
 }
 
 function sensitive({ name }: Place): AppError {
   return new AppError('usage', `${name} may hold secrets and was not read`, {
     hint: 'Only the user can allow that. Go on without it, or ask the user for what you need to know.',
+  });
+}
+
+function notADirectory(thrown: unknown): never {
+  if (errnoOf(thrown) !== 'ENOTDIR') throw thrown;
+  throw new AppError('usage', 'it is a file, not a directory', {
+    hint: 'Read it with read_file, or name the directory it is in.',
   });
 }
 
@@ -135,13 +176,14 @@ interface Current {
   readonly old?: FileContent & { readonly version: string };
 }
 
-async function currentOf(disk: Disk, path: string): Promise<Current> {
+async function currentOf(disk: Disk, path: string, extent: Extent): Promise<Current> {
   const place = await disk.fence.place(path, 'write');
   if (place.missing > 0) return { place };
   const old = await contentOf(disk, place);
   const seen = disk.seen.get(place.path);
   if (seen === undefined) throw unread(place, 'it exists and was not read in this run');
-  if (seen !== fingerprint(old.bytes)) throw unread(place, 'it was changed since it was read');
+  if (seen.print !== fingerprint(old.bytes)) throw unread(place, 'it was changed since it was read');
+  if (extent === 'whole' && !seen.isWhole) throw partlyRead(place);
   if ((old.mode & 0o6000) !== 0) {
     throw new AppError('usage', `${place.name} runs with the rights of its owner and is not changed`, {
       hint: 'Tell the user what to change there.',
@@ -168,6 +210,12 @@ function unread({ name }: Place, why: string): AppError {
   });
 }
 
+function partlyRead({ name }: Place): AppError {
+  return new AppError('usage', `${name} was not written: only a part of it was read`, {
+    hint: 'Change that part with edit_file, or read all of it first.',
+  });
+}
+
 function tooLarge({ name }: Place): AppError {
   return new AppError('usage', `${name} is larger than 20 MB and is not changed by tools`, {
     hint: 'Tell the user what to change there.',
@@ -175,13 +223,15 @@ function tooLarge({ name }: Place): AppError {
 }
 
 async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<Place> {
-  const { place, old } = await currentOf(disk, path);
+  const { place, old } = await currentOf(disk, path, 'part');
   if (bytes.length > MAX_FILE_BYTES) throw tooLarge(place);
   await inParent(disk, place, async (directory, name) => {
-    await disk.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes);
+    await disk.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
     return replaceIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });
   });
-  disk.seen.set(place.path, fingerprint(bytes));
+  // An edit shows no more of a file than was seen before it; its lines have moved.
+  const isWhole = old === undefined || disk.seen.get(place.path)?.isWhole === true;
+  disk.seen.set(place.path, { print: fingerprint(bytes), lines: 0, isWhole });
   return place;
 }
 

@@ -12,7 +12,7 @@ export function writeFile(workspace: Workspace): Tool {
     name: 'write_file',
     description:
       'Writes a whole text file of the workspace; directories that are missing are made. A file that exists must have ' +
-      'been read with read_file before. For changes to a part of a file use edit_file.',
+      'been read with read_file before, all of it. For changes to a part of a file use edit_file.',
     effect: 'write',
     input: {
       properties: {
@@ -43,7 +43,7 @@ interface Plan {
 }
 
 async function planned(workspace: Workspace, path: string, content: string): Promise<Plan> {
-  const { place, old } = await workspace.current(path);
+  const { place, old } = await workspace.current(path, 'whole');
   if (old === undefined) return { place, after: content };
   const before = textFileOf(old.bytes);
   if (before === undefined) {

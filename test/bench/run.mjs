@@ -34,7 +34,8 @@ const subjects = [
           name: 'official CLI Hello',
           args: [official, '-m', 'gemini-2.5-flash', '--skip-trust', '-p', 'Hello'],
           rounds: 5,
-          env: { GEMINI_CLI_NO_RELAUNCH: '1' },
+          // It starts a second process of its own; for its memory to be seen, the measured run must not.
+          rusageEnv: { GEMINI_CLI_NO_RELAUNCH: '1' },
         },
       ]
     : []),
@@ -62,7 +63,10 @@ async function measure(subject, round) {
   if (round % 3 !== 1) return;
   // CPU and memory in a run of their own: the hook that reads them must not weigh on the wall time.
   const file = join(place, 'rusage');
-  const home = subject.isFirst ? { GMN_HOME: join(place, `first-${round}-rusage`) } : {};
+  const home = {
+    ...subject.rusageEnv,
+    ...(subject.isFirst ? { GMN_HOME: join(place, `first-${round}-rusage`) } : {}),
+  };
   await timed(['--require', join(root, 'test/bench/rusage.cjs'), ...subject.args], {
     ...env,
     ...extra,

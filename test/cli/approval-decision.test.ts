@@ -58,8 +58,8 @@ function seated(
     err,
     isTextFormat: true,
     env: {},
-    isSensitive: async (_, args) => args.file_path === '.env',
-    permit: async (_, args) => void told.push(`permit ${args.file_path}`),
+    secretOf: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
+    permit: async (path) => void told.push(`permit ${path}`),
     hold: () => void told.push('hold'),
     resume: () => void told.push('resume'),
     openTty: () => tty,
@@ -140,7 +140,7 @@ test('a sensitive read is let through once for a yes, and each time after "alway
   const { decide, told } = seated({ keys: ['a'] });
   expect(await decide(READ, { file_path: '.env' })).toEqual({ kind: 'run' });
   expect(await decide(READ, { file_path: '.env' })).toEqual({ kind: 'run' });
-  expect(told).toEqual(['hold', 'permit .env', 'close', 'resume', 'permit .env']);
+  expect(told).toEqual(['hold', 'permit /w/.env', 'close', 'resume', 'permit /w/.env']);
 });
 
 test('calls made at the same time are asked about one after the other, and "always" counts at once', async () => {

@@ -19,8 +19,8 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const PROMPT = ' › ';
 const NO = 'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
 const WAITED = ['hold', 'resume'];
-const UNASKED =
-  "run_shell_command was not run: it needs the user's approval, and there is no terminal to ask on. The user can allow it with --allowed-tools run_shell_command.";
+const unasked = (why: string): string =>
+  `run_shell_command was not run: it needs the user's approval, and ${why}. The user can allow it with --allowed-tools run_shell_command.`;
 
 const command = (text: string) => ({ name: 'run_shell_command', args: { command: text } });
 const write = (content: string, file_path = 'hello.js') => ({ name: 'write_file', args: { file_path, content } });
@@ -86,14 +86,17 @@ posixTest.for([
   async ([, options, isTextFormat], t) => {
     const terminal = asking(t, program, { calls: [command('touch made')], isTextFormat }, options);
     const { output } = await terminal.ended;
-    expect(verdictsIn(output)).toEqual([{ verdict: { kind: 'deny', reason: UNASKED }, told: [] }]);
+    const reason = unasked(isTextFormat ? 'there is no terminal to ask on' : 'nobody is asked in this output format');
+    expect(verdictsIn(output)).toEqual([{ verdict: { kind: 'deny', reason }, told: [] }]);
     expect(output).not.toContain('╭');
   },
 );
 
 linuxTest('nobody is asked on a terminal that is not ours', async (t) => {
   const terminal = asking(t, program, { calls: [command('touch made')] }, { wrapper: 'setsid -w' });
-  expect(verdictsIn((await terminal.ended).output)).toEqual([{ verdict: { kind: 'deny', reason: UNASKED }, told: [] }]);
+  expect(verdictsIn((await terminal.ended).output)).toEqual([
+    { verdict: { kind: 'deny', reason: unasked('there is no terminal to ask on') }, told: [] },
+  ]);
 });
 
 posixTest('SIGTERM while asking gives the terminal back', async (t) => {
@@ -160,27 +163,24 @@ posixTest('every character that hides something is visible, in commands, file na
   for (const screen of screens) expect(screen).not.toMatch(/[^\P{C}\n]|\u3164|\u2028/u);
 });
 
-posixTest(
-  'a command that hides its end behind blanks or lines shows its end, and is not approved unseen',
-  async (t) => {
-    for (const padding of [' '.repeat(5000), '\n'.repeat(500), 'x=1; '.repeat(1000)]) {
-      const terminal = asking(t, program, { calls: [command(`ls${padding}; touch made`)] });
-      const first = await terminal.until(PROMPT);
-      expect(first).toMatch(/┆ \d+ more lines\n/);
-      expect(first.replaceAll('\n│ ', '')).toContain('; touch made\n╰');
-      expect(first.split('\n').length).toBeLessThanOrEqual(25);
-      expect(first).toContain('╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ');
-      terminal.type('y');
-      expect(await terminal.until(PROMPT)).toContain('│ This is not all of it. See the rest first: d\n');
-      terminal.type('d');
-      const all = await terminal.until(PROMPT);
-      expect(all).not.toContain('┆');
-      expect(all).toContain('[y]es');
-      terminal.type('n');
-      expect(verdictsIn((await terminal.ended).output)).toMatchObject([{ verdict: { kind: 'deny' } }]);
-    }
-  },
-);
+posixTest('a command that hides its end behind other commands shows its end, and is not approved unseen', async (t) => {
+  for (const padding of ['x=1; '.repeat(1000), 'x\n'.repeat(500)]) {
+    const terminal = asking(t, program, { calls: [command(`ls${padding}; touch made`)] });
+    const first = await terminal.until(PROMPT);
+    expect(first).toMatch(/┆ \d+ more lines\n/);
+    expect(first.replaceAll('\n│ ', '')).toContain('; touch made\n╰');
+    expect(first.split('\n').length).toBeLessThanOrEqual(25);
+    expect(first).toContain('╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ');
+    terminal.type('y');
+    expect(await terminal.until(PROMPT)).toContain('│ This is not all of it. See the rest first: d\n');
+    terminal.type('d');
+    const all = await terminal.until(PROMPT);
+    expect(all).not.toContain('┆');
+    expect(all).toContain('[y]es');
+    terminal.type('n');
+    expect(verdictsIn((await terminal.ended).output)).toMatchObject([{ verdict: { kind: 'deny' } }]);
+  }
+});
 
 posixTest('on a narrow terminal every line fits and stays inside the frame, in Japanese too', async (t) => {
   const text = '日本語のとても長い一行のコマンドです。'.repeat(4);

@@ -30,7 +30,9 @@ test('the call of the specification, list_directory with "path", works', async (
     path: 'a',
     entries: [],
   });
-  expect(await here.error('list_directory', { dir_path: 'b.txt' })).toContain('b.txt: a part of the path is a file');
+  expect(await here.error('list_directory', { dir_path: 'b.txt' })).toBe(
+    'b.txt: it is a file, not a directory. Read it with read_file, or name the directory it is in.',
+  );
   expect(await here.error('list_directory', { dir_path: 'nope' })).toContain(
     'nope: there is no such file or directory',
   );
@@ -146,6 +148,28 @@ test('a file that exists is overwritten only after its content was read', async 
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('other\n');
   await here.output('read_file', { path: 'a.txt' });
   expect(await here.output('write_file', args)).toBe('Replaced a.txt (1 lines).');
+});
+
+test('a file is replaced only after all of it was read; for an edit a part is enough', async () => {
+  const text = Array.from({ length: 2500 }, (_, index) => `line ${index + 1}\n`).join('');
+  const here = await place({ 'a.txt': 'one\ntwo\n', 'long.txt': text, 'wide.txt': `${'w'.repeat(3000)}\n` });
+  const replaced = (path: string): Promise<string> => here.error('write_file', { path, content: 'new\n' });
+  await here.error('read_file', { path: 'a.txt', start_line: 900 });
+  expect(await replaced('a.txt')).toContain('it exists and was not read in this run');
+  await here.output('read_file', { path: 'a.txt', start_line: 2 });
+  expect(await replaced('a.txt')).toBe(
+    'a.txt was not written: only a part of it was read. Change that part with edit_file, or read all of it first.',
+  );
+  await here.output('edit_file', { path: 'a.txt', old_string: 'two', new_string: 'three' });
+  expect(await replaced('a.txt')).toContain('only a part of it was read');
+  await here.output('read_file', { path: 'wide.txt' });
+  expect(await replaced('wide.txt')).toContain('only a part of it was read');
+  await here.output('read_file', { path: 'long.txt' });
+  expect(await replaced('long.txt')).toContain('only a part of it was read');
+  await here.output('read_file', { path: 'long.txt', start_line: 2001 });
+  await here.output('read_file', { path: 'long.txt', start_line: 7, end_line: 8 });
+  expect(await here.output('write_file', { path: 'long.txt', content: 'new\n' })).toBe('Replaced long.txt (1 lines).');
+  expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('one\nthree\n');
 });
 
 test('a replaced file keeps its mode, its byte order mark and its line endings', async () => {

@@ -27,7 +27,7 @@ test('200 random changes are taken back to the byte and the mode', async () => {
   }
   expect(changes).toBeGreaterThan(150);
   expect((await store.changes()).length).toBe(changes);
-  for (const change of (await store.changes()).toReversed()) await store.takeBack(change, here.workspace);
+  for (const change of (await store.changes()).toReversed()) await store.takeBack([change], here.workspace);
   expect(snapshot(root)).toEqual(before);
   expect(await store.changes()).toEqual([]);
 }, 30_000);
@@ -41,11 +41,11 @@ test('a change is not taken back over one that was made since', async () => {
   await here.output('write_file', { path: 'b.txt', content: 'new\n' });
   const [first, second] = await store.changes();
   writeFileSync(join(root, 'a.txt'), 'by hand\n');
-  await expect(store.takeBack(first!, here.workspace)).rejects.toThrow('was changed since');
+  await expect(store.takeBack([first!], here.workspace)).rejects.toThrow('was changed since');
   expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('by hand\n');
   rmSync(join(root, 'a.txt'));
-  await expect(store.takeBack(first!, here.workspace)).rejects.toThrow('was changed since');
-  await store.takeBack(second!, here.workspace);
+  await expect(store.takeBack([first!], here.workspace)).rejects.toThrow('was changed since');
+  await store.takeBack([second!], here.workspace);
   expect(readdirSync(root)).toEqual([]);
   expect((await store.changes()).map(({ id }) => id)).toEqual(['run.1']);
 });
@@ -71,7 +71,7 @@ test('the store is for the user’s eyes only, and a torn line costs nothing but
   }
   expect(statSync(directory).mode & 0o777).toBe(0o700);
   for (const blob of readdirSync(join(directory, 'blobs'))) writeFileSync(join(directory, 'blobs', blob), 'damaged');
-  await expect(store.takeBack(changes[1]!, here.workspace)).rejects.toThrow('not kept any more');
+  await expect(store.takeBack([changes[1]!], here.workspace)).rejects.toThrow('not kept any more');
 });
 
 test('where the journal cannot be written, nothing is changed', async () => {
@@ -83,4 +83,34 @@ test('where the journal cannot be written, nothing is changed', async () => {
   expect(await here.error('write_file', { path: 'a.txt', content: 'two\n' })).toContain('cannot create');
   expect(await here.error('write_file', { path: 'b.txt', content: 'two\n' })).toContain('cannot create');
   expect(snapshot(root)).toEqual(before);
+});
+
+test('a change that never came about is in nobody’s way', async () => {
+  const root = temporary({ 'a.txt': 'one\n' });
+  const store = undoStore(join(temporary(), 'undo'), CLOCK);
+  const journal = store.journal('run');
+  const here = await placeAt(root, { journal });
+  await here.output('read_file', { path: 'a.txt' });
+  await here.output('write_file', { path: 'a.txt', content: 'two\n' });
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  await journal.before(join(root, 'a.txt'), bytes('two\n'), 0o644, bytes('three\n'), 0);
+  await journal.before(join(root, 'new.txt'), undefined, 0, bytes('new\n'), 1);
+  const [first, second, third] = await store.changes();
+  expect(await store.takeBack([third!], here.workspace)).toBe('unchanged');
+  expect(await store.takeBack([first!, second!], here.workspace)).toBe('restored');
+  expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\n');
+  expect(await store.changes()).toEqual([]);
+});
+
+test('directories made for a file go with it, unless something else is in them', async () => {
+  const root = temporary();
+  const store = undoStore(join(temporary(), 'undo'), CLOCK);
+  const here = await placeAt(root, { journal: store.journal('run') });
+  await here.output('write_file', { path: 'a/b/c.txt', content: 'c\n' });
+  await here.output('write_file', { path: 'd/e/f.txt', content: 'f\n' });
+  writeFileSync(join(root, 'd', 'mine.txt'), 'mine');
+  const [first, second] = await store.changes();
+  await store.takeBack([second!], here.workspace);
+  await store.takeBack([first!], here.workspace);
+  expect(Object.keys(snapshot(root))).toEqual(['', '/d', '/d/mine.txt']);
 });

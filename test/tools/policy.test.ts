@@ -29,7 +29,7 @@ function policy(options: Partial<PolicyOptions> = {}) {
   const asked = (one: Tool, args: JsonObject) => ({
     tool: one,
     args,
-    isSensitive: String(args.file_path).startsWith('.env'),
+    secret: String(args.file_path).startsWith('.env') ? `/w/${args.file_path}` : undefined,
   });
   return {
     rule: (one: Tool, args: JsonObject) => rules.rule(asked(one, args)),
@@ -93,12 +93,12 @@ test('a sensitive read asks in every mode, allowed and trusted too', () => {
   }
 });
 
-test('"always" for a sensitive read covers that very call', () => {
+test('"always" for a sensitive read covers that very file, under whatever name', () => {
   const rules = policy();
   rules.remember(READ, { file_path: '.env' });
   expect(rules.rule(READ, { file_path: '.env' }).kind).toBe('run');
   expect(rules.rule(READ, { file_path: '.env.local' }).kind).toBe('ask');
-  expect(rules.rule(READ, { file_path: '.env', description: 'x' }).kind).toBe('ask');
+  expect(rules.rule(READ, { file_path: '.env', description: 'x' }).kind).toBe('run');
 });
 
 test('"always" for a tool covers every call of it, and no other tool', () => {
@@ -184,13 +184,17 @@ function sorted({ description: _, ...args }: JsonObject) {
 test('without a terminal the model is told how the user can allow the call', () => {
   const opening = (name: string) =>
     `${name} was not run: it needs the user's approval, and there is no terminal to ask on.`;
-  expect(unattendedReason(SHELL, 'command')).toBe(
+  expect(unattendedReason(SHELL, 'command', true)).toBe(
     `${opening('run_shell_command')} The user can allow it with --allowed-tools run_shell_command.`,
   );
-  expect(unattendedReason(WRITE, 'tool')).toBe(
+  expect(unattendedReason(WRITE, 'tool', true)).toBe(
     `${opening('write_file')} The user can allow it with --allowed-tools write_file or --approval-mode auto_edit.`,
   );
-  expect(unattendedReason(READ, 'call')).toBe(
+  expect(unattendedReason(READ, 'call', true)).toBe(
     `${opening('read_file')} The file may hold keys or passwords; the user can attach it with -f, or run gmn in a terminal.`,
+  );
+  expect(unattendedReason(READ, 'call', false)).toBe(
+    "read_file was not run: it needs the user's approval, and nobody is asked in this output format. " +
+      'The file may hold keys or passwords; the user can attach it with -f, or run gmn with -o text in a terminal.',
   );
 });

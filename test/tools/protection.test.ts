@@ -71,11 +71,16 @@ test('a link with a harmless name does not open a protected directory', async ()
 
 test('a root that is itself protected stays so', async () => {
   const here = await place({ '.git/hooks/x': 'old\n', '.github/workflows/ci.yml': 'old\n', '.vscode/a.json': '{}' });
+  put(here.root, { '.vscode/sub/deep/a': '', '.gemini/commands/a': '', '.gemini/worktrees/a': '' });
   for (const [root, path] of [
     ['.git', 'config'],
     ['.git/hooks', 'post-merge'],
     ['.github', 'workflows/x.yml'],
     ['.vscode', 'tasks.json'],
+    ['.github/workflows', 'x.yml'],
+    ['.vscode/sub/deep', 'tasks.json'],
+    ['.gemini/commands', 'x.toml'],
+    ['.gemini/worktrees', 'x.toml'],
   ] as const) {
     const inner = await placeAt(join(here.root, root));
     expect(await inner.error('write_file', { path, content: 'pwned' })).toContain('is protected');
@@ -86,6 +91,40 @@ test('a work tree that another program keeps in its own directory can be written
   const here = await place({ '.claude/worktrees/one/a.txt': 'a\n' });
   const inner = await placeAt(join(here.root, '.claude/worktrees/one'));
   expect(await inner.output('write_file', { path: 'b.txt', content: 'b\n' })).toBe('Created b.txt (1 lines).');
+});
+
+test('a directory named besides the working directory is judged with all that it lies in', async () => {
+  const here = await place({ 'app/a.txt': '', '.vscode/x/a.json': '{}', '.aws/sso/cache/token.json': 'canary\n' });
+  const roots = ['app', '.vscode/x', '.aws/sso/cache'].map((name) => join(here.root, name));
+  const inner = await placeAt(join(here.root, 'app'), { roots });
+  const [, code = '', aws = ''] = roots;
+  expect(await inner.error('write_file', { path: join(code, 'b.json'), content: 'x' })).toContain('is protected');
+  expect(await inner.error('read_file', { path: join(aws, 'token.json') })).toContain('may hold secrets');
+  expect(await inner.error('glob', { pattern: '*', path: aws })).toContain('may hold secrets');
+  expect(await inner.output('read_file', { path: join(code, 'a.json') })).toBe('{}');
+});
+
+test('credentials and sessions in a home that the environment does not name are closed', async () => {
+  const files = ['.gemini/oauth_creds.json', '.gemini/tmp/x/chats/a.json', '.gmn/key.json', '.gmn/sessions/a.jsonl'];
+  const here = await place(Object.fromEntries([...files, '.gemini/GEMINI.md'].map((path) => [path, 'canary\n'])));
+  for (const path of files) {
+    expect(await here.error('read_file', { path })).toContain('outside the workspace');
+    expect(await here.error('read_file', { path: path.toUpperCase() })).toContain('outside the workspace');
+  }
+  expect(await here.error('read_file', { path: '.gemini/GEMINI.md' })).toContain('may hold secrets');
+  expect(await here.output('search_file_content', { pattern: 'canary' })).toEqual({ matches: [] });
+});
+
+test('files that others take for settings or keys are not made, but changed if the user let them be read', async () => {
+  const here = await place({ '.env': 'A=1\n' });
+  for (const path of ['.env.local', 'sub/.ENV', 'id_rsa.pub', 'id_mine']) {
+    expect(await here.error('write_file', { path, content: 'x' })).toContain('is protected');
+  }
+  for (const path of ['.env.example', 'id_map.py', 'AGENTS.md'])
+    await here.output('write_file', { path, content: 'x\n' });
+  await here.workspace.permit('.env');
+  await here.output('read_file', { path: '.env' });
+  expect(await here.output('write_file', { path: '.env', content: 'A=2\n' })).toBe('Replaced .env (1 lines).');
 });
 
 test.each([
@@ -117,7 +156,44 @@ test.each([
   ['.bash_aliases', true],
   ['.zprofile', true],
   ['src\\.git\\config', true],
-] as const)('%s is protected: %s', (path, expected) => {
+  ...[
+    '.travis.yml',
+    'ci/Jenkinsfile',
+    '.drone.yml',
+    '.woodpecker.yml',
+    '.buildkite/pipeline.yml',
+    'azure-pipelines.yml',
+    'bitbucket-pipelines.yml',
+    '.gitlab/ci/a.yml',
+    '.gitlab-ci.yml',
+    'lefthook.yml',
+    '.lefthook.yml',
+    'my.code-workspace',
+    '.fleet/run.json',
+    '.nvim.lua',
+    '.vim/vimrc',
+    '.cargo/config.toml',
+    '.mise.toml',
+    'mise.toml',
+    '.bazelrc',
+    '.mvn/extensions.xml',
+    '.yarn/releases/yarn.cjs',
+    '.gitattributes',
+    '.jj/repo/config.toml',
+    '.config/systemd/user/a.service',
+    '.local/bin/ls',
+    '.windsurf/rules',
+    '.roo/mcp.json',
+    '.kiro/hooks/a',
+    '.trae/rules',
+    '.continue/config.yaml',
+    'docs/GEMINI.md',
+  ].map((path) => [path, true] as const),
+  ['AGENTS.md', false],
+  ['.cargo/notes.md', false],
+  ['.config/app/a.json', false],
+  ['config.toml', false],
+] as readonly (readonly [string, boolean])[])('%s is protected: %s', (path, expected) => {
   expect(isProtected(path)).toBe(expected);
 });
 

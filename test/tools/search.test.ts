@@ -102,6 +102,89 @@ test.each(ENGINES)('%s understands look-around all the same', async (_, env) => 
   });
 });
 
+/** A program that names every file there is, as ripgrep would if nothing were left out. */
+function namingAll(): string {
+  const tools = temporary();
+  const script =
+    'case "$*" in *--files*) find . -type f -o -type l | tr "\\n" "\\0";; *) find . -type f | while read -r f; do printf "%s\\0001:1:0:x\\n" "$f"; done;; esac\n';
+  marker(tools, join(tools, 'mark'), `PATH=/usr/bin:/bin\n${script}`);
+  return tools;
+}
+
+test.each(['our own engine', 'ripgrep'])(
+  '%s shows nothing of a sensitive directory, although it is named',
+  async (engine) => {
+    const env = engine === 'ripgrep' ? { PATH: namingAll() } : {};
+    const files = { '.aws/credentials': 'canary\n', '.aws/sso/a.json': 'canary\n', '.config/gh/hosts.yml': 'canary\n' };
+    const here = await place({ ...files, '.config/a.txt': 'canary\n', '.config/%2eenv': 'canary\n' }, { env });
+    symlinkSync('../.aws/credentials', join(here.root, '.config/link'));
+    for (const path of ['.aws', '.aws/sso', '.config/gh', './x/../.AWS/../.aws']) {
+      expect(await here.error('search_file_content', { pattern: 'canary', path })).toContain('may hold secrets');
+      expect(await here.error('glob', { pattern: '**/*', path, respect_git_ignore: false })).toContain(
+        'may hold secrets',
+      );
+      expect(await here.error('list_directory', { path })).toContain('may hold secrets');
+    }
+    expect(await here.output('search_file_content', { pattern: 'canary', names_only: true })).toEqual({
+      files: ['.config/a.txt'],
+    });
+    expect(await here.output('glob', { pattern: '*', path: '.config' })).toEqual({ files: ['.config/a.txt'] });
+  },
+);
+
+test.each(['our own engine', 'ripgrep'])(
+  '%s finds nothing that .geminiignore leaves out, whatever is asked',
+  async (engine) => {
+    const env = engine === 'ripgrep' ? { PATH: namingAll() } : {};
+    const files = {
+      '.geminiignore': 'private/\nkept.txt\n',
+      '.gitignore': 'out/\n!kept.txt\n',
+      'kept.txt': 'canary\n',
+      'sub/.gitignore': '!kept.txt\n',
+      'sub/kept.txt': 'canary\n',
+      'sub/a.txt': 'canary\n',
+      'out/b.txt': 'canary\n',
+      'out/kept.txt': 'canary\n',
+      'private/deep/c.txt': 'canary\n',
+      'nested/.git/HEAD': '',
+      'nested/private/d.txt': 'canary\n',
+      'nested/kept.txt': 'canary\n',
+    };
+    const here = await place(files, { env });
+    const names = async (args: Record<string, string | boolean>): Promise<unknown> =>
+      here.output('search_file_content', { pattern: 'canary', include: '*.txt', names_only: true, ...args });
+    expect(await names({})).toEqual({ files: ['sub/a.txt'] });
+    expect(await names({ no_ignore: true })).toEqual({ files: ['out/b.txt', 'sub/a.txt'] });
+    expect(await names({ path: 'out' })).toEqual({ files: ['out/b.txt'] });
+    put(here.root, { '.gitignore': 'x*\n'.repeat(3000) });
+    expect(await names({ path: 'sub' })).toEqual({ files: ['sub/a.txt'] });
+    expect(await names({ path: 'nested', no_ignore: true })).toEqual({ files: [] });
+    expect(await here.output('glob', { pattern: '*.txt', respect_git_ignore: false })).toEqual({
+      files: ['out/b.txt', 'sub/a.txt'],
+    });
+    for (const path of ['private', 'private/deep', 'nested/private']) {
+      for (const [tool, args] of [
+        ['search_file_content', { pattern: 'canary', path, no_ignore: true }],
+        ['glob', { pattern: '*', path, respect_git_ignore: false }],
+        ['list_directory', { path }],
+      ] as const) {
+        expect(await here.error(tool, args)).toBe(
+          `${path} is left out by .geminiignore. The user keeps it from models. Go on without it, or ask the user for what you need to know.`,
+        );
+      }
+    }
+  },
+);
+
+test('what a .geminiignore that cannot be asked may leave out is not shown', async () => {
+  const here = await place({ '.geminiignore': 'x*\n'.repeat(3000), 'sub/a.txt': 'canary\n' });
+  expect(await here.error('glob', { pattern: '*', path: 'sub' })).toContain('sub is left out by .geminiignore');
+  expect(await here.output('glob', { pattern: '*', respect_git_ignore: false })).toEqual({
+    files: [],
+    note: '1 could not be read',
+  });
+});
+
 test('case is disregarded in classes, ranges, escapes and other alphabets alike', async () => {
   const here = await place({ 'a.txt': 'ABC\nxyz_1\nÄÖ\n\tTab\n' });
   const lines = async (pattern: string): Promise<string> =>

@@ -141,7 +141,9 @@ posixTest('a command has no input and no terminal', async (t) => {
 
 posixTest('a command that cannot be started is an error for the model', async (t) => {
   const { run } = shellTool(t, { shell: { ...SH, path: '/nowhere/sh' } });
-  expect((await run({ command: 'ls' })).response.error).toMatch(/^cannot start \/nowhere\/sh in .*: ENOENT\. Check/);
+  expect((await run({ command: 'ls' })).response.error).toMatch(
+    /^cannot start \/nowhere\/sh in .*: ENOENT\. Check that both are there, and may be used\.$/,
+  );
   expect((await shellTool(t).run({ command: 'ls\0' })).response.error).toMatch(
     /^cannot start \/bin\/sh in .*: ERR_INVALID_ARG_VALUE\./,
   );
@@ -226,7 +228,7 @@ posixTest('of a hundred megabytes the model gets the beginning and the end', asy
   expect(output).toMatch(/^begin\nx{7000}/);
   expect(output).toMatch(/x{30000}\nend\n$/);
   const missing = Number(
-    /\[… (\d+) characters are left out here; run it again with its output in a file/.exec(output)?.[1],
+    /\[… (\d+) characters are left out here; they are lost, and a command that changes things/.exec(output)?.[1],
   );
   expect(missing).toBeGreaterThan(99_950_000);
   expect(missing).toBeLessThan(100_000_000);

@@ -1,0 +1,19 @@
+import { userInfo } from 'node:os';
+import type { Env } from '../core/io.ts';
+import { realPath } from './real-path.ts';
+
+/** The directories that are this person's home, free of links: what HOME says, and what the system knows. Never throws. */
+export function userHomes(env: Env): readonly string[] {
+  return [env.HOME, systemHome()].flatMap((home) =>
+    home === undefined || home === '' ? [] : (realPath(home) ?? home),
+  );
+}
+
+function systemHome(): string | undefined {
+  try {
+    return userInfo().homedir;
+  } catch {
+    // A user without an entry in the password file.
+    return undefined;
+  }
+}

@@ -1,0 +1,99 @@
+import { rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { approval } from '../../src/commands/approval.ts';
+import { secretFiles } from '../../src/commands/approval-secret.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { Tty } from '../../src/platform/tty.ts';
+import { approvalPolicy } from '../../src/tools/policy.ts';
+import { posixTest } from '../support/posix.ts';
+import { CALM, place } from '../tools/place.ts';
+
+/** A workspace with two secrets, and a link to one; the person presses these keys, and something happens before each. */
+async function seated(keys: readonly string[], meanwhile: (root: string) => void = () => {}) {
+  const here = await place({ '.env': 'A=1', '.env.prod': 'B=2' });
+  symlinkSync('.env', join(here.root, 'notes.txt'));
+  const left = [...keys];
+  let screen = '';
+  const write = async (text: string): Promise<void> => {
+    screen += text;
+  };
+  const key: Tty['key'] = async (_, show) => {
+    await show();
+    meanwhile(here.root);
+    return left.shift() ?? 'q';
+  };
+  const approve = approval({
+    policy: approvalPolicy({ mode: 'yolo', allowedTools: [], isTrusted: () => false }),
+    err: { write, isTerminal: true, isStyled: false, columns: 200 },
+    isTextFormat: true,
+    env: {},
+    ...secretFiles(here.workspace),
+    hold: () => {},
+    resume: () => {},
+    openTty: () => ({
+      ...{ columns: 200, rows: 24, key, close: () => {} },
+      ...{ line: async () => '', edit: async () => undefined },
+    }),
+  });
+  const tool = here.tools.get('read_file')!;
+  const read = async (args: JsonObject) => {
+    const verdict = await approve(tool, { id: '1', name: 'read_file', args }, CALM);
+    return verdict.kind === 'run' ? here.call('read_file', args) : verdict;
+  };
+  return { read, root: here.root, screen: () => screen };
+}
+
+function swap(root: string): void {
+  rmSync(join(root, 'notes.txt'));
+  symlinkSync('.env.prod', join(root, 'notes.txt'));
+}
+
+posixTest('the question names the file that would be read, and why it is asked', async () => {
+  const { read, root, screen } = await seated(['y']);
+  expect(await read({ file_path: 'notes.txt' })).toEqual({ ok: true, response: { output: 'A=1' } });
+  expect(screen()).toBe(
+    [
+      '╭ read_file',
+      '│ {',
+      '│   "file_path": "notes.txt"',
+      '│ }',
+      `│ ${root}/.env`,
+      '│ This file may hold keys or passwords, and would be sent to the model.',
+      '╰ [y]es [n]o [a]lways this file [e]dit [r]eply [q]uit turn › y',
+      '',
+    ].join('\n'),
+  );
+});
+
+posixTest('a yes is for the file that was shown, not for where its name leads by then', async () => {
+  const { read } = await seated(['y'], swap);
+  const answer = await read({ file_path: 'notes.txt' });
+  expect(answer).toMatchObject({ ok: false });
+  expect(JSON.stringify(answer)).toContain('.env.prod may hold secrets');
+});
+
+posixTest('a file whose place was taken by a link is not let through', async () => {
+  const { read } = await seated(['y'], (root) => {
+    rmSync(join(root, '.env'));
+    symlinkSync('.env.prod', join(root, '.env'));
+  });
+  expect(await read({ file_path: '.env' })).toMatchObject({
+    kind: 'deny',
+    reason: expect.stringContaining('is another file by now'),
+  });
+});
+
+posixTest('"always" is for the file, whatever it is called, and for no other', async () => {
+  const { read, root, screen } = await seated(['a', 'n']);
+  await read({ file_path: 'notes.txt' });
+  expect(await read({ absolute_path: join(root, '.env') })).toMatchObject({ ok: true });
+  swap(root);
+  expect(await read({ file_path: 'notes.txt' })).toMatchObject({ kind: 'deny' });
+  expect(screen().split('╭').length - 1).toBe(2);
+});
+
+posixTest.for(['file_path', 'path', 'absolute_path'])('a secret named by %s is asked about', async (name) => {
+  const { read } = await seated(['y']);
+  expect(await read({ [name]: '.env' })).toEqual({ ok: true, response: { output: 'A=1' } });
+});
