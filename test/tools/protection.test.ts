@@ -203,7 +203,7 @@ test.each([
   ['com1', true],
   ['lpt9.log', true],
   ['a.txt::$DATA', true],
-  ['C:/work/a.txt', false],
+  ['C:/project/a.txt', false],
   ['console.ts', false],
   ['common.ts', false],
 ] as const)('%s is a trap on Windows: %s', (path, expected) => {
