@@ -87,15 +87,20 @@ function shownBlanks(line: string): string {
 function withoutGaps(lines: readonly string[], mark: string): readonly string[] {
   const isBlank = (line: string): boolean => line.startsWith(mark) && /^[ \t]*$/.test(line.slice(mark.length));
   const shown: string[] = [];
-  for (let index = 0; index < lines.length; ) {
-    let end = index;
-    while (end < lines.length && isBlank(lines[end] ?? '')) end += 1;
-    const gap = lines.slice(index, end);
-    if (gap.length > MAX_GAP)
-      shown.push(`${mark}⟨${gap.length} ${gap.every((line) => line === mark) ? 'empty' : 'blank'} lines⟩`);
-    else shown.push(...(gap.length > 0 ? gap : lines.slice(index, index + 1)));
-    index = Math.max(end, index + 1);
+  let gap: string[] = [];
+  const closeGap = (): void => {
+    const kind = gap.every((line) => line === mark) ? 'empty' : 'blank';
+    shown.push(...(gap.length > MAX_GAP ? [`${mark}⟨${gap.length} ${kind} lines⟩`] : gap));
+    gap = [];
+  };
+  for (const line of lines) {
+    if (isBlank(line)) gap.push(line);
+    else {
+      closeGap();
+      shown.push(line);
+    }
   }
+  closeGap();
   return shown;
 }
 

@@ -97,3 +97,24 @@ posixTest.for(['file_path', 'path', 'absolute_path'])('a secret named by %s is a
   const { read } = await seated(['y']);
   expect(await read({ [name]: '.env' })).toEqual({ ok: true, response: { output: 'A=1' } });
 });
+
+posixTest('only a reading of a file that may hold secrets has one', async () => {
+  const here = await place({ '.env': 'A=1', 'a.txt': 'a' });
+  const { secretOf } = secretFiles(here.workspace);
+  const read = here.tools.get('read_file')!;
+  expect(await secretOf(read, { file_path: '.env' })).toBe(join(here.root, '.env'));
+  expect(await secretOf(read, { file_path: 'a.txt' })).toBeUndefined();
+  expect(await secretOf(read, {})).toBeUndefined();
+  expect(await secretOf(read, { file_path: '../outside' })).toBeUndefined();
+  expect(await secretOf(here.tools.get('glob')!, { file_path: '.env' })).toBeUndefined();
+});
+
+posixTest('a file that is another by the time of the yes is not let through', async () => {
+  const here = await place({ '.env': 'A=1', '.env.prod': 'B=2' });
+  const { permit } = secretFiles(here.workspace);
+  const path = join(here.root, '.env');
+  await permit(path);
+  rmSync(path);
+  symlinkSync('.env.prod', path);
+  await expect(permit(path)).rejects.toThrow('is another file by now');
+});
