@@ -36,6 +36,7 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
         if (isKept) heard.text += event.delta;
       }
       yield event;
+      if (event.type === 'text') await history.overhear?.(event.delta);
     }
   }
 

@@ -29,4 +29,9 @@ export interface History {
   readonly keepsReplies: boolean;
   /** Resolves when the record is as durable as it is going to be. Does not throw. */
   append(record: TurnRecord): Promise<void>;
+  /**
+   * Told every piece of text as it comes, so that a reply which is never finished is not lost with the process; the reply's
+   * own record takes the place of all of them. Does not throw.
+   */
+  overhear?(delta: string): Promise<void>;
 }

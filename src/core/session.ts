@@ -1,0 +1,80 @@
+import type { KeptContent } from './content.ts';
+import type { History, TurnRecord } from './history.ts';
+
+/** What a list of sessions says of one, read from the ends of its file. */
+export interface SessionSummary {
+  /** A UUID. */
+  readonly id: string;
+  readonly name?: string;
+  /** The first prompt, shortened to one line; untrusted text. */
+  readonly title: string;
+  /** The real path of the directory it was begun in. */
+  readonly cwd: string;
+  /** The model that answered last; absent if none has. */
+  readonly model?: string;
+  /** Milliseconds since the epoch, as all times here. */
+  readonly createdAt: number;
+  /** When its last record was written. */
+  readonly updatedAt: number;
+  /** Prompts that count: what was rewound does not. */
+  readonly turns: number;
+  readonly bytes: number;
+  readonly file: string;
+}
+
+/** A saved conversation that is open: what is appended is in its file. */
+export interface Session extends History {
+  readonly id: string;
+  readonly name: string | undefined;
+  /** Prompts that count. */
+  readonly turns: number;
+  /** Gives it a name, or another one. Throws AppError `usage` if another session has that name. */
+  rename(name: string): Promise<void>;
+  /** Forgets the last `turns` exchanges; the file keeps them, `contents` does not. */
+  rewind(turns: number): Promise<void>;
+  /** Goes on from these contents in place of all earlier ones, which the file keeps. */
+  replace(contents: readonly KeptContent[]): Promise<void>;
+  /** Lets others write to it. */
+  close(): Promise<void>;
+}
+
+/** One thing that happened, with its time, for people to read back. */
+export type SavedRecord = TurnRecord & { readonly at: number };
+
+/** A session as it is read back. */
+export interface SavedSession {
+  readonly summary: SessionSummary;
+  /** What counts, in order: nothing that was rewound. */
+  readonly records: readonly SavedRecord[];
+  /** What could not be read, in words for the person. */
+  readonly notices: readonly string[];
+}
+
+/** All sessions of this user. */
+export interface SessionStore {
+  /** The newest first. Files that are no sessions are left out. */
+  list(): Promise<readonly SessionSummary[]>;
+  /**
+   * The session that `reference` names: `last`, `latest`, an id, the beginning of one, a name, or a number of `list`.
+   * Throws AppError `usage` if there is none, or more than one.
+   */
+  find(reference: string): Promise<SessionSummary>;
+  /** The newest that was begun in this directory. Throws AppError `usage` if there is none. */
+  newestIn(cwd: string): Promise<SessionSummary>;
+  read(summary: SessionSummary): Promise<SavedSession>;
+  /** A new one; its file appears with the first record. */
+  create(beginning: SessionBeginning): Promise<Session>;
+  /** Goes on with one. If somebody else has it open, with a copy that has an id of its own; a notice says so. */
+  resume(summary: SessionSummary, cwd: string): Promise<Session>;
+  /** Removes it for good. Throws AppError `usage` while somebody has it open. */
+  remove(summary: SessionSummary): Promise<void>;
+}
+
+export interface SessionBeginning {
+  readonly cwd: string;
+  /** Who began it. */
+  readonly by: 'chat' | 'prompt' | 'mcp';
+  readonly name?: string;
+  /** A UUID; one is made up if it is not given. */
+  readonly id?: string;
+}
