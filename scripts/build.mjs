@@ -44,9 +44,15 @@ const HOT = [
   'src/render/stream-json.ts',
 ];
 
+// Everything is made beside the last build and then takes its place: a source that does not compile leaves it as it was.
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(join(dist, 'help'), { recursive: true });
+const { ROOT, helpText, outlineOf } = await commandTable();
+
 const chunks = await build({
   ...common,
   entryPoints: ['src/main.ts'],
+  define: { OUTLINE: JSON.stringify(outlineOf(ROOT)) },
   format: 'esm',
   splitting: true,
   outdir: 'dist',
@@ -55,10 +61,6 @@ const chunks = await build({
   metafile: true,
   write: false,
 });
-// Everything is made beside the last build and then takes its place: a source that does not compile leaves it as it was.
-rmSync(dist, { recursive: true, force: true });
-mkdirSync(join(dist, 'help'), { recursive: true });
-
 const texts = new Map(chunks.outputFiles.map(({ path, text }) => [basename(path), text]));
 const hot = hotChunks(chunks.metafile);
 for (const [name, text] of texts) {
@@ -84,7 +86,7 @@ await build({
   },
 });
 
-await writeHelp();
+writeHelp(ROOT, ['gmn']);
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
@@ -125,7 +127,8 @@ async function packOf(names) {
     logLevel: 'warning',
     plugins: [virtual],
   });
-  return outputFiles[0].text;
+  // As the function that boot will call: it need not copy the text to put anything around it.
+  return `(function(exports,require,module){${outputFiles[0].text}\n})`;
 }
 
 /** Which sources are in which file: for test/startup.test.ts, not for the package. */
@@ -133,28 +136,32 @@ function writeSources() {
   const sources = {};
   for (const [path, { inputs }] of Object.entries(chunks.metafile.outputs)) {
     const name = hot.has(basename(path)) ? packName : basename(path);
-    sources[name] = [...(sources[name] ?? []), ...Object.keys(inputs)];
+    sources[name] = [...(sources[name] ?? []), ...Object.keys(inputs).filter((input) => !input.startsWith('<define'))];
   }
   writeFileSync(join(dist, 'chunks.json'), `${JSON.stringify(sources, null, 1)}\n`);
 }
 
-async function writeHelp() {
-  const file = join(dist, 'help', 'render.mjs');
+/** The command table and what is made of it here, as modules of their own. */
+async function commandTable() {
+  const file = join(dist, 'table.mjs');
   await build({
     ...common,
     stdin: {
-      contents: `export { ROOT } from './src/cli/commands.ts'; export { helpText } from './src/cli/help.ts';`,
+      contents: `export { ROOT } from './src/cli/commands.ts';
+        export { helpText } from './src/cli/help.ts';
+        export { outlineOf } from './src/cli/outline.ts';`,
       resolveDir: root,
     },
     format: 'esm',
     outfile: file,
     external: ['../commands/*'],
   });
-  const { ROOT, helpText } = await import(pathToFileURL(file).href);
+  const table = await import(pathToFileURL(file).href);
   rmSync(file);
-  const visit = (command, path) => {
-    writeFileSync(join(dist, 'help', `${path.join('-')}.txt`), helpText(command, path.join(' ')));
-    for (const child of command.subcommands ?? []) visit(child, [...path, child.name]);
-  };
-  visit(ROOT, ['gmn']);
+  return table;
+}
+
+function writeHelp(command, path) {
+  writeFileSync(join(dist, 'help', `${path.join('-')}.txt`), helpText(command, path.join(' ')));
+  for (const child of command.subcommands ?? []) writeHelp(child, [...path, child.name]);
 }

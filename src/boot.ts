@@ -20,9 +20,10 @@ export function boot(argv: readonly string[]): void {
   const { main } = parseMain(cache.load(MAIN_CHUNK));
   main(argv, process.env, VERSION).then(
     (exitCode) => {
-      process.exitCode = exitCode;
       // A run that failed compiled little of what a good one needs.
       if (exitCode === 0) cache.save();
+      // All that was written has left. Taking the heap apart piece by piece would be work for nothing.
+      process.exit(exitCode);
     },
     (thrown) => crash(thrown),
   );

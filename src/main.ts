@@ -1,7 +1,6 @@
-import { ROOT } from './cli/commands.ts';
-import type { Command } from './cli/flag.ts';
-import { type Options, plainPrompt, type WantedOutput, wantedOutput } from './cli/invocation.ts';
+import { type Invocation, type Options, plainPrompt } from './cli/invocation.ts';
 import { guardNearMiss } from './cli/near-miss.ts';
+import type { Outline } from './cli/outline.ts';
 import { homes } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
 import { AppError } from './core/error.ts';
@@ -10,27 +9,28 @@ import { type AppOptions, openIo, processApp } from './platform/app.ts';
 import type { ProcessIo } from './platform/io.ts';
 import { isAttended } from './platform/terminal.ts';
 
+/** Set by the build. */
+declare const OUTLINE: Outline;
+
 /** Runs one command line to its end and returns the exit code. Never throws. */
 export async function main(argv: readonly string[], env: Env, version: string): Promise<number> {
   let io = openIo({}, env);
   try {
     const invocation =
-      plainPrompt(ROOT, argv, env) ?? (await import('./cli/parse.ts')).parseCommandLine(ROOT, argv, env);
+      plainPrompt(OUTLINE, argv, env) ?? (await (await import('./cli/command-line.ts')).readCommandLine(argv, env));
     if (invocation.kind === 'version') await io.out.write(`${version}\n`);
     else if (invocation.kind === 'help') await io.out.write(await help(invocation.path));
     else {
-      const { command, options } = invocation;
-      const flags = parseAppOptions(options);
+      const flags = parseAppOptions(invocation.options);
       if (flags.color !== undefined || flags.noColor) io = openIo(flags, env);
-      guardNearMiss(ROOT, command === ROOT ? options.args : [], isAttended);
-      const exitCode = await runCommand(command, options, { version, env, flags, io });
+      const exitCode = await run(invocation, { version, env, flags, io });
       await io.flush();
       return exitCode;
     }
     await io.flush();
     return 0;
   } catch (thrown) {
-    return reportFailure(AppError.from(thrown), wantedOutput(ROOT, argv, env), io);
+    return reportFailure(AppError.from(thrown), { argv, env }, io);
   }
 }
 
@@ -41,32 +41,31 @@ interface Setting {
   readonly io: ProcessIo;
 }
 
-async function runCommand(command: Command, options: Options, setting: Setting): Promise<number> {
+async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: Setting): Promise<number> {
+  const { path, options } = invocation;
+  guardNearMiss(OUTLINE, path === 'gmn' ? options.args : [], isAttended);
   const app = await processApp({ ...setting, findHomes: homes, loadSettings });
-  if (command.run === undefined) throw new AppError('internal', `${command.name} has nothing to run`);
-  return command.run(options, app);
+  return invocation.run(options, app);
 }
 
 async function help(path: readonly string[]): Promise<string> {
-  const { helpText } = await import('./cli/help.ts');
-  let command = ROOT;
-  for (const name of path) {
-    const child = command.subcommands?.find((candidate) => candidate.name === name);
-    if (child === undefined) {
-      throw new AppError('usage', `there is no command "${path.join(' ')}"`, {
-        hint: 'Run: gmn --help',
-      });
-    }
-    command = child;
-  }
-  return helpText(command, ['gmn', ...path].join(' '));
+  const { helpOf } = await import('./cli/command-line.ts');
+  return helpOf(path);
 }
 
 /** A failure outside a run: the same words and the same shape as inside one. */
-async function reportFailure(error: AppError, output: WantedOutput, io: ProcessIo): Promise<number> {
+async function reportFailure(
+  error: AppError,
+  { argv, env }: { readonly argv: readonly string[]; readonly env: Env },
+  io: ProcessIo,
+): Promise<number> {
   try {
-    const { failureRenderer } = await import('./render/renderers.ts');
-    const render = await failureRenderer(output.format, output.dialect, io);
+    const [{ outputOf }, { failureRenderer }] = await Promise.all([
+      import('./cli/command-line.ts'),
+      import('./render/renderers.ts'),
+    ]);
+    const { format, dialect } = outputOf(argv, env);
+    const render = await failureRenderer(format, dialect, io);
     await render({ type: 'failure', error });
     await io.flush();
   } catch {

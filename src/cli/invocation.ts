@@ -1,6 +1,6 @@
 import type { Env } from '../core/io.ts';
-import { type Command, type Flag, optionKey } from './flag.ts';
-import { readValue } from './value.ts';
+import type { Command } from './flag.ts';
+import type { Outline } from './outline.ts';
 
 /** What the command line asks for. */
 export type Invocation =
@@ -8,8 +8,9 @@ export type Invocation =
   | { readonly kind: 'help'; readonly path: readonly string[] }
   | {
       readonly kind: 'run';
-      readonly command: Command;
+      /** How the command is called, e.g. `gmn demo serve`. */
       readonly path: string;
+      readonly run: NonNullable<Command['run']>;
       readonly options: Options;
     };
 
@@ -17,78 +18,26 @@ export type Options = Readonly<Record<string, unknown>> & {
   readonly args: readonly string[];
 };
 
+/** Whether a line is of words alone, none of them a flag and the first no command: then it is a prompt as it stands. */
+export function isPlain({ commands }: Pick<Outline, 'commands'>, argv: readonly string[]): boolean {
+  const [first] = argv;
+  return first !== undefined && !Object.hasOwn(commands, first) && argv.every((word) => !word.startsWith('-'));
+}
+
 /**
- * A line of plain words, none of them a flag and the first no command, is a prompt: nothing is left to parse, and the
- * parser need not be loaded. Undefined for every other line.
+ * A plain line with no variable to give it flags: nothing is left to parse, and neither the command table nor the parser
+ * need be loaded. Undefined for every other line.
  */
-export function plainPrompt(root: Command, argv: readonly string[], env: Env): Invocation | undefined {
-  const isPlain = argv.length > 0 && argv.every((word) => !word.startsWith('-'));
-  if (!isPlain || root.subcommands?.some(({ name }) => name === argv[0])) return undefined;
+export function plainPrompt(outline: Outline, argv: readonly string[], env: Env): Invocation | undefined {
+  if (!isPlain(outline, argv) || outline.variables.some((name) => env[name])) return undefined;
   return {
     kind: 'run',
-    command: root,
-    path: root.name,
-    options: { ...environmentOptions(root.flags, env), args: argv },
+    path: 'gmn',
+    run: async (options, app) => (await import('../commands/prompt.ts')).run(parseOptions(options), app),
+    options: { args: argv },
   };
 }
 
-/** How a command line that could not be parsed would have had its failure shown. */
-export interface WantedOutput {
-  readonly format: string;
-  readonly dialect: string;
-}
-
-/** Reads just the output flags, as the parser would: values, clusters of letters, `--`, the last one wins. */
-export function wantedOutput(root: Command, argv: readonly string[], env: Env): WantedOutput {
-  const flags = allFlags(root);
-  const given = new Map<string, string>();
-  for (let index = 0; index < argv.length && argv[index] !== '--'; index += 1) {
-    const { flag, value } = matchFlag(argv[index] ?? '', flags);
-    if (flag === undefined) continue;
-    const isNext = flag.value !== undefined && value === undefined;
-    if (isNext) index += 1;
-    given.set(flag.long, (isNext ? argv[index] : value) ?? '');
-  }
-  const format = given.get('output-format') ?? (given.has('json') ? 'json' : env.GMN_OUTPUT_FORMAT);
-  return {
-    format: format === 'json' || format === 'stream-json' ? format : 'text',
-    dialect: given.get('output-dialect') ?? env.GMN_OUTPUT_DIALECT ?? 'gmn',
-  };
-}
-
-function allFlags(command: Command): readonly Flag[] {
-  return [...command.flags, ...(command.subcommands ?? []).flatMap(allFlags)];
-}
-
-/** The last flag that a word holds, and the value it carries in itself. */
-function matchFlag(word: string, flags: readonly Flag[]): { readonly flag?: Flag; readonly value?: string } {
-  const long = /^--([^=]+)(?:=(.*))?$/s.exec(word);
-  if (long) {
-    const flag = flags.find((candidate) => candidate.long === long[1]);
-    return { ...(flag ? { flag } : {}), ...(long[2] === undefined ? {} : { value: long[2] }) };
-  }
-  if (!/^-[a-zA-Z]/.test(word)) return {};
-  for (let at = 1; at < word.length; at += 1) {
-    const flag = flags.find(({ short }) => short === word[at]);
-    if (flag === undefined) return {};
-    if (flag.value === undefined) continue;
-    return at + 1 < word.length ? { flag, value: word.slice(at + 1) } : { flag };
-  }
-  return {};
-}
-
-/** The options that environment variables give. Throws AppError `usage` naming a variable whose value cannot be used. */
-export function environmentOptions(flags: readonly Flag[], env: Env): Record<string, unknown> {
-  const options: Record<string, unknown> = {};
-  for (const flag of flags) {
-    const text = flag.env === undefined ? undefined : env[flag.env];
-    if (text === undefined || text === '') continue;
-    options[optionKey(flag)] =
-      flag.value === undefined ? isTruthy(text) : readValue(flag, text, { variable: flag.env ?? '' });
-  }
-  return options;
-}
-
-function isTruthy(text: string): boolean {
-  return !['0', 'false', 'no', 'off'].includes(text.toLowerCase());
+function parseOptions(options: Readonly<Record<string, unknown>>): Options {
+  return options as Options;
 }

@@ -1,21 +1,25 @@
 import { editDistance } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
-import type { Command } from './flag.ts';
+import type { Outline } from './outline.ts';
 
 /**
  * Stops a mistyped command from being sent to the model. A word followed by a sub-command of the command it
  * resembles is refused; a lone word only if a person sits there, since a script may well ask about one word.
  * Throws AppError `usage`.
  */
-export function guardNearMiss(root: Command, words: readonly string[], isAttended: () => boolean): void {
+export function guardNearMiss(
+  { commands }: Pick<Outline, 'commands'>,
+  words: readonly string[],
+  isAttended: () => boolean,
+): void {
   const [word, next] = words;
   if (word === undefined) return;
-  for (const command of root.subcommands ?? []) {
+  for (const [name, below] of Object.entries(commands)) {
     // Most prompts are of many words: they are told apart without measuring anything.
-    if (words.length > 1 && !command.subcommands?.some(({ name }) => name === next)) continue;
-    if (!resembles(word, command.name) || (words.length === 1 && !isAttended())) continue;
-    const meant = [command.name, ...words.slice(1)].join(' ');
-    throw new AppError('usage', `"${word}" looks like the command "${command.name}". Run: gmn ${meant}`, {
+    if (words.length > 1 && !below.some((child) => child === next)) continue;
+    if (!resembles(word, name) || (words.length === 1 && !isAttended())) continue;
+    const meant = [name, ...words.slice(1)].join(' ');
+    throw new AppError('usage', `"${word}" looks like the command "${name}". Run: gmn ${meant}`, {
       hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
     });
   }

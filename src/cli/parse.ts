@@ -1,8 +1,9 @@
 import { CommanderError, Command as Parser } from 'commander';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
+import { environmentOptions } from './environment-options.ts';
 import { type Command, type Flag, optionKey } from './flag.ts';
-import { environmentOptions, type Invocation } from './invocation.ts';
+import type { Invocation } from './invocation.ts';
 import { readValue } from './value.ts';
 
 /** Reads argv by the command tree. Throws AppError `usage` for anything that is not in it. */
@@ -70,7 +71,7 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
       ...given,
       args: parser.args,
     };
-    return onRun({ kind: 'run', command, path: here.join(' '), options });
+    return onRun({ kind: 'run', path: here.join(' '), run: command.run, options });
   });
   return parser;
 }

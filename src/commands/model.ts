@@ -177,7 +177,7 @@ const NO_REPLY: Reply = { finishReason: '', usage: {}, model: '' };
 
 /** Words of the credential: at once where a person may see them, else with the notices, else in the stream. */
 function sayings(options: ModelOptions, { io }: App): Sayings {
-  const isSeen = io.err.isTerminal && !options.quiet && (options.outputFormat ?? 'text') === 'text';
+  const isSeen = (): boolean => !options.quiet && (options.outputFormat ?? 'text') === 'text' && io.err.isTerminal;
   const kept: string[] = [];
   const take = (): readonly string[] => kept.splice(0);
   async function* relayed(events: AsyncGenerator<ReplyEvent, Reply>): AsyncGenerator<ReplyEvent, Reply> {
@@ -196,7 +196,7 @@ function sayings(options: ModelOptions, { io }: App): Sayings {
   return {
     take,
     say(message: string): void {
-      if (isSeen) io.err.write(`gmn: ${message}\n`).catch(() => {});
+      if (isSeen()) io.err.write(`gmn: ${message}\n`).catch(() => {});
       else kept.push(message);
     },
     relay: (model: Model): Model => ({ stream: (request, signal) => relayed(model.stream(request, signal)) }),

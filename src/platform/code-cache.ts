@@ -15,7 +15,7 @@ type ChunkFunction = (exports: unknown, require: (id: string) => unknown, module
 
 /**
  * Loads the chunks of `dist` as CommonJS, with V8's compiled code from an earlier run where there is some. `pack` is the
- * file that holds the chunks of an ordinary run as one. The cache is for this gmn, this Node and this machine type only;
+ * file that holds the chunks of an ordinary run as one, and is a function already. The cache is for this gmn, this Node and this machine type only;
  * one that V8 rejects, or that others could have written, is ignored.
  */
 export function codeCache({ dist, pack, version }: { dist: string; pack: string; version: string }): CodeCache {
@@ -32,7 +32,8 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
     const filename = join(dist, file);
     const cachedData = isUsable ? readIfThere(join(directory, `${file}.cache`)) : undefined;
     // The build escapes everything beyond ASCII, and a one-byte string is cheaper to read and to keep.
-    const source = `(function(exports,require,module){${readFileSync(filename, 'latin1')}\n})`;
+    const text = readFileSync(filename, 'latin1');
+    const source = file === pack ? text : `(function(exports,require,module){${text}\n})`;
     const script = new Script(source, { filename, ...(cachedData ? { cachedData } : {}) });
     if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
     parseChunkFunction(script.runInThisContext())(module.exports, requireChunk, module);

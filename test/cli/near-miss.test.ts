@@ -1,21 +1,7 @@
 import { expect, test } from 'vitest';
-import { command } from '../../src/cli/flag.ts';
 import { guardNearMiss } from '../../src/cli/near-miss.ts';
 
-const ROOT = command({
-  name: 'gmn',
-  summary: '',
-  flags: [],
-  subcommands: [
-    command({
-      name: 'mcp',
-      summary: '',
-      flags: [],
-      subcommands: [command({ name: 'list', summary: '', flags: [] })],
-    }),
-    command({ name: 'sessions', summary: '', flags: [] }),
-  ],
-});
+const OUTLINE = { commands: { mcp: ['list'], sessions: [] } };
 
 test.each([
   [['mpc', 'list'], false],
@@ -23,7 +9,7 @@ test.each([
   [['session'], true],
   [['sesions'], true],
 ])('%j is stopped (a person there: %s)', (words, isInteractive) => {
-  expect(() => guardNearMiss(ROOT, words, () => isInteractive)).toThrow(/looks like the command/);
+  expect(() => guardNearMiss(OUTLINE, words, () => isInteractive)).toThrow(/looks like the command/);
 });
 
 test.each([
@@ -33,11 +19,11 @@ test.each([
   [['mcp explained'], true],
   [[], true],
 ])('%j goes to the model (a person there: %s)', (words, isInteractive) => {
-  expect(() => guardNearMiss(ROOT, words, () => isInteractive)).not.toThrow();
+  expect(() => guardNearMiss(OUTLINE, words, () => isInteractive)).not.toThrow();
 });
 
 test('the refusal names the command that was meant, and the way to send it all the same', () => {
-  expect(() => guardNearMiss(ROOT, ['mpc', 'list'], () => false)).toThrow(
+  expect(() => guardNearMiss(OUTLINE, ['mpc', 'list'], () => false)).toThrow(
     expect.objectContaining({
       message: '"mpc" looks like the command "mcp". Run: gmn mcp list',
       hint: 'To send it as a prompt: gmn -p "mpc list"',

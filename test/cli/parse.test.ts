@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { readCommandLine } from '../../src/cli/command-line.ts';
 import { ROOT } from '../../src/cli/commands.ts';
-import { plainPrompt, wantedOutput } from '../../src/cli/invocation.ts';
+import { plainPrompt } from '../../src/cli/invocation.ts';
+import { outlineOf } from '../../src/cli/outline.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
+import { wantedOutput } from '../../src/cli/wanted-output.ts';
 import { AppError } from '../../src/core/error.ts';
+
+const OUTLINE = outlineOf(ROOT);
 
 function parse(argv: readonly string[], env: Record<string, string> = {}) {
   return parseCommandLine(ROOT, argv, env);
@@ -55,16 +60,21 @@ describe('a one-shot', () => {
 
 test.each([[['hello']], [['why', 'is', 'the', 'sky', 'blue']], [['what does demo mean', 'help']]])(
   '%j needs no parser, and means the same with and without it',
-  (argv) => {
+  async (argv) => {
     const env = { GMN_MODEL: 'pro' };
-    expect(plainPrompt(ROOT, argv, env)).toEqual(parse(argv, env));
+    expect(await readCommandLine(argv, env)).toEqual(parse(argv, env));
+    expect(plainPrompt(OUTLINE, argv, {})).toEqual({ ...parse(argv), run: expect.any(Function) });
   },
 );
+
+test('a variable that gives a flag its default needs the command table', () => {
+  expect(plainPrompt(OUTLINE, ['hello'], { GMN_MODEL: 'pro' })).toBeUndefined();
+});
 
 test.each([[['demo']], [['demo', 'serve']], [['help']], [['hi', '-q']], [['--', 'hi']], [[]]])(
   '%j needs the parser',
   (argv) => {
-    expect(plainPrompt(ROOT, argv, {})).toBeUndefined();
+    expect(plainPrompt(OUTLINE, argv, {})).toBeUndefined();
   },
 );
 
