@@ -67,6 +67,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/auth/credential.ts",
       "src/cli/invocation.ts",
       "src/cli/near-miss.ts",
+      "src/commands/agent.ts",
       "src/commands/backend.ts",
       "src/commands/model.ts",
       "src/commands/opened-backend.ts",

@@ -19,12 +19,13 @@ export interface ApprovalOptions {
   readonly secretOf: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** Lets that file be read, once; called after the person said yes to this very path. */
   readonly permit: (path: string) => Promise<void>;
-  /** The time a person takes is not the run's: called before a question, and after its answer. */
-  readonly hold: () => void;
-  readonly resume: () => void;
+  readonly lend: Lend;
   /** The person's terminal, undefined if there is none; that of this process unless given. */
   readonly openTty?: () => Tty | undefined;
 }
+
+/** Runs a question to its answer: until then the terminal is the person's, and so is the time. */
+export type Lend = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 const NO = 'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
 
@@ -52,13 +53,13 @@ async function decided(options: ApprovalOptions, tool: Tool, call: ToolCall, sig
     if (ruling.kind === 'run') return await allowed(options, asked, call);
     const tty = options.isTextFormat && options.err.isTerminal ? openTty() : undefined;
     if (tty === undefined) return { kind: 'deny', reason: unattendedReason(tool, ruling.scope, options.isTextFormat) };
-    options.hold();
-    try {
-      return await asking({ ...options, tty, scope: ruling.scope }, asked, call, signal);
-    } finally {
-      tty.close();
-      options.resume();
-    }
+    return await options.lend(async () => {
+      try {
+        return await asking({ ...options, tty, scope: ruling.scope }, asked, call, signal);
+      } finally {
+        tty.close();
+      }
+    });
   } catch (thrown) {
     return signal.aborted ? { kind: 'stop' } : { kind: 'deny', reason: AppError.from(thrown).message };
   }

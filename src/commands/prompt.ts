@@ -1,15 +1,11 @@
-import type { Agent } from '../agent/agent.ts';
 import { memoryHistory } from '../agent/memory-history.ts';
 import { runTurn } from '../agent/turn.ts';
-import { hasContext } from '../config/context-place.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
-import { formatDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
 import type { ModelRequest } from '../core/model.ts';
-import type { Tool } from '../core/tool.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import { promptContent } from '../input/prompt.ts';
 import { type Deadline, deadline, every } from '../platform/clock.ts';
@@ -17,12 +13,13 @@ import { systemStdin } from '../platform/stdin.ts';
 import { isAttended } from '../platform/terminal.ts';
 import type { Renderer, RenderOptions } from '../render/renderer.ts';
 import { openRenderer } from '../render/renderers.ts';
+import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent, timedOut } from './agent.ts';
+import type { Lend } from './approval.ts';
 import type { countEvents } from './count-tokens.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
-import type { Toolbox, ToolOptions } from './toolbox.ts';
 
 /** The flags of a one-shot. */
-export interface PromptOptions extends ModelOptions, ToolOptions {
+export interface PromptOptions extends ModelOptions, AgentOptions {
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
@@ -31,20 +28,14 @@ export interface PromptOptions extends ModelOptions, ToolOptions {
   readonly stdin?: boolean;
   readonly noStdin?: boolean;
   readonly noAt?: boolean;
-  readonly system?: string;
-  readonly appendSystemPrompt?: string;
   readonly timeout?: number;
   readonly quiet?: boolean;
   readonly render?: 'auto' | 'always' | 'never';
   readonly rawOutput?: boolean;
   readonly usage?: boolean;
-  readonly maxTurns?: number;
   readonly countTokens?: boolean;
   readonly dryRun?: boolean;
 }
-
-const DEFAULT_TIMEOUT_MS = 300_000;
-const MAX_TURNS = 25;
 
 /** One prompt, one answer. Every failure is shown in the chosen format; the exit code says which it was. */
 export async function run(options: PromptOptions, app: App): Promise<number> {
@@ -109,23 +100,23 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     opened = await openModel(options, app, limit.endsAt);
     for (const message of opened.notices) yield { type: 'notice', message };
     const prompt = yield* readPrompt(options, app, limit);
-    const toolbox =
-      options.tools === undefined || options.tools === 'none'
-        ? NO_TOOLS
-        : await toolboxFor(options, app, opened, limit);
-    for (const message of toolbox.notices) yield { type: 'notice', message };
-    const system = yield* systemInstruction(options, app, toolbox.tools);
-    const request = requestFor(opened, prompt, system);
+    const agent = yield* openAgent(options, { app, opened, lend: untimed(limit) });
+    const request = { ...agent.request, contents: [prompt] };
     if (options.dryRun) yield* preview(opened, request);
     else if (options.countTokens) yield* count(opened, request, { app, signal: limit.signal });
-    else {
-      const agent = agentFor(opened, request, { ...toolbox, maxTurns: options.maxTurns ?? MAX_TURNS });
-      yield* runTurn(agent, { history: memoryHistory({ keepsReplies: false }), prompt, signal: limit.signal });
-    }
+    else yield* runTurn(agent, { history: memoryHistory({ keepsReplies: false }), prompt, signal: limit.signal });
   } finally {
     limit.clear();
     await opened?.close();
   }
+}
+
+/** A person who is asked takes the time it takes. */
+function untimed(limit: Deadline): Lend {
+  return async (work) => {
+    limit.hold();
+    return work().finally(limit.resume);
+  };
 }
 
 async function* readPrompt(options: PromptOptions, app: App, limit: Deadline): AsyncGenerator<TurnEvent, Content> {
@@ -147,59 +138,6 @@ async function* readPrompt(options: PromptOptions, app: App, limit: Deadline): A
   });
   if (isTyped) limit.resume();
   return content;
-}
-
-function requestFor(opened: OpenedModel, prompt: Content, system: string | undefined): ModelRequest {
-  return {
-    model: opened.modelId,
-    contents: [prompt],
-    ...(system === undefined ? {} : { systemInstruction: { role: 'user', parts: [{ text: system }] } }),
-    generationConfig: opened.generationConfig,
-  };
-}
-
-/** `--system` and its kin, with the user's and the project's context files where there are any. */
-async function* systemInstruction(
-  options: PromptOptions,
-  app: App,
-  tools: readonly Tool[],
-): AsyncGenerator<TurnEvent, string | undefined> {
-  const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
-  const flags = [options.system, options.appendSystemPrompt];
-  if (flags.every((flag) => flag === undefined) && !hasContext(question)) return undefined;
-  const [{ readContext, systemInstructionText }, { textOrFile }] = await Promise.all([
-    import('../config/context.ts'),
-    import('../input/instruction.ts'),
-  ]);
-  const context = await readContext(
-    question,
-    tools.map(({ name }) => name),
-  );
-  for (const message of context.notices) yield { type: 'notice', message };
-  return systemInstructionText(context, {
-    system: options.system && (await textOrFile(options.system, '--system', app.cwd)),
-    append:
-      options.appendSystemPrompt && (await textOrFile(options.appendSystemPrompt, '--append-system-prompt', app.cwd)),
-  });
-}
-
-const NO_TOOLS: Toolbox = {
-  tools: [],
-  approve: async () => ({ kind: 'deny', reason: 'no tools were offered' }),
-  notices: [],
-};
-
-async function toolboxFor(options: PromptOptions, app: App, opened: OpenedModel, limit: Deadline): Promise<Toolbox> {
-  const { openToolbox } = await import('./toolbox.ts');
-  return openToolbox(options, { app, opened, limit });
-}
-
-function agentFor(
-  { model, backend, account }: OpenedModel,
-  request: ModelRequest,
-  abilities: Pick<Agent, 'tools' | 'approve' | 'maxTurns'>,
-): Agent {
-  return { model, request, origin: () => `${backend}:${account()}`, ...abilities };
 }
 
 /** What would be sent, as the text of the answer. */
@@ -231,16 +169,7 @@ function checkUsage(options: PromptOptions): void {
   if (options.dryRun && options.countTokens) {
     throw new AppError('usage', '--dry-run cannot be combined with --count-tokens', { hint: 'Use one of them.' });
   }
-  if (options.maxTurns !== undefined && options.maxTurns < 1) {
-    throw new AppError('usage', '--max-turns must be at least 1', { hint: 'Example: --max-turns 25' });
-  }
   if (options.stdin && options.noStdin) {
     throw new AppError('usage', '--stdin cannot be combined with --no-stdin', { hint: 'Use one of them.' });
   }
-}
-
-function timedOut(timeoutMs: number): AppError {
-  return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
-    hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
-  });
 }

@@ -2,16 +2,15 @@ import { grounder } from '../agent/ground.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Approve, Tool } from '../core/tool.ts';
-import type { Deadline } from '../platform/clock.ts';
 import { randomId } from '../platform/random-id.ts';
 import { realPath } from '../platform/real-path.ts';
 import { userHomes } from '../platform/user-homes.ts';
 import { allowedNames, builtins, selectTools, type ToolSet } from '../tools/builtins.ts';
-import { undoStore } from '../tools/journal.ts';
+import { type UndoStore, undoStore } from '../tools/journal.ts';
 import { type ApprovalMode, approvalPolicy, declared } from '../tools/policy.ts';
 import { isTooBroad } from '../tools/protection.ts';
-import { openWorkspace, type Workspace } from '../tools/workspace.ts';
-import { approval } from './approval.ts';
+import { type Journal, openWorkspace, type Workspace } from '../tools/workspace.ts';
+import { approval, type Lend } from './approval.ts';
 import { secretFiles } from './approval-secret.ts';
 import type { OpenedModel } from './model.ts';
 
@@ -22,36 +21,64 @@ export interface ToolOptions {
   readonly approvalMode?: ApprovalMode;
   readonly yolo?: boolean;
   readonly includeDirectories?: readonly string[];
+  /** What `run_shell_command` uses; the user's own, or the system's, unless given. */
+  readonly shell?: string;
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
 }
 
 export interface Toolbox {
   readonly tools: readonly Tool[];
+  /** The names of the tools that were asked for, those that the mode keeps back included. */
+  readonly chosen: readonly string[];
   readonly approve: Approve;
   readonly notices: readonly string[];
 }
 
+export interface ToolboxContext {
+  readonly app: App;
+  readonly opened: OpenedModel;
+  readonly lend: Lend;
+  /** What the tools work in; one of its own unless given, and what it knows of files lasts as long. */
+  readonly workspace?: Workspace;
+  /** What the person said "always" to. */
+  readonly remembered?: Set<string>;
+}
+
 /** The tools that `--tools` asks for, behind the fence and the approval. Throws AppError `usage`. */
-export async function openToolbox(
-  options: ToolOptions,
-  { app, opened, limit }: { readonly app: App; readonly opened: OpenedModel; readonly limit: Deadline },
-): Promise<Toolbox> {
+export async function openToolbox(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
+  const { app } = context;
   const mode = modeOf(options);
-  const { gmn } = app.homes();
+  const workspace =
+    context.workspace ?? (await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots)));
+  const wanted = options.tools ?? 'none';
+  const others = await otherTools(workspace, { ...options, tools: wanted }, context);
+  const all = builtins({ workspace, env: app.env, others });
+  const { tools, notices } = withoutRisk(selectTools(all, toolSet(wanted)), workspace, app, wanted);
+  return {
+    tools: declared(tools, mode),
+    chosen: tools.map(({ name }) => name),
+    approve: approveWith(options, mode, { ...context, workspace }),
+    notices,
+  };
+}
+
+/** The working directory and those of `--include-directories`, behind the fence. Throws AppError `usage`. */
+export function openOwnWorkspace(
+  options: ToolOptions,
+  app: App,
+  journalOf: (roots: readonly string[]) => Journal,
+): Promise<Workspace> {
   const roots = [app.cwd, ...names(options.includeDirectories ?? [])];
-  const workspace = await openWorkspace({
+  return openWorkspace({
     roots,
     denied: stateDirectories(app),
-    journal: undoStore(`${gmn}/undo`, app.clock).journal(
-      randomId(),
-      roots.map((root) => realPath(root) ?? root),
-    ),
+    journal: journalOf(roots.map((root) => realPath(root) ?? root)),
   });
-  const wanted = options.tools ?? 'none';
-  const all = builtins({ workspace, env: app.env, others: await otherTools(workspace, wanted, { app, opened }) });
-  const chosen = declared(selectTools(all, toolSet(wanted)), mode);
-  const { tools, notices } = withoutRisk(chosen, workspace, app, wanted);
-  return { tools, approve: approveWith(options, mode, { app, workspace, limit }), notices };
+}
+
+/** The changes of all runs of this user. */
+export function undoStoreOf({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
+  return undoStore(`${homes().gmn}/undo`, clock);
 }
 
 /** Where credentials and sessions are, or would be if no variable named another place. */
@@ -85,8 +112,8 @@ function toolSet(wanted: string): ToolSet | readonly string[] {
 /** The tools that need more than files, each loaded only if the run may have it. */
 async function otherTools(
   workspace: Workspace,
-  wanted: string,
-  { app, opened }: { readonly app: App; readonly opened: OpenedModel },
+  { tools: wanted = 'none', shell }: ToolOptions,
+  { app, opened }: ToolboxContext,
 ): Promise<readonly Tool[]> {
   if (['none', 'read', 'edit'].includes(wanted)) return [];
   const [{ runShellCommand }, { chooseShell }, { webFetch }, { sendPinned }, { isPublicAddress }, { googleWebSearch }] =
@@ -104,7 +131,7 @@ async function otherTools(
     return place.path;
   };
   return [
-    runShellCommand({ shell: chooseShell(undefined, app.env), env: app.env, directory }),
+    runShellCommand({ shell: chooseShell(shell, app.env), env: app.env, directory }),
     webFetch({ send: sendPinned({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }) }),
     googleWebSearch(grounder(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig })),
   ];
@@ -134,19 +161,19 @@ function withoutRisk(
 function approveWith(
   options: ToolOptions,
   mode: ApprovalMode,
-  { app, workspace, limit }: { readonly app: App; readonly workspace: Workspace; readonly limit: Deadline },
+  { app, workspace, lend, remembered }: ToolboxContext & { readonly workspace: Workspace },
 ): Approve {
   return approval({
     policy: approvalPolicy({
       mode,
       allowedTools: allowedNames(names(options.allowedTools ?? [])),
       isTrusted: () => false,
+      ...(remembered === undefined ? {} : { remembered }),
     }),
     err: app.io.err,
     isTextFormat: (options.outputFormat ?? 'text') === 'text',
     env: app.env,
     ...secretFiles(workspace),
-    hold: limit.hold,
-    resume: limit.resume,
+    lend,
   });
 }

@@ -36,6 +36,8 @@ export interface UndoStore {
   journal(run: string, roots?: readonly string[]): Journal;
   /** Changes that were not taken back, oldest first. Throws AppError `config`. */
   changes(): Promise<readonly Change[]>;
+  /** What was there before a change; undefined: nothing. Throws AppError `config` if it is not kept any more. */
+  before(change: Change): Promise<Uint8Array | undefined>;
   /**
    * Puts back what was there before the first of these changes of one file, through the fence; directories made for it
    * go too, if nothing else is in them. Throws AppError `usage` if the file was changed since, and `config` if
@@ -73,6 +75,7 @@ export function undoStore(directory: string, clock: Clock): UndoStore {
         .filter(({ id }) => !undone.has(id))
         .map((change) => ({ ...change, isPassed: passed.has(change.id) }));
     },
+    before: async ({ before }) => (before === undefined ? undefined : files.fetch(before)),
     takeBack: async (changes, workspace) => {
       const undoing = await takenBack(changes, workspace, files.fetch);
       for (const change of changes) await removeMade(change, workspace);

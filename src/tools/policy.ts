@@ -20,6 +20,8 @@ export interface PolicyOptions {
   readonly allowedTools: readonly string[];
   /** The user's own `trust: true`; never the workspace's. */
   readonly isTrusted: (tool: Tool) => boolean;
+  /** What was remembered under another mode, and what will be; nothing unless given. */
+  readonly remembered?: Set<string>;
 }
 
 /** A call to be judged. */
@@ -58,8 +60,7 @@ export function declared(tools: readonly Tool[], mode: ApprovalMode): readonly T
  * Which calls run, which ask, which are denied. What is sensitive asks in every mode, whatever is allowed or trusted.
  * Neither the mode nor any list lifts the workspace fence: that is no matter of approval.
  */
-export function approvalPolicy({ mode, allowedTools, isTrusted }: PolicyOptions): Policy {
-  const remembered = new Set<string>();
+export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new Set() }: PolicyOptions): Policy {
   const isAllowed = (tool: Tool): boolean =>
     tool.name === UNASKED || allowedTools.some((pattern) => covers(pattern, tool.name)) || isTrusted(tool);
   return {

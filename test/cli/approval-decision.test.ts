@@ -60,8 +60,10 @@ function seated(
     env: {},
     secretOf: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
     permit: async (path) => void told.push(`permit ${path}`),
-    hold: () => void told.push('hold'),
-    resume: () => void told.push('resume'),
+    lend: async (work) => {
+      told.push('hold');
+      return work().finally(() => told.push('resume'));
+    },
     openTty: () => tty,
     ...options,
   });

@@ -54,8 +54,10 @@ const approve = approval({
   env: process.env,
   secretOf: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
   permit: async () => void told.push('permit'),
-  hold: () => void told.push('hold'),
-  resume: () => void told.push('resume'),
+  lend: async (work) => {
+    told.push('hold');
+    return work().finally(() => told.push('resume'));
+  },
 });
 
 for (const [index, call] of script.calls.entries()) {

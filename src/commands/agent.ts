@@ -1,0 +1,104 @@
+import type { Agent } from '../agent/agent.ts';
+import { hasContext } from '../config/context-place.ts';
+import type { App } from '../core/app.ts';
+import { formatDuration } from '../core/duration.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import type { Tool } from '../core/tool.ts';
+import type { OpenedModel } from './model.ts';
+import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
+
+/** The flags that say who answers, besides the model. */
+export interface AgentOptions extends ToolOptions {
+  readonly system?: string;
+  readonly appendSystemPrompt?: string;
+  readonly maxTurns?: number;
+}
+
+/** How long a run, or a request of a chat, may take unless `--timeout` says otherwise. */
+export const DEFAULT_TIMEOUT_MS = 300_000;
+
+const MAX_TURNS = 25;
+
+const NO_TOOLS: Toolbox = {
+  tools: [],
+  chosen: [],
+  approve: async () => ({ kind: 'deny', reason: 'no tools were offered' }),
+  notices: [],
+};
+
+/**
+ * The model with its instruction and its tools; tells what the person should know. Tools are loaded only if there are to
+ * be any. Throws AppError `usage` or `config`.
+ */
+export async function* openAgent(
+  options: AgentOptions,
+  context: ToolboxContext,
+): AsyncGenerator<TurnEvent, Agent & Pick<Toolbox, 'chosen'>> {
+  const { app, opened } = context;
+  checkTurns(options);
+  const { tools, chosen, approve, notices } = await toolboxFor(options, context);
+  for (const message of notices) yield { type: 'notice', message };
+  const system = yield* systemInstruction(options, app, tools);
+  return {
+    model: opened.model,
+    request: {
+      model: opened.modelId,
+      ...(system === undefined ? {} : { systemInstruction: { role: 'user', parts: [{ text: system }] } }),
+      generationConfig: opened.generationConfig,
+    },
+    origin: () => originOf(opened),
+    tools,
+    chosen,
+    approve,
+    maxTurns: options.maxTurns ?? MAX_TURNS,
+  };
+}
+
+/** The failure of a run, or of a request, that took too long. */
+export function timedOut(timeoutMs: number): AppError {
+  return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
+    hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
+  });
+}
+
+function originOf({ backend, account }: OpenedModel): string {
+  return `${backend}:${account()}`;
+}
+
+function checkTurns({ maxTurns }: AgentOptions): void {
+  if (maxTurns !== undefined && maxTurns < 1) {
+    throw new AppError('usage', '--max-turns must be at least 1', { hint: 'Example: --max-turns 25' });
+  }
+}
+
+async function toolboxFor(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
+  if (options.tools === undefined || options.tools === 'none') return NO_TOOLS;
+  const { openToolbox } = await import('./toolbox.ts');
+  return openToolbox(options, context);
+}
+
+/** `--system` and its kin, with the user's and the project's context files where there are any. */
+async function* systemInstruction(
+  options: AgentOptions,
+  app: App,
+  tools: readonly Tool[],
+): AsyncGenerator<TurnEvent, string | undefined> {
+  const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
+  const flags = [options.system, options.appendSystemPrompt];
+  if (flags.every((flag) => flag === undefined) && !hasContext(question)) return undefined;
+  const [{ readContext, systemInstructionText }, { textOrFile }] = await Promise.all([
+    import('../config/context.ts'),
+    import('../input/instruction.ts'),
+  ]);
+  const context = await readContext(
+    question,
+    tools.map(({ name }) => name),
+  );
+  for (const message of context.notices) yield { type: 'notice', message };
+  return systemInstructionText(context, {
+    system: options.system && (await textOrFile(options.system, '--system', app.cwd)),
+    append:
+      options.appendSystemPrompt && (await textOrFile(options.appendSystemPrompt, '--append-system-prompt', app.cwd)),
+  });
+}
