@@ -1,74 +1,91 @@
-// Search and glob on a large tree, against ripgrep (where installed) and a plain walker that reads every file.
-// Usage: node test/bench/search.mjs [files=100000]; prints ratios, medians of five runs.
-import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+// Search and glob on trees of 1,000 to 1,000,000 files: gmn's own engine, gmn with ripgrep, and ripgrep itself.
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { delimiter, dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
+import { root } from '../../scripts/project.mjs';
+import { median, mulberry, printTable, shuffled } from './statistics.mjs';
 
-const COUNT = Number(process.argv[2] ?? 100_000);
-const RUNS = 5;
+const SIZES = [1000, 10_000, 100_000];
+const MILLION = 1_000_000;
 const FILES_PER_DIRECTORY = 25;
-const root = fileURLToPath(new URL('../..', import.meta.url));
-const scratch = mkdtempSync(join(tmpdir(), 'gmn-bench-'));
-const tree = join(scratch, 'tree');
+const NEEDLES = 20;
+const SEARCH = { pattern: 'needle_\\d+' };
+const GLOB = { pattern: '**/hit-*.ts' };
+/** Ten times the files may take so many times as long. */
+const LINEAR = 15;
 
-try {
-  plant();
-  const { builtins, openWorkspace } = await load();
-  const journal = { before: async () => {} };
-  const workspace = await openWorkspace({ roots: [tree], journal });
-  const toolsWith = (env) => new Map(builtins({ workspace, env }).map((tool) => [tool.name, tool]));
-  const own = toolsWith({});
-  const helped = toolsWith(process.env);
-  const signal = new AbortController().signal;
-  const call = (tools, name, args) => tools.get(name).invoke(args, signal);
-  const search = { pattern: 'needle_\\d+' };
-  const glob = { pattern: '**/*-7.ts' };
-  const rows = {
-    'plain walker': await median(() => plainWalk(tree)),
-    'search, own engine': await median(() => call(own, 'search_file_content', search)),
-    'glob, own engine': await median(() => call(own, 'glob', glob)),
-  };
-  const hasRipgrep = spawnSync('rg', ['--version']).status === 0;
-  if (hasRipgrep) {
-    rows['rg search'] = await median(() => rg(['--hidden', '-i', '-n', search.pattern, '.']));
-    rows['rg --files -g'] = await median(() => rg(['--hidden', '--files', '-g', '**/*-7.ts', '.']));
-    rows['glob through rg'] = await median(() => call(helped, 'glob', glob));
-    rows['search through rg'] = await median(() => call(helped, 'search_file_content', search));
+/**
+ * Measures in one interleaved run, prints the table, and returns its rows and what is over its budget.
+ * `ripgrep` is the path of that program; without it, its rows and ratios are left out.
+ */
+export async function benchSearch({ rounds, seed, ripgrep, isMillion, skip }) {
+  const scratch = mkdtempSync(join(tmpdir(), 'gmn-bench-search-'));
+  try {
+    const { builtins, openWorkspace } = await load(scratch);
+    const rows = [];
+    for (const files of isMillion && hasRoom(scratch, skip) ? [...SIZES, MILLION] : SIZES) {
+      const tree = join(scratch, `tree-${files}`);
+      plant(tree, files);
+      const workspace = await openWorkspace({ roots: [tree], journal: { before: async () => {} } });
+      const toolsWith = (env) => new Map(builtins({ workspace, env }).map((tool) => [tool.name, tool]));
+      const subjects = subjectsOf(
+        { own: toolsWith({}), helped: toolsWith({ PATH: dirname(ripgrep ?? '') }) },
+        ripgrep,
+        tree,
+      );
+      await measure(subjects, files === MILLION ? 3 : rounds, mulberry(seed));
+      for (const subject of subjects) rows.push(rowOf(subject, subjects, files, rows));
+      rmSync(tree, { recursive: true, force: true });
+    }
+    printTable(rows);
+    return { rows, missed: rows.filter(isMissed).map(({ work, files }) => `${work}, ${files} files`) };
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
   }
-  const found = await call(own, 'search_file_content', search);
-  print(rows, found.response.output.matches.length, hasRipgrep);
-} finally {
-  rmSync(scratch, { recursive: true, force: true });
 }
 
-function plant() {
+/** The ripgrep of the installed peers; undefined if there is none for this system. */
+export function ripgrepIn(peers) {
+  const { platform, arch } = process;
+  const name = `node_modules/@vscode/ripgrep-${platform}-${arch}/bin/rg${platform === 'win32' ? '.exe' : ''}`;
+  const program = join(peers, name);
+  return existsSync(program) ? program : undefined;
+}
+
+/** The ripgrep of `PATH`; undefined if there is none. */
+export function ripgrepOnPath() {
+  const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
+  const places = (process.env.PATH ?? '').split(delimiter).map((directory) => join(directory, name));
+  return places.find((program) => spawnSync(program, ['--version']).status === 0);
+}
+
+function hasRoom(directory, skip) {
+  const { bavail, bsize, ffree, files } = statfsSync(directory);
+  const gigabytes = (bavail * bsize) / 1e9;
+  // Some file systems have no fixed number of files.
+  if (gigabytes >= 10 && (files === 0 || ffree >= 1.2 * MILLION)) return true;
+  skip(`a million files (room for ${ffree} files and ${gigabytes.toFixed(0)} GB in the temporary directory)`);
+  return false;
+}
+
+function plant(tree, count) {
   const line = 'export const value = compute(one, two, three); // nothing to see here\n';
-  mkdirSync(tree, { recursive: true });
+  mkdirSync(tree);
   writeFileSync(join(tree, '.gitignore'), 'dist/\n*.log\n/build\n');
-  for (let index = 0; index < COUNT; index += 1) {
+  for (let index = 0; index < count; index += 1) {
     const number = Math.floor(index / FILES_PER_DIRECTORY);
     const directory = join(tree, `d${number % 50}`, `e${Math.floor(number / 50)}`);
     if (index % FILES_PER_DIRECTORY === 0) mkdirSync(directory, { recursive: true });
-    const file = openSync(join(directory, `file-${index % FILES_PER_DIRECTORY}.ts`), 'w');
-    writeSync(file, line.repeat(10 + (index % 40)) + (index % (COUNT / 20) === 0 ? `needle_${index}\n` : ''));
-    closeSync(file);
+    const isHit = index % (count / NEEDLES) === 0;
+    const text = line.repeat(10 + (index % 40)) + (isHit ? `needle_${index}\n` : '');
+    writeFileSync(join(directory, `${isHit ? 'hit' : 'file'}-${index % FILES_PER_DIRECTORY}.ts`), text);
   }
 }
 
-async function load() {
+async function load(scratch) {
   const outfile = join(scratch, 'tools.mjs');
   await build({
     absWorkingDir: root,
@@ -88,38 +105,72 @@ async function load() {
   return import(pathToFileURL(outfile).href);
 }
 
-function plainWalk(directory) {
-  let matches = 0;
-  for (const entry of readdirSync(directory, { withFileTypes: true })) {
-    const path = join(directory, entry.name);
-    if (entry.isDirectory()) matches += plainWalk(path);
-    else if (/needle_\d+/i.test(readFileSync(path, 'utf8'))) matches += 1;
+function subjectsOf({ own, helped }, ripgrep, tree) {
+  const signal = new AbortController().signal;
+  const call = (tools, name, args) => async () => outputOf(await tools.get(name).invoke(args, signal));
+  const rg =
+    (...args) =>
+    () =>
+      linesOf(ripgrep, ['--no-config', '--no-messages', '--hidden', ...args, '.'], tree);
+  const bare = [
+    { work: 'rg', kind: 'search', run: rg('-i', '-n', SEARCH.pattern) },
+    { work: 'rg --files', kind: 'glob', run: rg('--files', '-g', GLOB.pattern) },
+    { work: 'search through rg', kind: 'search', budget: 1.5, run: call(helped, 'search_file_content', SEARCH) },
+    { work: 'glob through rg', kind: 'glob', budget: 1.5, run: call(helped, 'glob', GLOB) },
+  ];
+  return [
+    ...(ripgrep === undefined ? [] : bare),
+    { work: 'search, own engine', kind: 'search', budget: 8, run: call(own, 'search_file_content', SEARCH) },
+    { work: 'glob, own engine', kind: 'glob', budget: 8, run: call(own, 'glob', GLOB) },
+  ].map((subject) => ({ ...subject, times: [], found: undefined }));
+}
+
+/** How many were found, and what the tool says of it. */
+function outputOf({ response: { output } }) {
+  return { count: (output.matches ?? output.files).length, note: output.note ?? '' };
+}
+
+function linesOf(program, args, cwd) {
+  return new Promise((resolve, reject) => {
+    let lines = 0;
+    const child = spawn(program, args, { cwd, env: {}, stdio: ['ignore', 'pipe', 'ignore'] });
+    child.stdout.on('data', (data) => (lines += String(data).split('\n').length - 1));
+    child.on('error', reject);
+    child.on('close', () => resolve({ count: lines, note: '' }));
+  });
+}
+
+/** The first round only warms up. */
+async function measure(subjects, rounds, random) {
+  for (let round = 0; round <= rounds; round += 1) {
+    for (const subject of shuffled(subjects, random)) {
+      const began = performance.now();
+      subject.found = await subject.run();
+      if (round > 0) subject.times.push(performance.now() - began);
+      if (subject.found.count !== NEEDLES && subject.found.note === '')
+        throw new Error(`${subject.work} found ${subject.found.count} of ${NEEDLES}`);
+    }
   }
-  return matches;
 }
 
-function rg(args) {
-  execFileSync('rg', ['--no-config', '--no-messages', ...args], { cwd: tree, stdio: 'ignore' });
+function rowOf({ work, kind, budget, times, found }, subjects, files, rows) {
+  const rg = subjects.find((subject) => subject.kind === kind && subject.work.startsWith('rg'));
+  const tenth = rows.find((row) => row.work === work && row.files === files / 10);
+  return {
+    work,
+    files,
+    'ms (median)': median(times),
+    'ms (min)': Math.min(...times),
+    'x rg': rg === undefined ? '' : median(times) / median(rg.times),
+    'x rg (min)': rg === undefined ? '' : Math.min(...times) / Math.min(...rg.times),
+    // The million is there to be looked at: its files do not all fit in every machine's memory.
+    budget: files === MILLION ? '' : (budget ?? ''),
+    'x a tenth of the files (min)': tenth === undefined ? '' : Math.min(...times) / tenth['ms (min)'],
+    note: found.note,
+  };
 }
 
-async function median(work) {
-  const times = [];
-  for (let run = 0; run < RUNS; run += 1) {
-    const began = performance.now();
-    await work();
-    times.push(performance.now() - began);
-  }
-  return times.sort((left, right) => left - right)[Math.floor(RUNS / 2)];
-}
-
-function print(rows, matches, hasRipgrep) {
-  console.log(`${COUNT} files, ${matches} files with a match, median of ${RUNS}`);
-  for (const [name, ms] of Object.entries(rows)) console.log(`  ${name.padEnd(22)} ${ms.toFixed(0).padStart(7)} ms`);
-  const ratio = (left, right) => (rows[left] / rows[right]).toFixed(2);
-  console.log(`search, own engine / plain walker: ${ratio('search, own engine', 'plain walker')}`);
-  if (!hasRipgrep) return console.log('skipped: ripgrep is not installed');
-  console.log(`search, own engine / rg: ${ratio('search, own engine', 'rg search')} (budget 8)`);
-  console.log(`search through rg / rg: ${ratio('search through rg', 'rg search')} (budget 1.5)`);
-  console.log(`glob, own engine / rg --files: ${ratio('glob, own engine', 'rg --files -g')} (budget 8)`);
-  console.log(`glob through rg / rg --files: ${ratio('glob through rg', 'rg --files -g')} (budget 1.5)`);
+function isMissed(row) {
+  if (row.budget === '' || row.files !== SIZES.at(-1)) return false;
+  return row['x rg'] > row.budget || row['x a tenth of the files (min)'] > LINEAR;
 }
