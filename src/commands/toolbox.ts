@@ -2,6 +2,7 @@ import { grounder } from '../agent/ground.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Approve, Tool } from '../core/tool.ts';
+import { outputShelf } from '../platform/output-shelf.ts';
 import { randomId } from '../platform/random-id.ts';
 import { realPath } from '../platform/real-path.ts';
 import { userHomes } from '../platform/user-homes.ts';
@@ -72,6 +73,7 @@ export function openOwnWorkspace(
   return openWorkspace({
     roots,
     denied: stateDirectories(app),
+    outputs: outputShelf(`${app.homes().gmn}/output`, app.clock.now),
     journal: journalOf(roots.map((root) => realPath(root) ?? root)),
   });
 }
@@ -131,7 +133,7 @@ async function otherTools(
     return place.path;
   };
   return [
-    runShellCommand({ shell: chooseShell(shell, app.env), env: app.env, directory }),
+    runShellCommand({ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep }),
     webFetch({ send: sendPinned({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }) }),
     googleWebSearch(grounder(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig })),
   ];

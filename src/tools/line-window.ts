@@ -23,6 +23,12 @@ const MAX_LENGTH = 256_000;
 const CHUNK_BYTES = 1_000_000;
 const MAX_SCANNED_BYTES = 1_000_000_000;
 
+/** The same text with longer lines broken, so that a window cuts none of them. */
+export function shortLines(text: string): string {
+  // A character may be two units long.
+  return text.replace(new RegExp(`[^\\n]{${MAX_LINE_LENGTH / 2}}(?=[^\\n])`, 'gu'), '$&\n');
+}
+
 /** The wanted lines of a text, as many as may be shown. */
 export function windowOfText(text: string, wanted: WantedLines): LineWindow & { readonly total: number } {
   const all = text.split('\n');

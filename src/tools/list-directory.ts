@@ -41,7 +41,17 @@ export function listDirectory(workspace: Workspace): Tool {
           !isSecretFile(name);
         const shown = entries.filter(isShown).sort(byKind);
         const listed = shown.slice(0, MAX_ENTRIES).map((entry) => described(entry, directory.at(entry.name)));
-        return done({ path: place.name, entries: listed, ...noteOf(entries.length, shown.length) });
+        const isLong = shown.length > MAX_ENTRIES;
+        const all = isLong ? await workspace.keep(shown.map(nameOf).join('\n')) : undefined;
+        const notes = [
+          ...(isLong ? [`the first ${MAX_ENTRIES} of ${shown.length}; ${wayToRest(all)}`] : []),
+          ...hiddenNotes(entries.length - shown.length),
+        ];
+        return done({
+          path: place.name,
+          entries: listed,
+          ...(notes.length === 0 ? {} : { note: notes.join('; ') }),
+        });
       } finally {
         await directory.close();
       }
@@ -53,19 +63,23 @@ function byKind(left: Entry, right: Entry): number {
   return Number(right.kind === 'directory') - Number(left.kind === 'directory');
 }
 
+function nameOf({ name, kind }: Pick<Entry, 'name' | 'kind'>): string {
+  return kind === 'directory' ? `${name}/` : name;
+}
+
 function described({ name, kind }: Entry, address: string): JsonObject {
-  if (kind === 'directory') return { name: `${name}/` };
+  if (kind === 'directory') return { name: nameOf({ name, kind }) };
   if (kind !== 'file') return { name, kind: kind === 'link' ? 'symbolic link' : 'special file' };
   const bytes = sizeOf(address);
   return bytes === undefined ? { name } : { name, bytes };
 }
 
-function noteOf(all: number, shown: number): JsonObject {
-  const notes = [
-    ...(shown > MAX_ENTRIES ? [`the first ${MAX_ENTRIES} of ${shown}; use glob with a pattern for the rest`] : []),
-    ...(all > shown ? [`${all - shown} not listed: left out by ignore files, or likely to hold secrets`] : []),
-  ];
-  return notes.length === 0 ? {} : { note: notes.join('; ') };
+function wayToRest(kept: string | undefined): string {
+  return kept === undefined ? 'use glob with a pattern for the rest' : `read_file ${kept} shows all names`;
+}
+
+function hiddenNotes(count: number): readonly string[] {
+  return count === 0 ? [] : [`${count} not listed: left out by ignore files, or likely to hold secrets`];
 }
 
 function tooLarge(name: string): AppError {

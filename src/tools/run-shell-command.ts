@@ -13,8 +13,8 @@ export interface ShellToolOptions {
   /** The directory a path names, links resolved. Throws AppError if it is no directory of the workspace. */
   readonly directory: (path: string) => Promise<string>;
   readonly timeoutMs?: number;
-  /** Keeps a long output and returns the path by which `read_file` gets it. Absent: what is left out is lost. */
-  readonly keepOutput?: (text: string) => Promise<string>;
+  /** Keeps a long output and returns the path by which `read_file` gets it; undefined: what is left out is lost. */
+  readonly keepOutput: (text: string) => Promise<string | undefined>;
 }
 
 const TIMEOUT_MS = 120_000;
@@ -82,9 +82,10 @@ async function told({ head, tail, omitted }: ShellResult, { keepOutput }: ShellT
   const start = captured.slice(0, TOLD_CHARS * HEAD_SHARE).toWellFormed();
   const end = captured.slice(-TOLD_CHARS * (1 - HEAD_SHARE)).toWellFormed();
   const missing = captured.length - start.length - end.length + omitted;
+  const path = await keepOutput(captured);
   const way =
-    keepOutput === undefined
+    path === undefined
       ? 'they are lost, and a command that changes things must not be run again for them'
-      : `read ${await keepOutput(captured)} to see them`;
+      : `read_file ${path} shows them`;
   return `${start}\n[… ${missing} characters are left out here; ${way} …]\n${end}`;
 }

@@ -12,6 +12,8 @@ import type { Workspace } from './workspace.ts';
 const DEFAULT_MATCHES = 100;
 const MAX_MATCHES = 1000;
 const MAX_PATTERN = 10_000;
+/** Characters of lines, as much as one reading of a file may give. */
+const MAX_TOLD = 256_000;
 
 /** Finds lines in files; `ripgrep` says where that program is, if it may be used. */
 export function searchFileContent(workspace: Workspace, ripgrep: () => string | undefined): Tool {
@@ -53,7 +55,7 @@ export function searchFileContent(workspace: Workspace, ripgrep: () => string | 
       const findings =
         (await ripgrepFindings(ripgrep(), { ...query, isFixed: rest.fixed_strings === true }, signal)) ??
         (await searchFiles(filtered(tree.directories, accepts), request, signal));
-      return outcomeOf(tree, findings, names_only);
+      return outcomeOf(tree, findings, { isNamesOnly: names_only, keep: workspace.keep });
     },
   });
 }
@@ -149,17 +151,52 @@ async function* filtered(
   }
 }
 
-function outcomeOf({ place, report }: Tree, findings: Findings, isNamesOnly: boolean): ToolOutcome {
+interface Telling {
+  readonly isNamesOnly: boolean;
+  readonly keep: Workspace['keep'];
+}
+
+async function outcomeOf({ place, report }: Tree, findings: Findings, telling: Telling): Promise<ToolOutcome> {
+  const found = findings.files.map((file) => ({ file: pathIn(place, file.path), lines: linesOf(file) }));
+  const told = telling.isNamesOnly ? found : withinLimit(found);
   const notes = [
     ...(findings.stopped === undefined ? [] : [`incomplete: stopped ${findings.stopped}; name a smaller directory`]),
     ...(findings.isFull ? ['there may be more; use a narrower pattern or directory'] : []),
     ...notesOf({ ...report, unreadable: report.unreadable + findings.unreadable }),
     ...(findings.cut === 0 ? [] : [`of ${findings.cut} very large files only the beginning was searched`]),
+    ...(told === found ? [] : [await wayToRest(told, found, telling)]),
   ];
   const note: JsonObject = notes.length === 0 ? {} : { note: notes.join('; ') };
-  if (isNamesOnly) return done({ files: findings.files.map(({ path }) => pathIn(place, path)), ...note });
-  const matches = findings.files.map((file) => ({ file: pathIn(place, file.path), lines: linesOf(file) }));
-  return done({ matches, ...note });
+  if (telling.isNamesOnly) return done({ files: found.map(({ file }) => file), ...note });
+  return done({ matches: told.map(({ file, lines }) => ({ file, lines })), ...note });
+}
+
+interface Match {
+  readonly file: string;
+  readonly lines: readonly string[];
+}
+
+/** As many lines as a model should have to read: the very list if that is all of them. */
+function withinLimit(matches: readonly Match[]): readonly Match[] {
+  let room = MAX_TOLD;
+  const told = matches.map(({ file, lines }) => ({
+    file,
+    lines: lines.filter((line) => {
+      room -= line.length + 1;
+      return room >= 0;
+    }),
+  }));
+  return room >= 0 ? matches : told.filter(({ lines }) => lines.length > 0);
+}
+
+async function wayToRest(told: readonly Match[], found: readonly Match[], { keep }: Telling): Promise<string> {
+  const kept = await keep(found.map(({ file, lines }) => `${file}\n${lines.join('\n')}\n`).join('\n'));
+  const way = kept === undefined ? 'ask for fewer, or in a smaller directory' : `read_file ${kept} shows all`;
+  return `the first ${countOf(told)} of ${countOf(found)} lines; ${way}`;
+}
+
+function countOf(matches: readonly Match[]): number {
+  return matches.reduce((sum, { lines }) => sum + lines.length, 0);
 }
 
 function linesOf({ lines }: Finding): readonly string[] {

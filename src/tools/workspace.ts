@@ -10,6 +10,7 @@ import {
 } from '../platform/workspace-directory.ts';
 import { fingerprint, type OpenedFile, openRegular, removeFrom, replaceIn } from '../platform/workspace-file.ts';
 import { type Fence, type FenceOptions, fenceAround, named, type Place } from './fence.ts';
+import { shortLines } from './line-window.ts';
 
 /** Is told of every change before it is made, with all that is needed to take it back. */
 export interface Journal {
@@ -20,8 +21,17 @@ export interface Journal {
   before(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array, missing: number): Promise<void>;
 }
 
+/** Keeps texts that are too long for an answer, outside the workspace; see `OutputShelf` in platform. */
+export interface Outputs {
+  keep(text: string): Promise<string | undefined>;
+  /** Whether this very path is of a text that was kept by this run. */
+  holds(path: string): boolean;
+}
+
 export interface WorkspaceOptions extends FenceOptions {
   readonly journal: Journal;
+  /** Absent: nothing is kept. */
+  readonly outputs?: Outputs;
   /** How directories are held fast; the best way this system has unless given. */
   readonly hold?: Hold;
 }
@@ -63,7 +73,9 @@ export interface Workspace extends Fence {
   isSensitive(path: string): Promise<boolean>;
   /** The person said yes: the next reading of that path, and only that one, is let through. */
   permit(path: string): Promise<void>;
-  /** Opens a file for reading; whoever calls closes it. */
+  /** Keeps a text, its longest lines broken, for `open` and nothing else; says under which path, undefined: it cannot. */
+  keep(text: string): Promise<string | undefined>;
+  /** Opens a file, or a text that was kept, for reading; whoever calls closes it. */
   open(path: string): Promise<{ readonly place: Place; readonly file: OpenedFile }>;
   /** Opens a directory that is not sensitive; whoever calls closes it. */
   openDirectory(path: string): Promise<{ readonly place: Place; readonly directory: HeldDirectory }>;
@@ -82,7 +94,7 @@ export const MAX_FILE_BYTES = 20_000_000;
 
 /** Opens the directories the tools may use. Throws AppError `usage` if one is not there. */
 export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
-  const { hold = holdOfSystem(), journal } = options;
+  const { hold = holdOfSystem(), journal, outputs = NO_OUTPUTS } = options;
   const fence = await fenceAround(options);
   const disk: Disk = { fence, hold, seen: new Map(), journal };
   const permitted = new Set<string>();
@@ -97,8 +109,9 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
     permit: async (path) => {
       permitted.add((await fence.place(path, 'read')).path);
     },
+    keep: (text) => outputs.keep(shortLines(text)),
     open: async (path) => {
-      const place = await fence.place(path, 'read');
+      const place = outputs.holds(path) ? keptPlace(path) : await fence.place(path, 'read');
       if (place.isSensitive && !permitted.delete(place.path)) throw sensitive(place);
       return { place, file: await openPlace(disk, place) };
     },
@@ -118,6 +131,13 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
     write: (path, bytes) => writeTo(disk, path, bytes),
     restore: (path, change) => restoreTo(disk, path, change),
   };
+}
+
+const NO_OUTPUTS: Outputs = { keep: async () => undefined, holds: () => false };
+
+/** The path is ours to the letter, so there is nothing in it to be judged. */
+function keptPlace(path: string): Place {
+  return { path, name: path, missing: 0, isSensitive: false };
 }
 
 interface Disk {

@@ -204,3 +204,26 @@ describe('where everything one has would be in reach', () => {
     expect(await offeredIn(t, ({ root }) => ['/', homes(root)])).toEqual(READERS);
   });
 });
+
+posixTest('of a long output the model can read what was left out, while the run lasts', async (t) => {
+  const here: { file?: string } = {};
+  const gemini = await fakeGemini(t, [
+    reply(call('run_shell_command', { command: 'seq 30000' })),
+    (response, request) => {
+      const { output } = request.body.contents.at(-1).parts[0].functionResponse.response;
+      here.file = /read_file (\S+) shows them/.exec(output)?.[1] ?? 'nowhere';
+      expect(output).not.toContain('\n15000\n');
+      return reply(call('read_file', { file_path: here.file, start_line: 15000, end_line: 15000 }))(response, request);
+    },
+    reply('15000'),
+  ]);
+  const gmn = await runGmn(t, ['--tools', 'all', '--yolo', 'count'], { gemini });
+  expect(gmn).toMatchObject({ stdout: '15000\n', exitCode: 0 });
+  const [answer] = gemini.requests[2]?.body.contents.at(-1).parts ?? [];
+  expect(answer.functionResponse.response.output).toBe(
+    '[lines 15000 to 15000 of 30000; to read on, set start_line to 15001]\n15000',
+  );
+  expect(here.file).toMatch(/\.gmn\/output\/[\da-f-]+\/1\.txt$/);
+  expect(existsSync(join(here.file ?? '', '..', '..'))).toBe(true);
+  expect(existsSync(join(here.file ?? '', '..'))).toBe(false);
+});

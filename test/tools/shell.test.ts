@@ -25,6 +25,7 @@ function shellTool(t: TestContext, options: Partial<ShellToolOptions> = {}) {
         throw new AppError('usage', `${path} is outside of the workspace`, { hint: 'Stay in.' });
       return join(root, path);
     },
+    keepOutput: async () => undefined,
     ...options,
   });
   const run = (args: JsonObject, signal = new AbortController().signal) => tool.invoke(args, signal);
@@ -244,7 +245,7 @@ posixTest('a long output can be kept, and the model is told where', async (t) =>
   });
   const { response } = await run({ command: 'seq 20000' });
   expect(kept).toEqual([Array.from({ length: 20000 }, (_, index) => `${index + 1}\n`).join('')]);
-  expect(response.output).toContain('read .out/1.txt to see them');
+  expect(response.output).toContain('read_file .out/1.txt shows them');
 });
 
 posixTest('characters are whole however the output is cut', async (t) => {
