@@ -12,6 +12,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'demo/fault.ts faultList': 'a test compares docs/demo.md with it',
   'auth/token.ts EXPIRY_MARGIN_MS': 'can be made private',
   'commands/models.ts modelsReport': 'can be made private',
+  'mcp/client/definition.ts parseDefinition': 'the commands that use it are being built',
 };
 
 const texts = new Map(

@@ -1,0 +1,18 @@
+import type { App } from '../../core/app.ts';
+import type { Connection, Elicit } from './connection.ts';
+import type { NamedServer } from './definition.ts';
+
+/** What connections need from around them; an App is one. */
+export interface ClientContext
+  extends Pick<App, 'env' | 'cwd' | 'version' | 'clock' | 'homes' | 'trace' | 'httpTimers'> {
+  /** Directories a server may be told of; none unless given. */
+  readonly roots?: readonly string[];
+  /** Absent: there is nobody to ask, and servers are told so. */
+  readonly elicit?: Elicit;
+}
+
+/**
+ * Starts or calls a server and greets it. Throws AppError `mcp` with the server's own words if that fails or takes too long,
+ * and the signal's reason after an abort; nothing is left running then.
+ */
+export type Connect = (server: NamedServer, context: ClientContext, signal: AbortSignal) => Promise<Connection>;

@@ -1,0 +1,197 @@
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+
+/** How long a server may take for one request, unless its definition says otherwise. */
+const TIMEOUT_MS = 600_000;
+/** A longer timer would fire at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+interface Common {
+  /** For connecting and for every request; progress starts it anew. */
+  readonly timeoutMs: number;
+  /** `trust: true` as written. Whether it counts depends on whose file says so. */
+  readonly isTrusted: boolean;
+  /** The server's own names for the only tools to offer. Absent: all. */
+  readonly includeTools?: readonly string[];
+  /** Tools not to offer, whatever `includeTools` says. */
+  readonly excludeTools: readonly string[];
+  readonly description?: string;
+}
+
+/** A program that talks over its standard streams. */
+export interface StdioDefinition extends Common {
+  readonly kind: 'stdio';
+  readonly command: string;
+  readonly args: readonly string[];
+  /** What it gets besides the few variables every server gets. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+/** A server at an address. `url`: no kind was written, so Streamable HTTP is tried, then SSE. */
+export interface RemoteDefinition extends Common {
+  readonly kind: 'http' | 'sse' | 'url';
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly oauth?: OAuthDefinition;
+}
+
+/** What the person registered at the server by hand; all of it is found out where it is absent. */
+export interface OAuthDefinition {
+  /** False turns signing in off. */
+  readonly isEnabled: boolean;
+  readonly clientId?: string;
+  readonly clientSecret?: string;
+  readonly clientMetadataUrl?: string;
+  readonly scopes?: readonly string[];
+  /** The only loopback address that server redirects to. */
+  readonly redirectUri?: string;
+}
+
+export type ServerDefinition = StdioDefinition | RemoteDefinition;
+
+/** Why an entry of `mcpServers` is none, in words for the person. */
+export interface DefinitionFault {
+  readonly kind: 'fault';
+  readonly why: string;
+}
+
+/** A server with the name it has in the settings, which is untrusted text. */
+export interface NamedServer {
+  readonly name: string;
+  readonly definition: ServerDefinition;
+}
+
+/** What an entry of `mcpServers` means, keys gmn does not know left alone. A faulty one is data, not an exception. */
+export function parseDefinition(value: JsonValue): ServerDefinition | DefinitionFault {
+  try {
+    if (!isObject(value)) throw new Fault('it must be an object');
+    const entry = value;
+    const kinds = ['command', 'url', 'httpUrl'].filter((key) => entry[key] !== undefined);
+    if (kinds.length === 0) throw new Fault('it has none of command, url, httpUrl');
+    if (kinds.length > 1) throw new Fault(`it has ${kinds.join(' and ')}, but can be of one kind only`);
+    return kinds[0] === 'command' ? parseStdio(entry) : parseRemote(entry);
+  } catch (thrown) {
+    if (thrown instanceof Fault) return { kind: 'fault', why: thrown.message };
+    throw thrown;
+  }
+}
+
+/** Never leaves this file. */
+class Fault extends Error {}
+
+function parseStdio(entry: JsonObject): StdioDefinition {
+  if (entry.type !== undefined && entry.type !== 'stdio')
+    throw new Fault('its type must be "stdio", since it has command');
+  const command = textAt(entry, 'command') ?? '';
+  const args = textsAt(entry, 'args') ?? [];
+  const cwd = textAt(entry, 'cwd');
+  const env = pairsAt(entry, 'env');
+  if (command.trim() === '') throw new Fault('command is empty');
+  // No honest command line has one, and a shell or a script behind it would take it for the end of a command.
+  for (const word of [command, ...args])
+    if (/[\0\r\n]/.test(word)) throw new Fault('command or args hold a line break');
+  return { kind: 'stdio', command, args, env, ...(cwd === undefined ? {} : { cwd }), ...parseCommon(entry) };
+}
+
+function parseRemote(entry: JsonObject): RemoteDefinition {
+  const written = textAt(entry, 'httpUrl') ?? textAt(entry, 'url') ?? '';
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new Fault('its address must begin with https:// or http://');
+  if (url.username !== '' || url.password !== '') throw new Fault('its address must not hold a password; use headers');
+  const oauth = parseOAuth(entry);
+  return {
+    kind: entry.httpUrl === undefined ? remoteKind(entry) : 'http',
+    url: url.href,
+    headers: parseHeaders(entry),
+    ...(oauth === undefined ? {} : { oauth }),
+    ...parseCommon(entry),
+  };
+}
+
+function remoteKind({ type }: JsonObject): RemoteDefinition['kind'] {
+  if (type === undefined) return 'url';
+  if (type === 'http' || type === 'sse') return type;
+  // What other programs write for the same.
+  if (type === 'streamable-http' || type === 'streamableHttp') return 'http';
+  throw new Fault('its type must be "http" or "sse", since it has url');
+}
+
+function parseHeaders(entry: JsonObject): Readonly<Record<string, string>> {
+  const headers = pairsAt(entry, 'headers');
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
+      throw new Fault(`headers: ${JSON.stringify(name)} is not one`);
+    }
+  }
+  return headers;
+}
+
+function parseOAuth(entry: JsonObject): OAuthDefinition | undefined {
+  const { oauth } = entry;
+  if (oauth === undefined) return undefined;
+  if (!isObject(oauth)) throw new Fault('oauth must be an object');
+  const clientId = textAt(oauth, 'clientId');
+  const clientSecret = textAt(oauth, 'clientSecret');
+  const clientMetadataUrl = textAt(oauth, 'clientMetadataUrl');
+  const redirectUri = textAt(oauth, 'redirectUri');
+  const scopes = textsAt(oauth, 'scopes');
+  return {
+    isEnabled: flagAt(oauth, 'enabled') ?? true,
+    ...(clientId === undefined ? {} : { clientId }),
+    ...(clientSecret === undefined ? {} : { clientSecret }),
+    ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
+    ...(redirectUri === undefined ? {} : { redirectUri }),
+    ...(scopes === undefined ? {} : { scopes }),
+  };
+}
+
+function parseCommon(entry: JsonObject): Common {
+  const { timeout = TIMEOUT_MS } = entry;
+  if (typeof timeout !== 'number' || !(timeout > 0)) throw new Fault('timeout must be a number of milliseconds');
+  const includeTools = textsAt(entry, 'includeTools');
+  const description = textAt(entry, 'description');
+  return {
+    timeoutMs: Math.min(timeout, LONGEST_MS),
+    isTrusted: flagAt(entry, 'trust') ?? false,
+    // The official CLI lets an entry go on after the name: `name(…)`.
+    ...(includeTools === undefined ? {} : { includeTools: includeTools.map((name) => name.replace(/\(.*$/s, '')) }),
+    excludeTools: textsAt(entry, 'excludeTools') ?? [],
+    ...(description === undefined ? {} : { description }),
+  };
+}
+
+function textAt(entry: JsonObject, key: string): string | undefined {
+  const value = entry[key];
+  if (value === undefined || typeof value === 'string') return value;
+  throw new Fault(`${key} must be a string`);
+}
+
+function flagAt(entry: JsonObject, key: string): boolean | undefined {
+  const value = entry[key];
+  if (value === undefined || typeof value === 'boolean') return value;
+  throw new Fault(`${key} must be true or false`);
+}
+
+function textsAt(entry: JsonObject, key: string): readonly string[] | undefined {
+  const value = entry[key];
+  if (value === undefined) return undefined;
+  if (!Array.isArray(value)) throw new Fault(`${key} must be a list of strings`);
+  return value.map((item) => {
+    if (typeof item !== 'string') throw new Fault(`${key} must be a list of strings`);
+    return item;
+  });
+}
+
+function pairsAt(entry: JsonObject, key: string): Readonly<Record<string, string>> {
+  const value = entry[key];
+  if (value === undefined) return {};
+  if (!isObject(value)) throw new Fault(`${key} must be an object of strings`);
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => {
+      if (typeof item === 'number' || typeof item === 'boolean') return [name, String(item)];
+      if (typeof item !== 'string' || /[=\0]/.test(name)) throw new Fault(`${key} must be an object of strings`);
+      return [name, item];
+    }),
+  );
+}
