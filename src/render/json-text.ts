@@ -7,7 +7,7 @@ const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
  * A value as JSON text that is safe on a terminal and never holds a line break of any kind inside a string:
  * the control characters JSON.stringify leaves alone are escaped too. Parses back to the same value.
  */
-export function encode(value: JsonValue, indent?: number): string {
+export function encode(value: JsonValue | object, indent?: number): string {
   return JSON.stringify(value, undefined, indent).replace(UNSAFE, escapeUnit);
 }
 

@@ -1,4 +1,4 @@
-import { Lexer, type TokensList } from 'marked';
+import { blockLexer } from './block-lexer.ts';
 import { blockLines, newNumbering, plainLines } from './blocks.ts';
 import type { Segment } from './cut.ts';
 import type { Highlighter } from './highlight.ts';
@@ -12,11 +12,6 @@ export interface Page {
   readonly columns: () => number;
   readonly isStyled: boolean;
 }
-
-/** Beyond this the lexer's time grows with the square of the text. */
-const MAX_BLOCK_LENGTH = 16_384;
-/** Tables are read cell by cell, so that more of them is affordable. */
-const MAX_TABLE_LENGTH = 262_144;
 
 /** Lays out Markdown as it streams. The text must have passed the terminal filter. */
 export interface MarkdownStream {
@@ -85,28 +80,4 @@ export function markdownStream(page: Page): MarkdownStream {
 function mayHoldCode(segment: Segment): boolean {
   if (segment.type === 'fence') return segment.language !== '';
   return segment.type === 'blocks' && /^[ \t>*+\-\d.)]*(?:```|~~~)\s*\w/m.test(segment.text);
-}
-
-type BlockLexer = (text: string) => TokensList | undefined;
-
-/** Reads whole blocks; link definitions hold from where they stand. Undefined if the text is too long, or came back incomplete. */
-function blockLexer(): BlockLexer {
-  let links: TokensList['links'] = {};
-  return (text) => {
-    if (text.length > (isTable(text) ? MAX_TABLE_LENGTH : MAX_BLOCK_LENGTH)) return undefined;
-    const lexer = new Lexer({ gfm: true });
-    lexer.tokens.links = { ...links };
-    const tokens = lexer.lex(text);
-    if (squeezed(tokens.map((token) => token.raw).join('')) !== squeezed(text)) return undefined;
-    links = tokens.links;
-    return tokens;
-  };
-}
-
-function isTable(text: string): boolean {
-  return /^[^\n]*\|[^\n]*\n[ \t]*[|:-]/.test(text);
-}
-
-function squeezed(text: string): string {
-  return text.replace(/\s+/g, '');
 }

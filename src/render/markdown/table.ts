@@ -14,9 +14,7 @@ const SEPARATOR = ' │ ';
 
 /** A table in aligned columns; as a list of `name: value` if the columns do not fit; as written if its rows do not fit its head. */
 export function tableLines(table: Tokens.Table, theme: Theme, width: number): string[] {
-  // Cells beyond the last column would be dropped by the lexer, as the standard wants.
-  const cells = [table.header, ...table.rows].flat();
-  if (wordsOf(table.raw) !== wordsOf(cells.map((cell) => cell.text).join(''))) return table.raw.trimEnd().split('\n');
+  if (!isComplete(table)) return table.raw.trimEnd().split('\n');
   const header = table.header.map((cell) => cellOf(cell, theme, theme.strong));
   const rows = table.rows.map((row) => row.map((cell) => cellOf(cell, theme, plain)));
   const widths = header.map((cell, column) =>
@@ -32,6 +30,12 @@ export function tableLines(table: Tokens.Table, theme: Theme, width: number): st
       .trimEnd();
   const rule = theme.faint(widths.map((columns) => '─'.repeat(columns)).join('─┼─'));
   return [line(header), rule, ...rows.map(line)];
+}
+
+/** Whether every word is in a cell: those beyond the last column are dropped by the lexer, as the standard wants. */
+export function isComplete({ raw, header, rows }: Tokens.Table): boolean {
+  const cells = [header, ...rows].flat();
+  return wordsOf(raw) === wordsOf(cells.map((cell) => cell.text).join(''));
 }
 
 /** One `name: value` a line, an empty line between rows. */

@@ -1,0 +1,72 @@
+import type { SavedSession } from '../../core/session.ts';
+import { sha256 } from '../../platform/hash.ts';
+import { factsOf } from '../facts.ts';
+import { turnsOf } from '../transcript.ts';
+import { SCRIPT } from './script.ts';
+import { STYLE } from './style.ts';
+import { attribute, escaped } from './text.ts';
+import { turnHtml, turnLink } from './turn.ts';
+
+/**
+ * A session as one HTML page, piece by piece. It loads nothing from anywhere, and its policy lets nothing run or apply but
+ * the script and the style that are ours; every word of the session is escaped all the same.
+ */
+export function* htmlExport(saved: SavedSession): Generator<string, void> {
+  const title = saved.summary.title.trim() || 'Session';
+  yield headHtml(title);
+  yield `<body>\n<a class="skip" href="#conversation">Skip to the conversation</a>\n${factsHtml(saved, title)}`;
+  yield FINDER;
+  if (saved.summary.turns > 1) {
+    yield '<nav aria-label="Turns"><details open><summary>Turns</summary>\n<ol>\n';
+    for (const turn of turnsOf(saved.records)) yield turnLink(turn);
+    yield '</ol></details></nav>\n';
+  }
+  yield '<main id="conversation" tabindex="-1">\n';
+  for (const turn of turnsOf(saved.records)) yield turnHtml(turn);
+  yield `</main>\n<footer>Exported by gmn. This page loads nothing from anywhere.</footer>\n<script>${SCRIPT}</script>\n</body>\n</html>\n`;
+}
+
+/** Without the script there is nothing to find with: it shows this. */
+const FINDER = `<div class="finder" role="search" hidden>
+<input type="search" id="find" placeholder="Search" aria-label="Search the conversation" autocomplete="off" spellcheck="false">
+<output id="found" for="find"></output>
+<button type="button" id="unfold" aria-pressed="false">Unfold all</button>
+</div>
+`;
+
+function headHtml(title: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy()}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>${attribute(title)}</title>
+<style>${STYLE}</style>
+</head>
+`;
+}
+
+function policy(): string {
+  return [
+    `default-src 'none'`,
+    'img-src data:',
+    `style-src ${hashOf(STYLE)}`,
+    `script-src ${hashOf(SCRIPT)}`,
+    `base-uri 'none'`,
+    `form-action 'none'`,
+  ].join('; ');
+}
+
+function hashOf(text: string): string {
+  return `'sha256-${Buffer.from(sha256(text), 'hex').toString('base64')}'`;
+}
+
+function factsHtml(saved: SavedSession, title: string): string {
+  const facts = factsOf(saved).map(([name, value]) => `<div><dt>${name}</dt><dd>${escaped(value)}</dd></div>\n`);
+  const notices = saved.notices.map((notice) => `<p class="notice">${escaped(notice)}</p>\n`);
+  const head = `<h1 dir="auto" lang="">${escaped(title)}</h1>\n<dl class="facts">\n${facts.join('')}</dl>\n`;
+  return `<header>\n${head}${notices.join('')}</header>\n`;
+}

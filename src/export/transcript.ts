@@ -1,0 +1,157 @@
+import { type MediaPart, NAMELESS, type Part } from '../core/content.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { SavedRecord } from '../core/session.ts';
+import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
+
+/** A session as people read it: one turn for every prompt. */
+export interface Turn {
+  /** From 1. */
+  readonly number: number;
+  readonly at: number;
+  /** What the person said; empty if the session begins without a prompt. */
+  readonly prompt: readonly Item[];
+  /** What happened then, in order. */
+  readonly steps: readonly Item[];
+  /** The model that answered last. */
+  readonly model: string | undefined;
+  /** The sum over the turn. */
+  readonly usage: Usage;
+}
+
+export type Item =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'thought'; readonly text: string }
+  | (Media & { readonly type: 'media' })
+  | (Named & { readonly type: 'call'; readonly args: JsonObject; readonly answer: Answer | undefined })
+  /** An answer to no call that is there. */
+  | (Named & { readonly type: 'answer'; readonly answer: Answer })
+  /** Words of ours about what stands before. */
+  | { readonly type: 'note'; readonly text: string }
+  /** A part of a kind we do not read. */
+  | { readonly type: 'other'; readonly part: Part };
+
+export type Media = MediaPart['inlineData'];
+
+interface Named {
+  readonly id: string | undefined;
+  readonly name: string;
+}
+
+export interface Answer {
+  readonly response: JsonObject;
+  readonly media: readonly Media[];
+}
+
+/** The turns of a session one by one, each call with its answer. Costs the same for every record. */
+export function* turnsOf(records: readonly SavedRecord[]): Generator<Turn, void> {
+  let number = 0;
+  let open: SavedRecord[] = [];
+  for (const record of records) {
+    if (record.kind === 'prompt' && open.length > 0) {
+      number += 1;
+      yield turnOf(number, open);
+      open = [];
+    }
+    open.push(record);
+  }
+  if (open.length > 0) yield turnOf(number + 1, open);
+}
+
+function turnOf(number: number, records: readonly SavedRecord[]): Turn {
+  const [first] = records;
+  const prompt = first?.kind === 'prompt' ? itemsOf(first.content.parts) : [];
+  let usage = NO_USAGE;
+  let model: string | undefined;
+  for (const record of records) {
+    if (record.kind !== 'call' && record.kind !== 'reply') continue;
+    usage = addUsage(usage, record.usage);
+    model = record.model;
+  }
+  const steps = stepsOf(first?.kind === 'prompt' ? records.slice(1) : records);
+  return { number, at: first?.at ?? 0, prompt, steps, model, usage };
+}
+
+function stepsOf(records: readonly SavedRecord[]): readonly Item[] {
+  const steps: Item[] = [];
+  let pending: Pending[] = [];
+  for (const record of records) {
+    const { parts } = record.content;
+    if (record.kind === 'answer') {
+      addAnswers(parts, steps, pending);
+      continue;
+    }
+    const begin = steps.length;
+    for (const part of parts) add(steps, itemOf(part), begin);
+    pending = steps
+      .slice(begin)
+      .flatMap((item, index) => (item.type === 'call' ? [{ id: item.id, index: begin + index }] : []));
+    const note = record.kind === 'reply' ? endingNote(record.finishReason) : undefined;
+    if (note !== undefined) steps.push({ type: 'note', text: note });
+  }
+  return steps;
+}
+
+/** A call that waits for its answer, and where it stands. */
+interface Pending {
+  readonly id: string | undefined;
+  readonly index: number;
+}
+
+/** Puts answers to their calls, by id, else to the first that has none; media belong to the answer before them. */
+function addAnswers(parts: readonly Part[], steps: Item[], pending: Pending[]): void {
+  let place: number | undefined;
+  for (const part of parts) {
+    const item = itemOf(part);
+    if (item?.type === 'answer') {
+      place = placeOf(item, pending) ?? steps.length;
+      const call = steps[place];
+      steps[place] = call?.type === 'call' ? { ...call, answer: item.answer } : item;
+      continue;
+    }
+    const last = place === undefined ? undefined : steps[place];
+    if (item?.type === 'media' && place !== undefined && (last?.type === 'call' || last?.type === 'answer')) {
+      const { response = {}, media = [] } = last.answer ?? {};
+      steps[place] = { ...last, answer: { response, media: [...media, item] } };
+    } else add(steps, item, steps.length);
+  }
+}
+
+function placeOf({ id }: { readonly id: string | undefined }, pending: Pending[]): number | undefined {
+  const sameId = pending.findIndex((call) => call.id !== undefined && call.id === id);
+  const found = sameId === -1 ? pending.findIndex((call) => call.id === undefined) : sameId;
+  return found === -1 ? undefined : pending.splice(found, 1)[0]?.index;
+}
+
+function itemsOf(parts: readonly Part[]): readonly Item[] {
+  const items: Item[] = [];
+  for (const part of parts) add(items, itemOf(part), 0);
+  return items;
+}
+
+/** Neighbouring texts of one kind are one item: where the wire cut them means nothing. Those before `begin` are closed. */
+function add(items: Item[], item: Item | undefined, begin: number): void {
+  if (item === undefined) return;
+  const last = items.length > begin ? items.at(-1) : undefined;
+  if ((item.type === 'text' || item.type === 'thought') && last?.type === item.type) {
+    items[items.length - 1] = { ...item, text: last.text + item.text };
+  } else items.push(item);
+}
+
+function itemOf(part: Part): Item | undefined {
+  if ('functionCall' in part) {
+    const { id, name, args = {} } = part.functionCall;
+    return { type: 'call', id, name: name || NAMELESS, args, answer: undefined };
+  }
+  if ('functionResponse' in part) {
+    const { id, name, response = {} } = part.functionResponse;
+    return { type: 'answer', id, name: name || NAMELESS, answer: { response, media: [] } };
+  }
+  if ('inlineData' in part) return { type: 'media', ...part.inlineData };
+  if (typeof part.text !== 'string') return { type: 'other', part };
+  return part.text === '' ? undefined : { type: part.thought ? 'thought' : 'text', text: part.text };
+}
+
+function endingNote(finishReason: string | undefined): string | undefined {
+  if (finishReason === 'STOP') return undefined;
+  return finishReason === undefined ? 'The answer was cut off here.' : `The answer ended with ${finishReason}.`;
+}
