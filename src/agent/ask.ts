@@ -10,8 +10,8 @@ import type { Agent, Turn } from './agent.ts';
 /** What came of one reply so far. */
 interface Heard {
   reply?: Reply;
-  /** Only if it is kept. */
-  text: string;
+  /** Only as far as it is kept; undefined once it is too long for that. */
+  text: string | undefined;
   /** The last character of the text. */
   last: string;
 }
@@ -22,7 +22,8 @@ interface Heard {
  * Throws what the model throws.
  */
 export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<TurnEvent, Reply> {
-  const isKept = agent.tools.length > 0 || history.keepsReplies;
+  const limit = history.replyLimit;
+  const keepLimit = agent.tools.length > 0 ? Number.POSITIVE_INFINITY : limit;
   let hasBegun = false;
   /** So many contents go without their signatures. */
   let distrusted = 0;
@@ -33,7 +34,7 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
       if (event.type === 'begin') hasBegun = true;
       if (event.type === 'text') {
         heard.last = event.delta.at(-1) ?? heard.last;
-        if (isKept) heard.text += event.delta;
+        if (heard.text !== undefined && limit > 0) heard.text = kept(heard.text + event.delta, limit);
       }
       yield event;
       if (event.type === 'text') await history.overhear?.(event.delta);
@@ -44,14 +45,19 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
     const heard: Heard = { text: '', last: '' };
     try {
       const contents = await wired(history.contents, { origin: agent.origin, distrusted });
-      yield* hear({ ...agent.request, contents, ...offered(agent.tools), ...(isKept ? { isKept } : {}) }, heard);
+      yield* hear(
+        { ...agent.request, contents, ...offered(agent.tools), ...(keepLimit > 0 ? { keepLimit } : {}) },
+        heard,
+      );
       // The stream has returned, or it would have thrown.
       const reply = heard.reply ?? missing();
+      if (reply.content === undefined && limit > 0) history.letGo?.();
       if (reply.content !== undefined) await history.append(recordOf(reply, reply.content, agent.origin()));
       if (reply.calls && heard.last !== '' && heard.last !== '\n') yield { type: 'text', delta: '\n' };
       return reply;
     } finally {
-      if (heard.reply === undefined && heard.text !== '' && history.keepsReplies) {
+      if (heard.reply === undefined && heard.text === undefined) history.letGo?.();
+      else if (heard.reply === undefined && heard.text && limit > 0) {
         const content: KeptContent = { role: 'model', parts: [{ text: heard.text }] };
         await history.append({ kind: 'reply', content, usage: NO_USAGE, model: agent.request.model });
       }
@@ -71,6 +77,10 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
       return yield* attempt();
     }
   };
+}
+
+function kept(text: string, limit: number): string | undefined {
+  return text.length > limit ? undefined : text;
 }
 
 /** The events of a stream, what it returns put aside. Leaving it closes the stream. */

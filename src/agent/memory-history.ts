@@ -11,7 +11,7 @@ export function memoryHistory({ keepsReplies = false, earlier = [] }: MemoryOpti
   const contents = [...earlier];
   return {
     contents,
-    keepsReplies,
+    replyLimit: keepsReplies ? Number.POSITIVE_INFINITY : 0,
     append: async ({ content }) => void contents.push(content),
   };
 }

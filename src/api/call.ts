@@ -8,6 +8,7 @@ import type { Refusal } from './failure.ts';
 import { discard, payloads, readStart } from './payload.ts';
 import { type ReplyOptions, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
+import { contentKeeper } from './reply-content.ts';
 import type { Retry } from './retry.ts';
 
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -133,13 +134,12 @@ function readerOptions({ now }: Clock): (request: ModelRequest) => Promise<Reply
   let ids: CallIds | undefined;
   return (request) => {
     const hasFunctions = request.tools?.some((tool) => tool.functionDeclarations !== undefined) ?? false;
-    if (!hasFunctions && !request.isKept) return {};
-    return Promise.all([import('./reply-calls.ts'), import('./reply-content.ts')]).then(
-      ([{ callIds }, { contentKeeper }]) => {
-        ids ??= callIds(now);
-        return { ids: hasFunctions ? ids : undefined, keeper: request.isKept ? contentKeeper() : undefined };
-      },
-    );
+    const keeper = request.keepLimit ? contentKeeper(request.keepLimit) : undefined;
+    if (!hasFunctions) return { keeper };
+    return import('./reply-calls.ts').then(({ callIds }) => {
+      ids ??= callIds(now);
+      return { ids, keeper };
+    });
   };
 }
 

@@ -74,11 +74,12 @@ export function replyReader(asked: string, { ids, keeper, secrets }: ReplyOption
         { type: 'text', delta: text.flush() },
       ] as const;
       const events = [...halves.filter(({ delta }) => delta !== ''), ...(await noticesOf(seen))];
+      const content = keeper?.content();
       const reply = {
         finishReason,
         usage,
         model,
-        ...(keeper ? { content: keeper.content() } : {}),
+        ...(content ? { content } : {}),
         ...(ids && calls.length > 0 ? { calls: (await import('./reply-calls.ts')).replyCalls(calls, ids) } : {}),
         ...(grounding ? { grounding } : {}),
       };

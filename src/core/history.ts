@@ -25,10 +25,15 @@ interface Said {
 export interface History {
   /** The content of every record, in order. */
   readonly contents: readonly KeptContent[];
-  /** Whether replies without calls are wanted; where they are not, they are never held in memory as a whole. */
-  readonly keepsReplies: boolean;
+  /**
+   * How many characters of a reply without calls are wanted; 0: none, and it is never held in memory as a whole. One that
+   * turns out to be longer is let go of, and `letGo` told in the place of its record.
+   */
+  readonly replyLimit: number;
   /** Resolves when the record is as durable as it is going to be. Does not throw. */
   append(record: TurnRecord): Promise<void>;
+  /** Told that a reply was longer than `replyLimit`. Does not throw. */
+  letGo?(): void;
   /**
    * Told every piece of text as it comes, so that a reply which is never finished is not lost with the process; the reply's
    * own record takes the place of all of them. Does not throw.

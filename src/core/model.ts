@@ -12,8 +12,11 @@ export interface ModelRequest {
   readonly generationConfig: JsonObject;
   /** As the API takes them: `{ functionDeclarations: […] }`, `{ googleSearch: {} }`. With declarations, calls are answers. */
   readonly tools?: readonly JsonObject[];
-  /** Whether `Reply.content` is wanted. Without it a reply is never held in memory as a whole. */
-  readonly isKept?: boolean;
+  /**
+   * Up to how many characters of text `Reply.content` is wanted. A longer reply without calls comes without it; absent, or 0:
+   * every one does, and none is held in memory as a whole.
+   */
+  readonly keepLimit?: number;
 }
 
 /** What one model call may tell while it runs. */
@@ -25,7 +28,7 @@ export interface Reply {
   readonly usage: Usage;
   /** The model that answered, as the server names it; the one asked for if it did not say. */
   readonly model: string;
-  /** What the model said, its parts exactly as they came, plain neighbours joined. Only if the request is kept. */
+  /** What the model said, its parts exactly as they came, plain neighbours joined. Only within the request's `keepLimit`. */
   readonly content?: Content;
   /** In the order of their parts. Absent: none. */
   readonly calls?: readonly ReplyCall[];

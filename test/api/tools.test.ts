@@ -14,7 +14,7 @@ import { events, fakeGemini, finish, type Scripted } from '../support/fake-gemin
 import { KEY, keyIdentity, REQUEST } from './conversation.ts';
 
 const TOOLS = [{ functionDeclarations: [{ name: 'look', description: 'Looks.', parametersJsonSchema: {} }] }];
-const KEPT: ModelRequest = { ...REQUEST, tools: TOOLS, isKept: true };
+const KEPT: ModelRequest = { ...REQUEST, tools: TOOLS, keepLimit: 1e6 };
 
 async function replyTo(
   t: Parameters<typeof fakeGemini>[0],
@@ -58,7 +58,7 @@ test('the parts of a reply are kept exactly as they came, plain neighbours joine
 });
 
 test('a reply is not kept unless that is asked for', async (t) => {
-  const { isKept: _, ...request } = KEPT;
+  const { keepLimit: _, ...request } = KEPT;
   const call = { functionCall: { name: 'look' } };
   expect(Object.keys(await replyTo(t, [chunks([{ text: 'hi' }])], REQUEST))).toEqual([
     'finishReason',
@@ -150,7 +150,7 @@ test('all three backends send the declarations', async () => {
     const { body } = await backend.preview(KEPT);
     const sent = JSON.parse(body ?? '');
     expect((sent.request ?? sent).tools).toEqual(TOOLS);
-    expect(body).not.toContain('isKept');
+    expect(body).not.toContain('keepLimit');
   }
 });
 
@@ -166,9 +166,9 @@ const part: fc.Arbitrary<object> = fc.oneof(
 test('joining keeps the text, the order, the signatures and every unknown key', () => {
   fc.assert(
     fc.property(fc.array(part), (parts) => {
-      const keeper = contentKeeper();
+      const keeper = contentKeeper(Number.POSITIVE_INFINITY);
       for (const one of parts) keeper.add(one as Part);
-      const kept = keeper.content().parts;
+      const kept = keeper.content()?.parts ?? [];
       const isPlain = (one: object): boolean => Object.keys(one).every((key) => key === 'text' || key === 'thought');
       const textOf = (list: readonly object[], thought: unknown): string =>
         list
