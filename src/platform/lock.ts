@@ -9,6 +9,8 @@ import { errnoOf } from './errno.ts';
 const TOUCH_MS = 1000;
 /** Ten missed touches: even a machine short of breath manages one in that time. */
 const STALE_MS = 10_000;
+/** Where it cannot be told whether a process is still the one it was, after a day it is not. */
+const FORGOTTEN_MS = 86_400_000;
 /** For an owner that the system says is stopped (Ctrl-Z), a shorter wait is enough. */
 const STOPPED_MS = 3000;
 const FIRST_PAUSE_MS = 20;
@@ -18,6 +20,8 @@ const LONGEST_PAUSE_MS = 120;
 export interface Lock {
   /** False if the lock could not be had (nowhere to write, waited too long): go on, with care. */
   readonly isHeld: boolean;
+  /** Whether somebody else holds it. */
+  readonly isTaken: boolean;
   /** Lets others in. Never throws; a lock that was taken from us in the meantime is left alone. */
   release(): Promise<void>;
 }
@@ -29,6 +33,8 @@ export interface LockOptions {
   readonly patienceMs: number;
   /** Asked while waiting: true ends the wait, since what the lock was wanted for is done. */
   readonly isDone: () => Promise<boolean>;
+  /** Whose lock may be taken away: that of an owner who does not move (unless given), or only that of one who is gone. */
+  readonly takesFrom?: 'idle' | 'gone';
 }
 
 /**
@@ -36,17 +42,17 @@ export interface LockOptions {
  * touches its lock loses it. Rejects only with the signal's reason.
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<Lock | undefined> {
-  const { clock, signal, patienceMs, isDone } = options;
+  const { clock, signal, patienceMs, isDone, takesFrom = 'idle' } = options;
   const giveUpAt = clock.now() + patienceMs;
   let pauseMs = FIRST_PAUSE_MS;
   for (;;) {
     signal.throwIfAborted();
     const outcome = await create(path);
     if (typeof outcome === 'object') return outcome;
-    if (outcome === 'unwritable') return { isHeld: false, release: async () => {} };
+    if (outcome === 'unwritable') return { isHeld: false, isTaken: false, release: async () => {} };
     if (await isDone()) return undefined;
-    if (await takeFromStale(path, clock.now())) continue;
-    if (clock.now() >= giveUpAt) return { isHeld: false, release: async () => {} };
+    if (await takeFromStale(path, () => isStale(path, clock.now(), takesFrom))) continue;
+    if (clock.now() >= giveUpAt) return { isHeld: false, isTaken: true, release: async () => {} };
     // Neighbours that started together must not knock together.
     await clock.sleep(pauseMs + (process.pid % 16), signal);
     pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
@@ -90,6 +96,7 @@ function hold(path: string, nonce: string): Lock {
   touch.unref();
   return {
     isHeld: true,
+    isTaken: false,
     async release() {
       clearInterval(touch);
       if ((await readOwner(path))?.nonce === nonce) await unlink(path).catch(() => {});
@@ -98,19 +105,19 @@ function hold(path: string, nonce: string): Lock {
 }
 
 /** True if the lock is gone, because its owner is. */
-async function takeFromStale(path: string, now: number): Promise<boolean> {
-  if (!(await isStale(path, now))) return false;
+async function takeFromStale(path: string, isStillStale: () => Promise<boolean>): Promise<boolean> {
+  if (!(await isStillStale())) return false;
   // Many may see the same dead owner; only one at a time may act on it, after looking again.
   const breaking = `${path}.breaking`;
   try {
     await (await open(breaking, 'wx', 0o600)).close();
   } catch {
-    const since = (await stat(breaking).catch(() => undefined))?.mtimeMs ?? now;
-    if (Math.abs(now - since) >= STALE_MS) await unlink(breaking).catch(() => {});
+    const since = (await stat(breaking).catch(() => undefined))?.mtimeMs;
+    if (since !== undefined && Math.abs(Date.now() - since) >= STALE_MS) await unlink(breaking).catch(() => {});
     return false;
   }
   try {
-    if (!(await isStale(path, now))) return false;
+    if (!(await isStillStale())) return false;
     await unlink(path).catch(() => {});
     return true;
   } finally {
@@ -118,24 +125,31 @@ async function takeFromStale(path: string, now: number): Promise<boolean> {
   }
 }
 
-async function isStale(path: string, now: number): Promise<boolean> {
+async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): Promise<boolean> {
   const owner = await readOwner(path);
   const touched = (await stat(path).catch(() => undefined))?.mtimeMs;
   if (touched === undefined) return false;
   const ageMs = Math.abs(now - touched);
-  return ageMs >= STALE_MS || (owner !== undefined && (await hasLeft(owner, ageMs)));
+  const state = owner === undefined ? 'unknown' : await stateOf(owner);
+  if (state === 'gone') return true;
+  if (takesFrom === 'idle') return ageMs >= STALE_MS || (state === 'stopped' && ageMs >= STOPPED_MS);
+  // A lock that names nobody was left by one who died while writing it; elsewhere than here only time can tell.
+  if (owner === undefined || state === 'elsewhere') return ageMs >= STALE_MS;
+  return state === 'unknown' && ageMs >= FORGOTTEN_MS;
 }
 
-async function hasLeft(owner: Owner, ageMs: number): Promise<boolean> {
-  if (owner.host !== hostname()) return false;
+/** `unknown`: a process of that number is there, but it may be another one by now. */
+async function stateOf(owner: Owner): Promise<'here' | 'stopped' | 'gone' | 'elsewhere' | 'unknown'> {
+  if (owner.host !== hostname()) return 'elsewhere';
   try {
     process.kill(owner.pid, 0);
   } catch (thrown) {
-    return errnoOf(thrown) === 'ESRCH';
+    if (errnoOf(thrown) === 'ESRCH') return 'gone';
   }
   const state = await processState(owner.pid);
-  if (state === undefined) return false;
-  return state.began !== owner.began || (state.isStopped && ageMs >= STOPPED_MS);
+  if (state === undefined) return 'unknown';
+  if (state.began !== owner.began) return 'gone';
+  return state.isStopped ? 'stopped' : 'here';
 }
 
 async function readOwner(path: string): Promise<Owner | undefined> {
