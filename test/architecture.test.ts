@@ -22,6 +22,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   input: ['platform'],
   mcp: ['platform'],
   render: [],
+  session: ['platform'],
   tools: ['platform'],
   platform: [],
   core: [],

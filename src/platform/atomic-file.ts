@@ -203,7 +203,8 @@ async function renameOver(from: string, to: string): Promise<void> {
   }
 }
 
-async function syncDirectory(path: string): Promise<void> {
+/** Makes the names in a directory survive a loss of power, where the system can. Never throws. */
+export async function syncDirectory(path: string): Promise<void> {
   try {
     const handle = await open(path, constants.O_RDONLY);
     await handle.sync().finally(() => handle.close());

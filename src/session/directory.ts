@@ -1,0 +1,57 @@
+import { join } from 'node:path';
+import type { SessionSummary } from '../core/session.ts';
+import { fileNames, readEnds } from '../platform/line-file.ts';
+import { parseHeader, parseLine, type ReadLine } from './reading.ts';
+
+const NAME = /^\d{8}T\d{6}Z-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
+
+/** Where one session is. */
+export interface Place {
+  readonly id: string;
+  readonly file: string;
+}
+
+/** Every file in a directory that has the name of a session. None if there is no such directory. */
+export function sessionPlaces(directory: string): readonly Place[] {
+  return fileNames(directory).flatMap((name) => {
+    const id = NAME.exec(name)?.[1];
+    return id === undefined ? [] : [{ id, file: join(directory, name) }];
+  });
+}
+
+/** What the two ends of a session's file tell. */
+export interface Glance {
+  readonly summary: SessionSummary;
+  readonly last: ReadLine | undefined;
+}
+
+/** A session as a list shows it; undefined if the file is none. Reads only the ends of the file. */
+export function glanceAt({ id, file }: Place): Glance | undefined {
+  const ends = readEnds(file, parseLine);
+  const header = ends === undefined ? undefined : parseHeader(ends.first);
+  if (ends === undefined || header === undefined || header.id !== id) return undefined;
+  const { last, size } = ends;
+  const { name, model } = last?.standing ?? { name: header.name, model: undefined };
+  const summary = {
+    id,
+    title: header.title,
+    cwd: header.cwd,
+    createdAt: header.at,
+    updatedAt: last?.at ?? header.at,
+    turns: last?.standing.turn ?? 0,
+    bytes: size,
+    file,
+    ...(name === undefined ? {} : { name }),
+    ...(model === undefined ? {} : { model }),
+  };
+  return { summary, last };
+}
+
+/** All sessions of a directory, the one that was written to last first. */
+export function listSessions(directory: string): readonly SessionSummary[] {
+  const found = sessionPlaces(directory).flatMap((place) => glanceAt(place)?.summary ?? []);
+  return found.sort(
+    (left, right) =>
+      right.updatedAt - left.updatedAt || right.createdAt - left.createdAt || (left.id < right.id ? -1 : 1),
+  );
+}

@@ -1,0 +1,138 @@
+import type { KeptContent } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnRecord } from '../core/history.ts';
+import type { SavedRecord } from '../core/session.ts';
+import { NO_USAGE } from '../core/usage.ts';
+import type { BlobFiles } from '../platform/blob-files.ts';
+import { reasonOf } from '../platform/errno.ts';
+import { lineBatches } from '../platform/line-file.ts';
+import { type Exchanges, exchanges } from './exchanges.ts';
+import { withMedia } from './media.ts';
+import { parseHeader, parseLine, type ReadLine } from './reading.ts';
+import { type Header, type Standing, VERSION } from './record.ts';
+
+/** A session as its file tells it. */
+export interface Loaded {
+  readonly header: Header;
+  /** What counts. A reply that was cut off in the middle of a crash is there as far as it was written. */
+  readonly exchanges: Exchanges<SavedRecord>;
+  /** Where its last whole line ends. */
+  readonly bytes: number;
+  /** Of the last line. */
+  readonly seq: number;
+  readonly standing: Standing;
+  /** What could not be read, in words for the person. */
+  readonly notices: readonly string[];
+}
+
+/**
+ * Reads a session, line by line, and changes nothing. Lines that are damaged are left out and counted. Throws AppError
+ * `usage` if it is no session, was written by a newer gmn, or cannot be read.
+ */
+export async function loadSession(file: string, blobs: BlobFiles): Promise<Loaded> {
+  let header: Header | undefined;
+  let damaged = 0;
+  let missing = 0;
+  let bytes = 0;
+  const playback = playing();
+  const missed = (): void => {
+    missing += 1;
+  };
+  try {
+    for await (const { lines, isTorn, end } of lineBatches(file)) {
+      if (!isTorn) bytes = end;
+      for (const text of lines) {
+        if (header === undefined) {
+          header = readHeader(text, file);
+          continue;
+        }
+        const line = isTorn ? undefined : parseLine(text);
+        if (line === undefined) damaged += 1;
+        else if (line.apart.length === 0) playback.play(line);
+        else playback.play({ ...line, entry: await withMedia(line.entry, line.apart, { blobs, missed }) });
+      }
+    }
+  } catch (thrown) {
+    if (thrown instanceof AppError) throw thrown;
+    throw new AppError('usage', `cannot read the session ${file}: ${reasonOf(thrown)}`, { cause: thrown, hint: LIST });
+  }
+  if (header === undefined) throw notASession(file);
+  return { header, bytes, ...playback.end(header), notices: noticesOf(damaged, missing) };
+}
+
+const LIST = 'Run: gmn sessions list';
+
+function readHeader(text: string, file: string): Header {
+  const header = parseHeader(text);
+  if (header === undefined) throw notASession(file);
+  if (header.v <= VERSION) return header;
+  throw new AppError('usage', `the session ${header.id} was written by a newer gmn (format ${header.v})`, {
+    hint: 'Update gmn to use it: npm install -g gmn',
+  });
+}
+
+function notASession(file: string): AppError {
+  return new AppError('usage', `${file} is not a session, or its first line is damaged`, { hint: LIST });
+}
+
+function noticesOf(damaged: number, missing: number): readonly string[] {
+  const notices: string[] = [];
+  if (damaged > 0) notices.push(`${counted(damaged, 'damaged record')} of this session could not be read`);
+  if (missing > 0) notices.push(`${counted(missing, 'attachment')} of this session could not be found`);
+  return notices;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+interface Playback {
+  play(line: ReadLine): void;
+  end(header: Header): Pick<Loaded, 'exchanges' | 'seq' | 'standing'>;
+}
+
+/** Puts records together from lines. */
+function playing(): Playback {
+  const found = exchanges<SavedRecord>();
+  let last: ReadLine | undefined;
+  /** Of a reply whose own record has not come. */
+  let partial = '';
+  const cutOff = (): void => {
+    if (partial === '') return;
+    const content: KeptContent = { role: 'model', parts: [{ text: partial }] };
+    const model = last?.standing.model ?? '';
+    found.add({ kind: 'reply', content, usage: NO_USAGE, model, at: last?.at ?? 0 }, 'other');
+    partial = '';
+  };
+  return {
+    play(line) {
+      const { entry, at } = line;
+      if (entry.kind === 'partial') partial += entry.text;
+      // Their text is in it.
+      else if (entry.kind === 'reply' || entry.kind === 'call') partial = '';
+      else if (entry.kind !== 'name') cutOff();
+      if ('content' in entry) found.add({ ...entry, at }, entry.kind === 'prompt' ? 'prompt' : 'other');
+      else if (entry.kind === 'rewind') found.rewind(entry.turns);
+      else if (entry.kind === 'replace') {
+        found.clear();
+        for (const content of entry.contents) {
+          const record = recordOf(content, line.standing.model ?? '');
+          found.add({ ...record, at }, record.kind === 'prompt' ? 'prompt' : 'other');
+        }
+      }
+      last = line;
+    },
+    end({ name }) {
+      cutOff();
+      const standing = { ...(last?.standing ?? { name }), turn: found.count };
+      return { exchanges: found, seq: last?.seq ?? 0, standing };
+    },
+  };
+}
+
+/** What a content that stands alone must have been. */
+export function recordOf(content: KeptContent, model: string): TurnRecord {
+  const has = (key: string): boolean => content.parts.some((part) => Object.hasOwn(part, key));
+  if (content.role === 'user') return { kind: has('functionResponse') ? 'answer' : 'prompt', content };
+  return { kind: has('functionCall') ? 'call' : 'reply', content, usage: NO_USAGE, model };
+}

@@ -1,0 +1,111 @@
+import type { KeptContent, Part } from '../core/content.ts';
+import { isObject, parseJson, stringOf } from '../core/json.ts';
+import { USAGE_KEYS, type Usage } from '../core/usage.ts';
+import type { Apart, Entry, Header, Line, Parent } from './record.ts';
+
+/** The first line of a file, if it is the header of a session, of whatever version. */
+export function parseHeader(text: string): Header | undefined {
+  const value = parseJson(text);
+  if (!isObject(value) || value.type !== 'session' || !Number.isInteger(value.v)) return undefined;
+  const { id, cwd } = value;
+  const at = timeOf(value.t);
+  if (typeof id !== 'string' || typeof cwd !== 'string' || at === undefined) return undefined;
+  const name = stringOf(value.name);
+  const parent = parseParent(value.parent);
+  return {
+    v: Number(value.v),
+    id,
+    at,
+    cwd,
+    by: value.by === 'chat' || value.by === 'mcp' ? value.by : 'prompt',
+    gmn: stringOf(value.gmn) ?? '',
+    title: stringOf(value.title) ?? '',
+    ...(name === undefined ? {} : { name }),
+    ...(parent === undefined ? {} : { parent }),
+  };
+}
+
+function parseParent(value: unknown): Parent | undefined {
+  if (!isObject(value) || typeof value.id !== 'string') return undefined;
+  return { id: value.id, ...(value.from === 'gemini' ? { from: value.from } : {}) };
+}
+
+/** A line as it was read: its contents may lack the media that are kept apart. */
+export interface ReadLine extends Line {
+  readonly apart: Apart;
+}
+
+/** A line after the first; undefined if it is damaged, or of a kind we do not know. */
+export function parseLine(text: string): ReadLine | undefined {
+  const value = parseJson(text);
+  if (!isObject(value)) return undefined;
+  const { seq, turn } = value;
+  const at = timeOf(value.t);
+  const entry = parseEntry(value);
+  if (!isCount(seq) || !isCount(turn) || at === undefined || entry === undefined) return undefined;
+  return {
+    seq,
+    at,
+    entry,
+    standing: { turn, name: stringOf(value.name), model: stringOf(value.model) },
+    apart: parseApart(value.blobs),
+  };
+}
+
+function parseEntry(value: Readonly<Record<string, unknown>>): Entry | undefined {
+  const { type } = value;
+  if (type === 'name') return { kind: type };
+  if (type === 'partial') return typeof value.text === 'string' ? { kind: type, text: value.text } : undefined;
+  if (type === 'rewind') return isCount(value.turns) ? { kind: type, turns: value.turns } : undefined;
+  if (type === 'replace') {
+    const contents = Array.isArray(value.contents) ? value.contents.map(parseContent) : undefined;
+    return contents?.every(isGiven) ? { kind: type, contents } : undefined;
+  }
+  const content = parseContent(value.content);
+  if (content === undefined) return undefined;
+  if (type === 'prompt' || type === 'answer') return { kind: type, content };
+  const said = { content, usage: parseUsage(value.usage), model: stringOf(value.model) ?? '' };
+  if (type === 'call') return { kind: type, ...said };
+  if (type !== 'reply') return undefined;
+  const finishReason = stringOf(value.finishReason);
+  return { kind: type, ...said, ...(finishReason === undefined ? {} : { finishReason }) };
+}
+
+/** A content with all it holds, if it is one. */
+function parseContent(value: unknown): KeptContent | undefined {
+  if (!isObject(value) || !Array.isArray(value.parts) || !value.parts.every(isObject)) return undefined;
+  if (value.role !== 'user' && value.role !== 'model') return undefined;
+  return { ...value, role: value.role, parts: parseParts(value.parts) };
+}
+
+function parseParts(parts: readonly unknown[]): readonly Part[] {
+  return parts as readonly Part[];
+}
+
+function parseUsage(value: unknown): Usage {
+  if (!isObject(value)) return {};
+  const counts = USAGE_KEYS.flatMap((key) => (typeof value[key] === 'number' ? [[key, value[key]] as const] : []));
+  return Object.fromEntries(counts);
+}
+
+function parseApart(value: unknown): Apart {
+  if (!Array.isArray(value)) return [];
+  return value.flatMap((item: unknown) => {
+    if (!Array.isArray(item)) return [];
+    const [content, part, print] = item as readonly unknown[];
+    return isCount(content) && isCount(part) && typeof print === 'string' ? [[content, part, print] as const] : [];
+  });
+}
+
+function timeOf(value: unknown): number | undefined {
+  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(time) ? undefined : time;
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
+}
+
+function isGiven<Value>(value: Value | undefined): value is Value {
+  return value !== undefined;
+}

@@ -1,0 +1,78 @@
+import { AppError } from '../core/error.ts';
+import type { SessionSummary } from '../core/session.ts';
+import { visible } from '../core/visible.ts';
+import { glanceAt, listSessions, sessionPlaces } from './directory.ts';
+
+const LIST = { hint: 'Run: gmn sessions list --all' } as const;
+
+/**
+ * The session that `reference` names: `last`, `latest`, a number of the list, an id, a name, the beginning of an id, tried in
+ * this order. Throws AppError `usage` if there is none, or more than one.
+ */
+export function findSession(directory: string, reference: string): SessionSummary {
+  const wanted = reference.trim();
+  const byId = /^[0-9a-f][0-9a-f-]*$/i.test(wanted) ? startingWith(directory, wanted.toLowerCase()) : [];
+  // The names of the files tell, and no other file need be opened.
+  if (byId.length === 1 && wanted.length >= 8 && byId[0] !== undefined) return byId[0];
+  const list = listSessions(directory);
+  const found = wanted === 'last' || wanted === 'latest' ? list[0] : (numbered(list, wanted) ?? named(list, wanted));
+  if (found !== undefined) return found;
+  if (byId.length > 1) {
+    const some = byId.slice(0, 5).map(({ id }) => id);
+    throw new AppError('usage', `"${visible(wanted)}" could be ${byId.length} sessions: ${some.join(', ')}`, LIST);
+  }
+  if (byId[0] !== undefined) return byId[0];
+  if (list.length === 0) {
+    throw new AppError('usage', 'there is no saved session yet', { hint: 'The next prompt makes one: gmn "…"' });
+  }
+  throw new AppError('usage', `there is no session "${visible(wanted)}"`, LIST);
+}
+
+/** The newest session that was begun in a directory. Throws AppError `usage` if there is none. */
+export function newestSession(directory: string, cwd: string): SessionSummary {
+  const found = listSessions(directory).find((session) => session.cwd === cwd);
+  if (found !== undefined) return found;
+  throw new AppError('usage', 'there is no saved session of this directory', {
+    hint: 'To go on with the newest of all: -r last. To see them: gmn sessions list --all',
+  });
+}
+
+function startingWith(directory: string, prefix: string): readonly SessionSummary[] {
+  const places = sessionPlaces(directory).filter(({ id }) => id.startsWith(prefix));
+  return places.flatMap((place) => glanceAt(place)?.summary ?? []);
+}
+
+function numbered(list: readonly SessionSummary[], text: string): SessionSummary | undefined {
+  return /^[1-9]\d{0,6}$/.test(text) ? list[Number(text) - 1] : undefined;
+}
+
+function named(list: readonly SessionSummary[], name: string): SessionSummary | undefined {
+  const [found, ...others] = list.filter((session) => session.name === name.normalize('NFC'));
+  if (others.length === 0) return found;
+  throw new AppError('usage', `${others.length + 1} sessions have the name "${visible(name)}"`, LIST);
+}
+
+const LONGEST_NAME = 100;
+
+/** The name as it is kept. Throws AppError `usage` if it cannot be one, or is taken by another session than `id`. */
+export function checkedName(directory: string, name: string, id: string): string {
+  const kept = name.trim().normalize('NFC');
+  const why = faultOf(kept);
+  if (why !== undefined) throw new AppError('usage', `a session cannot be named "${visible(kept)}": ${why}`, NAMING);
+  const owner = listSessions(directory).find((session) => session.name === kept);
+  if (owner === undefined || owner.id === id) return kept;
+  throw new AppError('usage', `there is a session with the name "${visible(kept)}"`, {
+    hint: `To go on with it: -r ${owner.id.slice(0, 8)}`,
+  });
+}
+
+const NAMING = { hint: 'Take 1 to 100 characters that are neither a number nor a control character.' } as const;
+
+function faultOf(name: string): string | undefined {
+  if (name === '') return 'it is empty';
+  if ([...name].length > LONGEST_NAME) return `it is longer than ${LONGEST_NAME} characters`;
+  if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) return 'it has characters that cannot be seen';
+  if (/^\d+$/.test(name)) return 'it is a number';
+  if (/^(?:last|latest)$/i.test(name)) return 'that word means the newest one';
+  return undefined;
+}

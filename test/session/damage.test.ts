@@ -1,0 +1,77 @@
+import { appendFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fifo, isWindows } from '../support/posix.ts';
+import { contentsOf, files, onlyFile, place, saved, talk } from './support.ts';
+
+test('what is no session is left out of the list, and is not waited for', async () => {
+  const { home, store } = place();
+  const id = await saved(store, ['one']);
+  const there = join(home, 'sessions');
+  const nameOf = (digit: string): string => `20260501T120000Z-${digit.repeat(8)}-1111-4111-8111-111111111111.jsonl`;
+  writeFileSync(join(there, nameOf('1')), 'not a session\n');
+  writeFileSync(join(there, nameOf('2')), '');
+  writeFileSync(join(there, nameOf('3')), Buffer.alloc(5000));
+  mkdirSync(join(there, nameOf('4')));
+  symlinkSync(onlyNamed(there, id), join(there, nameOf('5')));
+  writeFileSync(join(there, 'notes.jsonl'), readFileSync(onlyNamed(there, id)));
+  writeFileSync(join(there, nameOf('6')), readFileSync(onlyNamed(there, id)));
+  if (!isWindows) fifo(join(there, nameOf('7')));
+  expect((await store.list()).map((session) => session.id)).toEqual([id]);
+});
+
+function onlyNamed(directory: string, id: string): string {
+  return join(directory, `20260501T120000Z-${id}.jsonl`);
+}
+
+test('damaged lines are left out, counted and told once', async () => {
+  const { home, store, said } = place();
+  await saved(store, ['one', 'two']);
+  const file = onlyFile(home);
+  const lines = readFileSync(file, 'utf8').split('\n');
+  lines[2] = '{"seq":2,"t":"x"';
+  lines[3] = '\0\0\0\0';
+  writeFileSync(file, lines.join('\n'));
+  const before = readFileSync(file);
+  const session = await store.resume(await store.find('last'), '/work');
+  expect(session.contents.map(({ parts }) => parts)).toEqual([[{ text: 'one' }], [{ text: 'two!' }]]);
+  expect(said).toEqual(['2 damaged records of this session could not be read']);
+  await session.close();
+  expect(readFileSync(file)).toEqual(before);
+});
+
+test('a session of a newer gmn is listed, and neither read nor touched', async () => {
+  const { home, store } = place();
+  await saved(store, ['one']);
+  const file = onlyFile(home);
+  writeFileSync(file, readFileSync(file, 'utf8').replace('{"v":1,', '{"v":2,'));
+  const before = readFileSync(file);
+  const summary = await store.find('last');
+  const refusal = {
+    fault: 'usage',
+    message: `the session ${summary.id} was written by a newer gmn (format 2)`,
+    hint: 'Update gmn to use it: npm install -g gmn',
+  };
+  await expect(store.resume(summary, '/work')).rejects.toMatchObject(refusal);
+  await expect(store.read(summary)).rejects.toMatchObject(refusal);
+  expect([readFileSync(file), files(home).length]).toEqual([before, 1]);
+});
+
+test('what stands after the last newline is set aside when the session goes on', async () => {
+  const { home, store, said } = place();
+  await saved(store, ['one']);
+  const file = onlyFile(home);
+  const whole = readFileSync(file);
+  appendFileSync(file, '{"seq":3,"t":"2026');
+  const session = await store.resume(await store.find('last'), '/work');
+  await talk(session, ['two']);
+  await session.close();
+  expect(said).toEqual(['1 damaged record of this session could not be read']);
+  expect(readFileSync(file).subarray(0, whole.length)).toEqual(whole);
+  expect((await contentsOf(home)).length).toBe(4);
+  expect(files(home)).toEqual([
+    expect.stringMatching(/\.jsonl$/),
+    expect.stringMatching(/\.jsonl\.torn-20260501T120000000Z$/),
+  ]);
+  expect(readFileSync(join(home, 'sessions', files(home)[1] ?? ''), 'utf8')).toBe('{"seq":3,"t":"2026');
+});

@@ -1,0 +1,107 @@
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { place, saved, talk, temporary } from './support.ts';
+
+test('a name is for one session, whoever gives it', async () => {
+  const { store } = place();
+  const first = await store.create({ cwd: '/work', by: 'chat', name: 'trip' });
+  await talk(first, ['one']);
+  await expect(store.create({ cwd: '/work', by: 'chat', name: ' trip ' })).rejects.toMatchObject({
+    fault: 'usage',
+    message: 'there is a session with the name "trip"',
+    hint: `To go on with it: -r ${first.id.slice(0, 8)}`,
+  });
+  const second = await store.create({ cwd: '/work', by: 'chat' });
+  await talk(second, ['two']);
+  await expect(second.rename('trip')).rejects.toMatchObject({ fault: 'usage' });
+  await second.rename('京都旅行');
+  await first.rename('trip');
+  expect((await store.find('京都旅行')).id).toBe(second.id);
+  await first.close();
+  await second.close();
+  await store.rename(await store.find('trip'), 'journey');
+  expect((await store.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(['journey', '京都旅行']));
+});
+
+test.each(['', '  ', '12', 'last', 'Latest', 'a\nb', '\u001b[31m', '\u2028', 'x'.repeat(101)])(
+  '%j cannot be a name',
+  async (name) => {
+    const { store } = place();
+    await expect(store.create({ cwd: '/work', by: 'chat', name })).rejects.toMatchObject({ fault: 'usage' });
+  },
+);
+
+test('a session is found by every kind of reference', async () => {
+  const ids = ['aaaaaaaa-1111-4111-8111-111111111111', 'aaaabbbb-1111-4111-8111-111111111111'];
+  const left = [...ids];
+  const { store, time } = place(temporary(), { newId: () => left.shift() ?? '' });
+  await saved(store, ['one'], 'first');
+  time.now += 1000;
+  await saved(store, ['two']);
+  const found = async (reference: string): Promise<string> => (await store.find(reference)).id;
+  expect(await found('last')).toBe(ids[1]);
+  expect(await found('latest')).toBe(ids[1]);
+  expect(await found('1')).toBe(ids[1]);
+  expect(await found('2')).toBe(ids[0]);
+  expect(await found('first')).toBe(ids[0]);
+  expect(await found('aaaaa')).toBe(ids[0]);
+  expect(await found('AAAABBBB')).toBe(ids[1]);
+  expect(await found(ids[0] ?? '')).toBe(ids[0]);
+  await expect(found('aaaa')).rejects.toMatchObject({
+    fault: 'usage',
+    message: `"aaaa" could be 2 sessions: ${ids.join(', ')}`,
+  });
+  await expect(found('3')).rejects.toMatchObject({
+    message: 'there is no session "3"',
+    hint: 'Run: gmn sessions list --all',
+  });
+  await expect(found('\u001b[2J')).rejects.toMatchObject({ message: 'there is no session "\\x1b[2J"' });
+});
+
+test('where nothing is saved, the next step is to save something', async () => {
+  await expect(place().store.find('last')).rejects.toMatchObject({
+    fault: 'usage',
+    message: 'there is no saved session yet',
+    hint: 'The next prompt makes one: gmn "…"',
+  });
+});
+
+test('the newest of a directory is the one that was written to last, links not counted', async () => {
+  const { home, store, time } = place();
+  mkdirSync(join(home, 'here'));
+  symlinkSync(join(home, 'here'), join(home, 'link'));
+  const ids: string[] = [];
+  for (const cwd of ['here', 'link', 'elsewhere']) {
+    const session = await store.create({ cwd: join(home, cwd), by: 'chat' });
+    await talk(session, [cwd]);
+    await session.close();
+    ids.push(session.id);
+    time.now += 1000;
+  }
+  expect((await store.newestIn(join(home, 'here'))).id).toBe(ids[1]);
+  expect((await store.newestIn(join(home, 'link'))).id).toBe(ids[1]);
+  await expect(store.newestIn(home)).rejects.toMatchObject({
+    fault: 'usage',
+    message: 'there is no saved session of this directory',
+  });
+});
+
+test('going on in another directory is told', async () => {
+  const { home, store, said } = place();
+  await saved(store, ['one']);
+  await (await store.resume(await store.find('last'), home)).close();
+  expect(said).toEqual(['this session was begun in /work']);
+});
+
+test('an id that is taken, or is none, is refused', async () => {
+  const { store } = place();
+  const id = await saved(store, ['one']);
+  await expect(store.create({ cwd: '/work', by: 'chat', id: id.toUpperCase() })).rejects.toMatchObject({
+    fault: 'usage',
+    hint: `To go on with it: -r ${id}`,
+  });
+  await expect(store.create({ cwd: '/work', by: 'chat', id: '../../x' })).rejects.toMatchObject({
+    message: '"../../x" is not a UUID',
+  });
+});
