@@ -14,6 +14,10 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'auth/token.ts EXPIRY_MARGIN_MS': 'can be made private',
   'commands/models.ts modelsReport': 'can be made private',
   'mcp/client/definition.ts parseDefinition': 'the commands that use it are being built',
+  'chat/entry-history.ts entryHistory': 'for the chat loop',
+  'chat/piped-lines.ts pipedLines': 'for the chat loop',
+  'chat/terminal-lines.ts terminalLines': 'for the chat loop',
+  'platform/terminal-input.ts systemTerminal': 'for the chat loop',
 };
 
 const texts = new Map(

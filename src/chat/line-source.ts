@@ -30,14 +30,17 @@ export type Complete = (before: string, signal: AbortSignal) => Promise<Completi
 export interface LineSource {
   /** Whether a person sits there. */
   readonly isTerminal: boolean;
-  /** The next entry. What was typed while nobody read stands in the line already, and so does `draft`. */
+  /**
+   * The next entry. What was typed while nobody read counts as typed now, behind `draft`. An empty line is no entry of a
+   * terminal, but one of a pipe. Rejects with the reason of the signal the source was made with.
+   */
   read(options: { readonly prompt: string; readonly draft?: string }): Promise<Entry>;
   /**
-   * While a turn runs: calls `onCancel` at Esc or Ctrl+C, and keeps what else is typed for the next `read`. The returned
-   * function ends that.
+   * While a turn runs: calls `onCancel` at each Esc and Ctrl+C, and keeps what else is typed for the next `read`. After
+   * Ctrl+C twice in a row, the next `read` is a `leave`. The returned function ends that.
    */
   watch(onCancel: () => void): () => void;
-  /** Lets somebody else read from the terminal, with its modes as they were before us, until `work` is done. */
+  /** Lets somebody else read from the terminal, with its modes as they were before us, until `work` is done. Not during a `read`. */
   lend<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Gives the terminal back as it was. */
   close(): void;

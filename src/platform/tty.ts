@@ -1,6 +1,7 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
 import { isatty, ReadStream } from 'node:tty';
 import type { Env } from '../core/io.ts';
+import { suspendable } from './suspension.ts';
 
 /** The person's terminal, whatever stdin and stdout are. */
 export interface Tty {
@@ -29,14 +30,15 @@ const SUSPEND = '\u001a';
 /** Longer than a typist needs from key to key, so that the middle of a sentence answers no question. */
 const QUIET_MS = 300;
 
-const PATH = process.platform === 'win32' ? '\\\\.\\CONIN$' : '/dev/tty';
+/** Where the terminal of this process is found. */
+export const TTY_PATH = process.platform === 'win32' ? '\\\\.\\CONIN$' : '/dev/tty';
 
 /** Opens the terminal this process belongs to; undefined if there is none. */
 export function openTty(): Tty | undefined {
   let descriptor: number | undefined;
   try {
     const flags = process.platform === 'win32' ? constants.O_RDWR : constants.O_RDONLY;
-    descriptor = openSync(PATH, flags | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0));
+    descriptor = openSync(TTY_PATH, flags | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0));
     return ttyOn(new ReadStream(descriptor), descriptor);
   } catch {
     if (descriptor !== undefined) closeSync(descriptor);
@@ -63,7 +65,7 @@ function ttyOn(stream: ReadStream, descriptor: number): Tty {
     },
     edit: async (text, name, env, signal) => {
       const { editedText } = await import('./editor.ts');
-      return editedText({ text, name, env, terminal: PATH }, signal);
+      return editedText({ text, name, env, terminal: TTY_PATH }, signal);
     },
     close: () => {
       stream.setRawMode(false);
@@ -87,7 +89,13 @@ async function pressedKey(keyboard: Keyboard, show: () => Promise<void>, signal:
   };
   const onData = (chunk: string): void => take(chunk);
   const onEnd = (): void => take(INTERRUPT);
-  const suspension = suspendable(stream, () => take(CONTINUED));
+  const suspension = suspendable(
+    () => stream.setRawMode(false),
+    () => {
+      stream.setRawMode(true);
+      take(CONTINUED);
+    },
+  );
   stream.setRawMode(true);
   stream.on('data', onData);
   stream.on('end', onEnd);
@@ -155,27 +163,4 @@ function drained({ descriptor }: Keyboard): string {
     // EAGAIN: there is no more.
     return typed;
   }
-}
-
-/** While this holds, going to the background gives the terminal back first, and coming back takes it again. */
-function suspendable(stream: ReadStream, onContinue: () => void): { start(): void; end(): void } {
-  if (process.platform === 'win32') return { start: () => {}, end: () => {} };
-  const onStop = (): void => {
-    stream.setRawMode(false);
-    process.kill(process.pid, 'SIGSTOP');
-  };
-  const onBack = (): void => {
-    stream.setRawMode(true);
-    onContinue();
-  };
-  process.on('SIGTSTP', onStop);
-  process.on('SIGCONT', onBack);
-  return {
-    // To all of a pipeline, as the terminal itself would.
-    start: () => void process.kill(0, 'SIGTSTP'),
-    end: () => {
-      process.off('SIGTSTP', onStop);
-      process.off('SIGCONT', onBack);
-    },
-  };
 }

@@ -1,0 +1,121 @@
+import type { Completion } from '../line-source.ts';
+import { EDITS } from './bindings.ts';
+import { isOpenBlock } from './block.ts';
+import { buffer } from './buffer.ts';
+import { COMMANDS, isRowKey, type Request } from './commands.ts';
+import type { Editing } from './editing.ts';
+import { cleaned, folds } from './folds.ts';
+import type { Key } from './key.ts';
+import { layOut } from './layout.ts';
+import { offer, pressInMenu } from './menu-mode.ts';
+import type { Frame } from './painter.ts';
+import { pressInSearch } from './search-mode.ts';
+import { type Below, framed, type Size } from './view.ts';
+
+/** A line that is being edited: keys in, frames out. */
+export interface LineEditor {
+  /** Up to the caret, large pastes in full. */
+  readonly before: string;
+  /** All of it, large pastes in full. */
+  readonly text: string;
+  /** A new prompt; `draft` goes before what stands in the line. */
+  begin(prompt: string, draft: string): void;
+  press(key: Key, now: number): Request | undefined;
+  /** Answers the request `complete`. */
+  offer(completion: Completion): void;
+  /** Another text for the whole line, as one change that can be undone. */
+  replace(text: string): void;
+  /** Starts over, after an entry was taken. */
+  clear(): void;
+  frame(): Frame;
+  /** The line without what may stand below it: what is left on the screen when it has been sent. */
+  lastFrame(): Frame;
+}
+
+export interface EditorOptions {
+  /** Earlier entries, the oldest first. */
+  readonly entries: () => readonly string[];
+  readonly size: () => Size;
+  readonly isStyled: boolean;
+  /** The caret cannot be shown anywhere but at the end. */
+  readonly isPlain: boolean;
+}
+
+const IN_BLOCK = 'A line with """ ends the block.';
+
+/** An empty line. */
+export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions): LineEditor {
+  const editing = newEditing(entries, size);
+  const { line, pastes } = editing;
+  const frameWith = (below: Below | undefined): Frame => {
+    const { frame, top } = framed(editing.layout(), below, { size: size(), isStyled, top: editing.top });
+    editing.top = top;
+    return frame;
+  };
+  return {
+    get before() {
+      return pastes.unfold(line.text.slice(0, line.caret));
+    },
+    get text() {
+      return pastes.unfold(line.text);
+    },
+    begin(prompt, draft) {
+      editing.prompt = prompt;
+      editing.note = undefined;
+      if (draft !== '') line.replace(cleaned(draft) + line.text);
+    },
+    press(key, now) {
+      const request = pressed(editing, key, now);
+      if (isPlain) line.move((text) => text.length);
+      return request;
+    },
+    offer: (completion) => offer(editing, completion),
+    replace: (text) => line.replace(cleaned(text)),
+    clear() {
+      line.reset(pastes.unfold);
+      pastes.clear();
+      editing.top = 0;
+    },
+    frame: () => frameWith(belowOf(editing)),
+    lastFrame: () => frameWith(undefined),
+  };
+}
+
+function newEditing(entries: () => readonly string[], size: () => Size): Editing {
+  const line = buffer();
+  const pastes = folds();
+  const editing: Editing = {
+    ...{ line, pastes, entries, prompt: '', note: undefined, interruptedAt: Number.NEGATIVE_INFINITY, top: 0 },
+    ...{ menu: undefined, walk: undefined, search: undefined, goal: undefined },
+    layout: () => {
+      const { text, caret } = line;
+      return layOut({ prompt: editing.prompt, text, caret, columns: size().columns, label: pastes.label });
+    },
+  };
+  return editing;
+}
+
+function pressed(editing: Editing, key: Key, now: number): Request | undefined {
+  const { line, pastes } = editing;
+  if (key.kind === 'kitty') return undefined;
+  editing.note = undefined;
+  if (pressInSearch(editing, key) === 'used') return undefined;
+  const name = key.kind === 'key' ? key.name : '';
+  if (pressInMenu(editing, name) === 'used') return undefined;
+  if (!isRowKey(name)) {
+    editing.goal = undefined;
+    editing.walk = undefined;
+  }
+  if (key.kind === 'text') line.insert(cleaned(key.text));
+  else if (key.kind === 'paste') line.insert(pastes.fold(cleaned(key.text)));
+  else if (COMMANDS.has(name)) return COMMANDS.get(name)?.(editing, now);
+  else EDITS.get(name)?.(line);
+  return undefined;
+}
+
+function belowOf({ search, menu, note, line }: Editing): Below | undefined {
+  if (search !== undefined) return { kind: 'search', search };
+  if (menu !== undefined) return { kind: 'menu', menu };
+  if (note !== undefined) return { kind: 'note', text: note };
+  return isOpenBlock(line.text) ? { kind: 'note', text: IN_BLOCK } : undefined;
+}

@@ -1,0 +1,51 @@
+/** Stands in the line for a large paste. Unicode keeps these code points out of every text. */
+export const FOLD = /[\ufdd0-\ufdef]/;
+
+const FIRST = 0xfdd0;
+const COUNT = 32;
+const MAX_LINES = 20;
+const MAX_LENGTH = 4000;
+
+/** The pastes of a line that are too large to be shown. */
+export interface Folds {
+  /** What to put into the line for this text: itself, or one character that stands for it. */
+  fold(text: string): string;
+  /** The text with every such character replaced by what it stands for. */
+  unfold(text: string): string;
+  /** How such a character is shown: `[pasted 84 lines]`; undefined for any other. */
+  label(character: string): string | undefined;
+  /** Forgets them all. */
+  clear(): void;
+}
+
+/** No folds yet. */
+export function folds(): Folds {
+  let pastes: string[] = [];
+  const pasteOf = (character: string): string | undefined => pastes[character.charCodeAt(0) - FIRST];
+  return {
+    fold(text) {
+      const isLarge = text.split('\n', MAX_LINES + 1).length > MAX_LINES || text.length > MAX_LENGTH;
+      if (!isLarge || pastes.length === COUNT) return text;
+      pastes.push(text);
+      return String.fromCharCode(FIRST + pastes.length - 1);
+    },
+    unfold: (text) => text.replace(/[\ufdd0-\ufdef]/g, (character) => pasteOf(character) ?? ''),
+    label(character) {
+      const text = FOLD.test(character) ? pasteOf(character) : undefined;
+      if (text === undefined) return undefined;
+      const lines = text.replace(/\n$/, '').split('\n').length;
+      return lines === 1 ? `[pasted ${text.length} characters]` : `[pasted ${lines} lines]`;
+    },
+    clear() {
+      pastes = [];
+    },
+  };
+}
+
+/** Text from outside as the line may hold it: line breaks are LF, and nothing passes for a fold. */
+export function cleaned(text: string): string {
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(/[\ufdd0-\ufdef]/g, '\ufffd')
+    .toWellFormed();
+}

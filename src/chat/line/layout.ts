@@ -1,0 +1,160 @@
+import { visible } from '../../core/visible.ts';
+import { graphemesOf, widthOf } from '../../render/markdown/width.ts';
+
+/** Something that takes room on a row, or, with a width of 0, a change of style. */
+export interface Piece {
+  readonly text: string;
+  readonly width: number;
+}
+
+export type Row = readonly Piece[];
+
+export interface Cell {
+  readonly row: number;
+  readonly column: number;
+}
+
+export interface Layout {
+  readonly rows: readonly Row[];
+  readonly caret: Cell;
+  /** The place in the text whose cell is nearest to this one on the same row; undefined if the row has none. */
+  offsetAt(cell: Cell): number | undefined;
+}
+
+export interface Laying {
+  /** May carry styles (SGR), nothing else that is not printed. */
+  readonly prompt: string;
+  readonly text: string;
+  readonly caret: number;
+  readonly columns: number;
+  /** How a grapheme that stands for more is shown; undefined for all others. */
+  readonly label?: (grapheme: string) => string | undefined;
+}
+
+const TAB = 4;
+
+/** A text broken into the rows of a terminal, with the cell of its caret, which is always a cell of the screen. */
+export function layOut({ prompt, text, caret, columns, label }: Laying): Layout {
+  const page = pageOf(Math.max(1, columns));
+  for (const piece of piecesOf(prompt)) page.put(piece);
+  // Rows line up behind a short prompt.
+  const indent = page.cell().row === 0 && page.cell().column * 3 <= columns ? page.cell().column : 0;
+  page.indent(indent);
+  const places: (Cell & { readonly offset: number })[] = [];
+  let offset = 0;
+  let caretCell = page.cell();
+  const mark = (width: number): void => {
+    const cell = page.cell(width);
+    places.push({ ...cell, offset });
+    if (offset === caret) caretCell = cell;
+  };
+  for (const grapheme of graphemesIn(text)) {
+    const pieces = grapheme === '\n' ? [] : shown(grapheme, page.cell().column - indent, label);
+    mark(grapheme === '\n' ? 0 : Math.min(pieces[0]?.width ?? 0, columns));
+    if (grapheme === '\n') page.breakRow();
+    for (const piece of pieces) page.put(piece);
+    offset += grapheme.length;
+  }
+  mark(0);
+  return { rows: page.rows, caret: caretCell, offsetAt: (cell) => nearest(places, cell) };
+}
+
+/** Text that is only looked at: one row of it, no wider than `columns`, styles kept. */
+export function clipped(text: string, columns: number): Row {
+  const row: Piece[] = [];
+  let room = columns;
+  for (const piece of piecesOf(text)) {
+    room -= piece.width;
+    if (room < 0 || piece.text === '\n') break;
+    row.push(piece);
+  }
+  return room >= 0
+    ? row
+    : [
+        ...row,
+        ...piecesOf(text)
+          .filter(({ width }) => width === 0)
+          .slice(-1),
+      ];
+}
+
+function nearest(places: readonly (Cell & { readonly offset: number })[], { row, column }: Cell): number | undefined {
+  const onRow = places.filter((place) => place.row === row);
+  return (onRow.findLast((place) => place.column <= column) ?? onRow[0])?.offset;
+}
+
+interface Page {
+  readonly rows: Piece[][];
+  /** Where something of this width would go. */
+  cell(width?: number): Cell;
+  put(piece: Piece): void;
+  breakRow(): void;
+  indent(columns: number): void;
+}
+
+/** A row that is full is followed by another at once, so that there is a cell for the caret behind it. */
+function pageOf(columns: number): Page {
+  const rows: Piece[][] = [[]];
+  let column = 0;
+  let indent = 0;
+  const breakRow = (): void => {
+    rows.push(Array.from({ length: indent }, () => ({ text: ' ', width: 1 })));
+    column = indent;
+  };
+  return {
+    rows,
+    cell: (width = 0) =>
+      column + width > columns ? { row: rows.length, column: indent } : { row: rows.length - 1, column },
+    put(piece) {
+      // A character that is wider than the whole window cannot be shown in it.
+      const fitting = piece.width > columns - indent ? { text: '?', width: 1 } : piece;
+      if (column + fitting.width > columns) breakRow();
+      rows.at(-1)?.push(fitting);
+      column += fitting.width;
+      if (column === columns) breakRow();
+    },
+    breakRow,
+    indent(width) {
+      indent = width;
+    },
+  };
+}
+
+/** A line break is a grapheme of its own. */
+function graphemesIn(text: string): readonly string[] {
+  return text.split('\n').flatMap((line, index) => (index === 0 ? graphemesOf(line) : ['\n', ...graphemesOf(line)]));
+}
+
+function shown(grapheme: string, column: number, label?: (grapheme: string) => string | undefined): readonly Piece[] {
+  if (grapheme === '\t') return singles(' '.repeat(TAB - (column % TAB)));
+  const name = label?.(grapheme);
+  if (name !== undefined) return singles(name);
+  const width = widthOf(grapheme);
+  if (width > 0 && isDrawable(grapheme)) return [{ text: grapheme, width }];
+  return singles(visible(grapheme));
+}
+
+/**
+ * Joiners, variation selectors and the tags of a flag are no harm inside of a character that can be seen: emoji and some
+ * scripts are written with them. Everything else that is not visible is shown as its escape.
+ */
+function isDrawable(grapheme: string): boolean {
+  const bare = grapheme
+    .replace(/(?!^)(?:\u200c|\u200d|\ufe0e|\ufe0f)/g, '')
+    .replace(/^(\u{1f3f4})[\u{e0020}-\u{e007f}]{1,6}$/u, '$1');
+  return visible(bare) === bare;
+}
+
+function singles(text: string): readonly Piece[] {
+  return graphemesOf(text).map((grapheme) => {
+    const width = widthOf(grapheme);
+    // A mark that has nothing to stand on gets the circle that is made for that.
+    return width > 0 ? { text: grapheme, width } : { text: `◌${grapheme}`, width: 1 };
+  });
+}
+
+function piecesOf(text: string): readonly Piece[] {
+  return text.split(/(\u001b\[[\d;]*m)/).flatMap((part, index) => {
+    return index % 2 === 1 ? [{ text: part, width: 0 }] : graphemesOf(part).flatMap((grapheme) => shown(grapheme, 0));
+  });
+}

@@ -1,0 +1,91 @@
+import { visible } from '../../core/visible.ts';
+import { widthOf } from '../../render/markdown/width.ts';
+import { type Cell, clipped, type Layout, layOut, type Row } from './layout.ts';
+import type { Menu } from './menu.ts';
+import type { Frame } from './painter.ts';
+import type { Search } from './recall.ts';
+
+export interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** What stands below the line: at most one of these. */
+export type Below =
+  | { readonly kind: 'menu'; readonly menu: Menu }
+  | { readonly kind: 'search'; readonly search: Search }
+  | { readonly kind: 'note'; readonly text: string };
+
+const MENU_ROWS = 8;
+const DIM = '\u001b[2m';
+const MARKED = '\u001b[7m';
+const PLAIN = '\u001b[0m';
+
+export interface ViewOptions {
+  readonly size: Size;
+  readonly isStyled: boolean;
+  /** The first row of the text that was shown last. */
+  readonly top: number;
+}
+
+/** The line, as much of it as fits with the caret in sight, and what stands below it. `top` is the first row shown. */
+export function framed(
+  { rows, caret }: Layout,
+  below: Below | undefined,
+  { size, isStyled, top }: ViewOptions,
+): { readonly frame: Frame; readonly top: number } {
+  const foot = footOf(below, size, isStyled);
+  const height = Math.max(1, size.rows - foot.rows.length);
+  const first = Math.max(0, Math.min(top, caret.row, rows.length - height), caret.row - height + 1);
+  const shown = rows.slice(first, first + height);
+  const cell = { row: caret.row - first, column: caret.column };
+  const footCell = foot.caret && { row: shown.length + foot.caret.row, column: foot.caret.column };
+  return { frame: { rows: [...shown, ...foot.rows], caret: footCell ?? cell }, top: first };
+}
+
+interface Foot {
+  readonly rows: readonly Row[];
+  /** Where the person types, if that is down there. */
+  readonly caret?: Cell;
+}
+
+function footOf(below: Below | undefined, size: Size, isStyled: boolean): Foot {
+  const room = Math.max(0, size.rows - 1);
+  switch (below?.kind) {
+    case undefined:
+      return { rows: [] };
+    case 'note':
+      return { rows: [clipped(styled(below.text, DIM, isStyled), size.columns - 1)].slice(0, room) };
+    case 'menu':
+      return { rows: menuRows(below.menu, size.columns, isStyled).slice(0, room) };
+    case 'search': {
+      const { query, hasFailed } = below.search;
+      const prompt = hasFailed ? 'not found: ' : 'search: ';
+      const { rows, caret } = layOut({ prompt, text: query, caret: query.length, columns: size.columns });
+      // The end of the query is what is being typed.
+      const first = Math.max(0, caret.row - room + 1);
+      return room === 0 ? { rows: [] } : { rows: rows.slice(first), caret: { ...caret, row: caret.row - first } };
+    }
+  }
+}
+
+function menuRows({ candidates, chosen }: Menu, columns: number, isStyled: boolean): readonly Row[] {
+  const start = Math.max(0, Math.min(chosen - MENU_ROWS + 1, candidates.length - MENU_ROWS));
+  const shown = candidates.slice(start, start + MENU_ROWS);
+  const names = shown.map(({ insert }) => visible(insert.trimEnd()));
+  const width = Math.min(Math.max(...names.map(widthOf)), Math.floor(columns / 2));
+  const rows = shown.map(({ hint = '' }, index) => {
+    const name = names[index] ?? '';
+    const gap = ' '.repeat(Math.max(2, width - widthOf(name) + 2));
+    const isChosen = start + index === chosen;
+    const text = `${isChosen ? '›' : ' '} ${isChosen ? styled(name, MARKED, isStyled) : name}`;
+    return hint === '' ? text : `${text}${gap}${styled(visible(hint), DIM, isStyled)}`;
+  });
+  const more = candidates.length - start - shown.length;
+  if (more > 0) rows.push(styled(`  … ${more} more`, DIM, isStyled));
+  return rows.map((row) => clipped(row, columns - 1));
+}
+
+function styled(text: string, style: string, isStyled: boolean): string {
+  return isStyled ? `${style}${text}${PLAIN}` : text;
+}

@@ -1,0 +1,161 @@
+import type { Clock, Env, Out } from '../core/io.ts';
+import type { TerminalInput } from '../platform/terminal-input.ts';
+import type { EntryHistory } from './entry-history.ts';
+import { type Keyboard, keyboardOf } from './keyboard.ts';
+import { lineEditor } from './line/editor.ts';
+import type { Key } from './line/key.ts';
+import { screenOn } from './line/screen.ts';
+import type { Complete, Entry, LineSource } from './line-source.ts';
+import { type Desk, type Reading, reading } from './reading.ts';
+
+export interface TerminalLinesOptions {
+  readonly terminal: TerminalInput;
+  /** Where the line is shown. */
+  readonly err: Out;
+  readonly clock: Clock;
+  /** `TERM`; `VISUAL` and `EDITOR` for Ctrl+G. */
+  readonly env: Env;
+  /** Ends a `read`, which then rejects with its reason. */
+  readonly signal: AbortSignal;
+  readonly history: EntryHistory;
+  readonly complete?: Complete;
+}
+
+const LEAVE_WITHIN_MS = 2000;
+
+/** The line editor on a terminal, which it takes at the first `read` or `watch`. */
+export function terminalLines(options: TerminalLinesOptions): LineSource {
+  const { terminal, signal, history, env } = options;
+  const isPlain = env.TERM === 'dumb' || env.TERM === '';
+  const typed: Key[] = [];
+  let current: Reading | undefined;
+  let isEnded = false;
+  let isClosed = false;
+  const watcher = watching(options);
+  const keyboard = keyboardOf(
+    terminal,
+    {
+      keys(keys) {
+        typed.push(...(current === undefined ? keys.filter(watcher.passes) : keys));
+        current?.proceed();
+      },
+      resized: () => current?.resized(),
+      continued: () => current?.redraw(),
+      ended() {
+        isEnded = true;
+        current?.finish({ kind: 'end' });
+      },
+    },
+    isPlain,
+  );
+  const lend = lending(keyboard, () => isClosed);
+  const desk = deskOf(options, { isPlain, typed, lend });
+  return {
+    isTerminal: true,
+    async read({ prompt, draft = '' }) {
+      signal.throwIfAborted();
+      if (isEnded) return { kind: 'end' };
+      if (watcher.hasLeft()) return { kind: 'leave' };
+      keyboard.take();
+      desk.editor.begin(prompt, draft);
+      current = reading(desk);
+      const entry = await entryOf(current, signal).finally(() => {
+        current = undefined;
+      });
+      if (entry.kind === 'text') await history.add(entry.text);
+      return entry;
+    },
+    watch(onCancel) {
+      keyboard.take();
+      return watcher.watch(onCancel);
+    },
+    lend,
+    close() {
+      isClosed = true;
+      keyboard.giveBack();
+    },
+  };
+}
+
+async function entryOf({ entry, fail }: Reading, signal: AbortSignal): Promise<Entry> {
+  const onAbort = (): void => fail(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  return entry.finally(() => signal.removeEventListener('abort', onAbort));
+}
+
+/** What the keys mean while nobody reads an entry. */
+function watching({ terminal, clock }: TerminalLinesOptions) {
+  let cancel: (() => void) | undefined;
+  let interruptedAt = Number.NEGATIVE_INFINITY;
+  let isLeaving = false;
+  return {
+    watch(onCancel: () => void): () => void {
+      cancel = onCancel;
+      return () => {
+        if (cancel === onCancel) cancel = undefined;
+      };
+    },
+    /** Whether a key is to be kept for the next entry. */
+    passes(key: Key): boolean {
+      const isInterrupt = isNamed(key, 'ctrl-c');
+      if (isNamed(key, 'ctrl-z')) terminal.suspend();
+      else if (cancel === undefined || !(isInterrupt || isNamed(key, 'escape'))) return true;
+      else cancel();
+      if (isInterrupt) {
+        isLeaving ||= clock.now() - interruptedAt < LEAVE_WITHIN_MS;
+        interruptedAt = clock.now();
+      }
+      return false;
+    },
+    /** Whether Ctrl+C was typed twice in a row; says so once. */
+    hasLeft(): boolean {
+      const hasLeft = isLeaving;
+      isLeaving = false;
+      return hasLeft;
+    },
+  };
+}
+
+interface Means {
+  readonly isPlain: boolean;
+  readonly typed: Key[];
+  readonly lend: LineSource['lend'];
+}
+
+function deskOf(options: TerminalLinesOptions, { isPlain, typed, lend }: Means): Desk {
+  const { terminal, err, clock, env, signal, history, complete } = options;
+  let entries: readonly string[] = [];
+  return {
+    editor: lineEditor({ entries: () => entries, size: () => terminal, isStyled: err.isStyled, isPlain }),
+    screen: screenOn(err, isPlain),
+    clock,
+    complete,
+    typed,
+    columns: () => terminal.columns,
+    edit: (text) => lend(() => terminal.edit(text, env, signal)),
+    after: terminal.after,
+    suspend: terminal.suspend,
+    ready: async () => {
+      entries = await history.load();
+    },
+  };
+}
+
+/** The terminal is taken again when the last who borrowed it is done, unless it was closed meanwhile. */
+function lending(keyboard: Keyboard, isClosed: () => boolean): LineSource['lend'] {
+  let borrowers = 0;
+  return async (work) => {
+    borrowers += 1;
+    keyboard.giveBack();
+    try {
+      return await work();
+    } finally {
+      borrowers -= 1;
+      if (borrowers === 0 && !isClosed()) keyboard.take();
+    }
+  };
+}
+
+function isNamed(key: Key, name: string): boolean {
+  return key.kind === 'key' && key.name === name;
+}

@@ -1,0 +1,56 @@
+import { writeFileSync } from 'node:fs';
+import { entryHistory } from '../../src/chat/entry-history.ts';
+import type { Completion } from '../../src/chat/line-source.ts';
+import { terminalLines } from '../../src/chat/terminal-lines.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { processIo } from '../../src/platform/io.ts';
+import { interruptSignal } from '../../src/platform/signals.ts';
+import { systemTerminal } from '../../src/platform/terminal-input.ts';
+
+/**
+ * A program that does nothing but read entries, and say what they were. `turn` runs until it is cancelled, `lend` gives the
+ * terminal to `cat`, `boom` fails in a way nobody foresaw.
+ */
+writeFileSync('pid', String(process.pid));
+const { err } = processIo('never', process.env);
+const signal = interruptSignal();
+const clock = systemClock;
+const WORDS = ['/help', '/hello', '/history'];
+
+async function complete(before: string): Promise<Completion | undefined> {
+  const candidates = WORDS.filter((word) => word.startsWith(before)).map((insert) => ({ insert, hint: 'a word' }));
+  return before === '' ? undefined : { start: 0, candidates };
+}
+
+const history = entryHistory('history', { clock, signal });
+const lines = terminalLines({ terminal: systemTerminal(), err, clock, env: process.env, signal, history, complete });
+
+async function say(what: unknown): Promise<void> {
+  await err.write(`SAID ${JSON.stringify(what)}\n`);
+}
+
+async function turn(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const stop = lines.watch(() => {
+      stop();
+      resolve();
+    });
+    say('turn').catch(resolve);
+  });
+}
+
+try {
+  for (;;) {
+    const entry = await lines.read({ prompt: '› ' });
+    await say(entry);
+    if (entry.kind === 'end' || entry.kind === 'leave') break;
+    if (entry.kind !== 'text') continue;
+    if (entry.text === 'turn') await turn();
+    if (entry.text === 'boom') setImmediate(() => Promise.reject(new Error('boom')));
+  }
+} catch (thrown) {
+  await say(String(thrown));
+  process.exitCode = 9;
+} finally {
+  lines.close();
+}
