@@ -43,8 +43,8 @@ export const killEnd: Motion = (text, at) => {
 /** Words as their language has them: those of Japanese have no spaces between them. */
 export const wordLeft: Motion = (text, at) => {
   for (let end = at; end > 0; ) {
-    const { from } = lineAround(text, end);
-    const found = wordsIn(text.slice(from, end)).at(-1);
+    const { from, to } = lineAround(text, end);
+    const found = wordsIn(text.slice(from, to)).findLast(({ start }) => from + start < end);
     if (found !== undefined) return border(text, from + found.start);
     end = from - 1;
   }

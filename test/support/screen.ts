@@ -1,0 +1,113 @@
+import { graphemesOf, widthOf } from '../../src/render/markdown/width.ts';
+
+/** A terminal as far as a line editor needs one: it prints, wraps, moves, erases, scrolls, and rewraps when it is resized. */
+export interface TestScreen {
+  write(output: string): void;
+  resize(columns: number): void;
+  /** What is on it, from the first row ever written, without spaces at the ends of rows and empty rows at the end. */
+  readonly rows: readonly string[];
+  readonly cursor: { readonly row: number; readonly column: number };
+}
+
+interface Line {
+  /** A wide character is followed by an empty cell. */
+  cells: string[];
+  /** Whether the text goes on in the next row. */
+  isWrapped: boolean;
+}
+
+const TOKEN = /\u001b\[([?<>]?)([\d;]*)([A-Za-z])|[\r\n\b]|[^\u001b\r\n\b]+/g;
+
+/** An empty screen with the cursor in its first cell. Throws at any sequence it does not know. */
+export function testScreen(size: { readonly columns: number; readonly rows: number }): TestScreen {
+  let columns = size.columns;
+  let lines: Line[] = [{ cells: [], isWrapped: false }];
+  let row = 0;
+  let column = 0;
+  const top = (): number => Math.max(0, lines.length - size.rows);
+  const lineAt = (index: number): Line => {
+    while (lines.length <= index) lines.push({ cells: [], isWrapped: false });
+    return lines[index] ?? { cells: [], isWrapped: false };
+  };
+  const print = (grapheme: string): void => {
+    const width = widthOf(grapheme);
+    if (width === 0) throw new Error(`printed nothing: ${JSON.stringify(grapheme)}`);
+    if (column + width > columns) {
+      lineAt(row).isWrapped = true;
+      row += 1;
+      column = 0;
+    }
+    const { cells } = lineAt(row);
+    while (cells.length < column) cells.push(' ');
+    cells.splice(column, width, grapheme, ...Array<string>(width - 1).fill(''));
+    column += width;
+  };
+  const control = (mark: string, parameters: string, final: string): void => {
+    const count = Number(parameters) || 1;
+    if (mark !== '') return;
+    if (final === 'A') row = Math.max(top(), row - count);
+    else if (final === 'B') row = Math.min(lines.length - 1, row + count);
+    else if (final === 'C') column = Math.min(columns - 1, column + count);
+    else if (final === 'K') lineAt(row).cells.length = Math.min(lineAt(row).cells.length, column);
+    else if (final === 'J' && parameters === '2') {
+      lines = lines.slice(0, top() + 1);
+      lineAt(top()).cells = [];
+    } else if (final === 'J') {
+      lineAt(row).cells.length = Math.min(lineAt(row).cells.length, column);
+      lineAt(row).isWrapped = false;
+      for (const line of lines.slice(row + 1)) Object.assign(line, { cells: [], isWrapped: false });
+    } else if (final === 'H') {
+      row = top();
+      column = 0;
+    } else if (final !== 'm') throw new Error(`unknown sequence: ${parameters}${final}`);
+  };
+  return {
+    write(output) {
+      for (const [token, mark = '', parameters = '', final] of output.matchAll(TOKEN)) {
+        if (final !== undefined) control(mark, parameters, final);
+        else if (token === '\r') column = 0;
+        else if (token === '\b') column = Math.max(0, Math.min(column, columns - 1) - 1);
+        else if (token === '\n') {
+          // As the driver of a terminal does it: the end of a line is CR and LF.
+          row += 1;
+          column = 0;
+          lineAt(row);
+        } else for (const grapheme of graphemesOf(token)) print(grapheme);
+      }
+    },
+    resize(next) {
+      ({ lines, row, column } = rewrapped(lines, { row, column: Math.min(column, columns - 1) }, next));
+      columns = next;
+    },
+    get rows() {
+      const texts = lines.map(({ cells }) => cells.join('').trimEnd());
+      return texts.slice(0, texts.findLastIndex((text) => text !== '') + 1);
+    },
+    get cursor() {
+      return { row, column };
+    },
+  };
+}
+
+function rewrapped(lines: readonly Line[], cursor: { row: number; column: number }, columns: number) {
+  const result: Line[] = [];
+  let moved = cursor;
+  let whole: string[] = [];
+  let cursorAt: number | undefined;
+  for (const [index, { cells, isWrapped }] of lines.entries()) {
+    if (index === cursor.row) cursorAt = whole.length + cursor.column;
+    whole.push(...cells);
+    if (isWrapped) continue;
+    const start = result.length;
+    for (let at = 0; at === 0 || at < whole.length; at += columns) {
+      result.push({ cells: whole.slice(at, at + columns), isWrapped: at + columns < whole.length });
+    }
+    if (cursorAt !== undefined) {
+      moved = { row: start + Math.floor(cursorAt / columns), column: cursorAt % columns };
+      while (result.length <= moved.row) result.push({ cells: [], isWrapped: false });
+    }
+    whole = [];
+    cursorAt = undefined;
+  }
+  return { lines: result, ...moved };
+}
