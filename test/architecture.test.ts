@@ -100,6 +100,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
   const homes = new Set(packages.map(({ from, to }) => `${packageOf(to)} in ${from}`));
   expect([...homes].sort()).toMatchInlineSnapshot(`
     [
+      "@modelcontextprotocol/client in mcp/client/sdk.ts",
       "chalk in render/markdown/theme.ts",
       "commander in cli/parse.ts",
       "diff in tools/lazy.ts",

@@ -75,3 +75,9 @@ export function deadline(parent: AbortSignal, ms: number, reason: () => Error): 
     },
   };
 }
+
+/** Calls `action` once, after `ms`, unless the returned function is called first. Waiting for it keeps no process alive. */
+export function after(ms: number, action: () => void): () => void {
+  const timer = setTimeout(action, Math.min(ms, LONGEST_MS)).unref();
+  return () => clearTimeout(timer);
+}

@@ -74,8 +74,8 @@ export interface PromptResult {
 /** How far a call is, in the server's own measure. */
 export interface Progress {
   readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
 }
 
 export interface RequestOptions {

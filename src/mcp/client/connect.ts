@@ -1,0 +1,135 @@
+import { formatDuration } from '../../core/duration.ts';
+import { AppError } from '../../core/error.ts';
+import { deadline } from '../../platform/clock.ts';
+import { clientOptions, serveClient } from './client-side.ts';
+import type { Connection } from './connection.ts';
+import type { ClientContext, Connect } from './context.ts';
+import type { NamedServer } from './definition.ts';
+import { isKnownLegacy, rememberLegacy } from './era.ts';
+import { faultOf, serverFault } from './fault.ts';
+import { loadSdk } from './lazy.ts';
+import { MAX_NONSENSE, START_MS } from './limits.ts';
+import type { Link } from './link.ts';
+import { type ChangeBoard, connectionOf } from './remote.ts';
+import type { Sdk } from './sdk.ts';
+import { type TransportKind, transports } from './transports.ts';
+
+/** What an SSE server says to a request of the newer kind. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility */
+const NOT_HERE: readonly (number | undefined)[] = [400, 404, 405];
+
+/** See `Connect`. A definition of kind `url` is tried as Streamable HTTP, and as SSE if that is not spoken there. */
+export const connect: Connect = async (server, context, signal) => {
+  signal.throwIfAborted();
+  const { kind } = server.definition;
+  if (kind !== 'url') return connectOver(kind, server, context, signal);
+  try {
+    return await connectOver('http', server, context, signal);
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || !NOT_HERE.includes(thrown.status)) throw thrown;
+    try {
+      return await connectOver('sse', server, context, signal);
+    } catch {
+      signal.throwIfAborted();
+      // The first answer is from what the address was most likely meant to be.
+      throw thrown;
+    }
+  }
+};
+
+async function connectOver(
+  kind: TransportKind,
+  server: NamedServer,
+  context: ClientContext,
+  signal: AbortSignal,
+): Promise<Connection> {
+  const startMs = Math.min(START_MS, server.definition.timeoutMs);
+  const limit = deadline(signal, startMs, () => late(server, startMs));
+  try {
+    return await greet(kind, { server, context, signal: limit.signal, startMs });
+  } finally {
+    limit.clear();
+  }
+}
+
+function late(server: NamedServer, ms: number): AppError {
+  return serverFault(server, `no answer to the greeting within ${formatDuration(ms)}`, {
+    hint: 'Start it by hand once to see what it waits for.',
+  });
+}
+
+interface Greeting {
+  readonly server: NamedServer;
+  readonly context: ClientContext;
+  readonly signal: AbortSignal;
+  readonly startMs: number;
+}
+
+async function greet(kind: TransportKind, greeting: Greeting): Promise<Connection> {
+  const { server, context, signal, startMs } = greeting;
+  const loading = loadSdk();
+  // A program is started before the SDK is there.
+  const opening = transports[kind](server, context, loading);
+  const sdk = await loading;
+  const link = await opening;
+  const changes: ChangeBoard = { listeners: new Set() };
+  const isLegacy = link.era === 'legacy' || isLegacyAddress(greeting);
+  const client = new sdk.Client(
+    { name: 'gmn', version: context.version },
+    clientOptions(context, {
+      isLegacy,
+      onChanged(changed) {
+        for (const listener of changes.listeners) listener(changed);
+      },
+    }),
+  );
+  serveClient(client, server, context);
+  try {
+    await untilAborted(client.connect(link.transport, { timeout: startMs }), signal);
+  } catch (thrown) {
+    const fault = await greetingFault(thrown, greeting, { sdk, link });
+    await link.close();
+    throw fault;
+  }
+  if (link.era === 'auto' && !isLegacy && client.getProtocolEra() === 'legacy') await rememberAddress(greeting);
+  leaveIfHopeless(client, link);
+  return connectionOf({ server, client, link, sdk, changes });
+}
+
+async function greetingFault(
+  thrown: unknown,
+  { server, signal, startMs }: Greeting,
+  { sdk, link }: { readonly sdk: Sdk; readonly link: Link },
+): Promise<unknown> {
+  if (!signal.aborted) return faultOf(thrown, { server, sdk, link, what: 'the greeting', timeoutMs: startMs });
+  const said = await link.lastWords();
+  const { reason } = signal;
+  const isOurs = reason instanceof AppError && reason.fault === 'mcp';
+  return isOurs && said !== '' ? serverFault(server, `${reason.words}. ${said}`, { hint: reason.hint ?? '' }) : reason;
+}
+
+/** The SDK's own handshake does not listen to the signal everywhere. */
+function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason);
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
+  });
+}
+
+/** Answers nobody asked for and the like are ignored, but not for ever. */
+function leaveIfHopeless(client: InstanceType<Sdk['Client']>, link: Link): void {
+  let nonsense = 0;
+  client.onerror = () => {
+    nonsense += 1;
+    if (nonsense === MAX_NONSENSE) void link.close().finally(() => client.close());
+  };
+}
+
+function isLegacyAddress({ server: { definition }, context }: Greeting): boolean {
+  return definition.kind !== 'stdio' && isKnownLegacy(definition.url, context);
+}
+
+async function rememberAddress({ server: { definition }, context }: Greeting): Promise<void> {
+  if (definition.kind !== 'stdio') await rememberLegacy(definition.url, context);
+}

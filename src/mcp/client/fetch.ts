@@ -1,0 +1,68 @@
+import { AppError } from '../../core/error.ts';
+import type { HttpRequest, HttpResponse, SendHttp } from '../../core/http.ts';
+import { formatSize } from '../../core/size.ts';
+import { MAX_MESSAGE_BYTES } from './limits.ts';
+
+type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
+
+const METHODS: readonly HttpRequest['method'][] = ['GET', 'POST', 'DELETE'];
+
+/** gmn's own way to send in the shape of `fetch`, for the SDK: no redirect is followed, no body is larger than gmn takes. */
+export function fetchOver(send: SendHttp): Fetch {
+  return async (input, init) => {
+    const signal = init?.signal ?? new AbortController().signal;
+    const response = await send(requestOf(input, init), signal);
+    const { status, headers } = response;
+    const body = hasBody(status) ? streamOf(limited(response)) : null;
+    return new Response(body, {
+      status,
+      headers: Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+    });
+  };
+}
+
+function requestOf(input: string | URL, init: RequestInit | undefined): HttpRequest {
+  const method = METHODS.find((name) => name === (init?.method ?? 'GET').toUpperCase());
+  if (method === undefined) throw new TypeError(`no ${init?.method} here`);
+  const form = init?.body instanceof URLSearchParams;
+  const headers = new Headers(init?.headers);
+  if (form && !headers.has('content-type')) headers.set('content-type', 'application/x-www-form-urlencoded');
+  const body = form || typeof init?.body === 'string' ? { body: String(init.body) } : {};
+  return { method, url: new URL(input), headers: Object.fromEntries(headers), ...body };
+}
+
+function streamOf(body: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      const { done, value } = await body.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => void (await body.return()),
+  });
+}
+
+function hasBody(status: number): boolean {
+  return status !== 204 && status !== 205 && status !== 304;
+}
+
+/** A stream of events may go on for ever, one event of it may not. */
+async function* limited({ headers, body }: HttpResponse): AsyncGenerator<Uint8Array, void> {
+  const isStream = headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    // Blank lines stand between events. One that is cut in two is not seen, which costs an event its room, no more.
+    const end = isStream ? blankLine(chunk) : -1;
+    if (end !== -1) size = chunk.length - end;
+    if (size > MAX_MESSAGE_BYTES) {
+      throw new AppError('mcp', `an answer of more than ${formatSize(MAX_MESSAGE_BYTES)}`);
+    }
+    yield chunk;
+  }
+}
+
+function blankLine(chunk: Uint8Array): number {
+  const text = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  return Math.max(text.lastIndexOf('\n\n'), text.lastIndexOf('\n\r\n'), text.lastIndexOf('\r\r'));
+}

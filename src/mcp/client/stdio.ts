@@ -1,0 +1,92 @@
+import { resolve } from 'node:path';
+import { parseJson } from '../../core/json.ts';
+import { type Program, type ProgramEnd, programEnvironment, startProgram } from '../../platform/child-program.ts';
+import type { StdioDefinition } from './definition.ts';
+import { MAX_NOISE_LINES } from './limits.ts';
+import { type Line, linesOf } from './lines.ts';
+import type { OpenLink } from './link.ts';
+import { isMessage } from './message.ts';
+import type { SdkTransport } from './sdk.ts';
+
+/** A server that is a program of its own: started at once, so that it boots while the SDK is loaded. */
+export const openStdio: OpenLink = async ({ definition }, context) => {
+  // The table of transports hands out no other kind; this tells the compiler.
+  if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
+  const program = startProgram(startOf(definition, context));
+  const noise: string[] = [];
+  const transport = transportOf(program, noise);
+  return {
+    transport,
+    era: 'legacy',
+    async lastWords() {
+      const end = await Promise.race([program.ended, unfinished]);
+      const said = [program.errors().trim(), ...noise].filter((text) => text !== '').join('\n');
+      return [endWords(definition, end), tail(said)].filter((text) => text !== '').join('. It said: ');
+    },
+    close: program.stop,
+  };
+};
+
+const unfinished = Promise.resolve(undefined);
+
+function startOf(
+  { command, args, env, cwd }: StdioDefinition,
+  context: { readonly cwd: string; readonly env: Parameters<typeof programEnvironment>[0] },
+) {
+  return { command, args, cwd: resolve(context.cwd, cwd ?? '.'), env: programEnvironment(context.env, env) };
+}
+
+/** The protocol over a program's streams: one message a line. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
+function transportOf(program: Program, noise: string[]): SdkTransport {
+  let isClosed = false;
+  const transport: SdkTransport = {
+    async start() {
+      void read().finally(() => transport.close());
+    },
+    send: (message) => program.write(`${JSON.stringify(message)}\n`),
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      transport.onclose?.();
+    },
+  };
+  const read = async (): Promise<void> => {
+    let nonsense = 0;
+    for await (const line of linesOf(program.output)) {
+      const message = messageOf(line);
+      if (message !== undefined) transport.onmessage?.(message);
+      else {
+        nonsense += 1;
+        // The last few may say why it does not work: many programs write their complaints here.
+        noise.push('text' in line ? line.text.slice(0, 200) : 'a line longer than gmn takes');
+        if (noise.length > 5) noise.shift();
+        if (nonsense >= MAX_NOISE_LINES) return;
+      }
+      if (isClosed) return;
+    }
+    // What it wrote last explains its end.
+    await program.ended;
+  };
+  return transport;
+}
+
+function messageOf(line: Line) {
+  const value = 'text' in line ? parseJson(line.text) : undefined;
+  return isMessage(value) ? value : undefined;
+}
+
+function endWords({ command, cwd }: StdioDefinition, end: ProgramEnd | undefined): string {
+  if (end === undefined) return '';
+  // The system says the same of a directory that is not there.
+  if (end.failure === 'ENOENT')
+    return cwd === undefined
+      ? `there is no program ${command}`
+      : `there is no program ${command}, or no directory ${cwd}`;
+  if (end.failure === 'EACCES') return `${command} may not be run`;
+  if (end.failure !== undefined) return `cannot start ${command}: ${end.failure}`;
+  return end.signal === null ? `it ended with exit code ${end.exitCode}` : `it was ended by ${end.signal}`;
+}
+
+function tail(text: string): string {
+  return text.split('\n').slice(-8).join('\n').slice(-1000);
+}

@@ -1,0 +1,187 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { StringDecoder } from 'node:string_decoder';
+import type { Env } from '../core/io.ts';
+import { reasonOf } from './errno.ts';
+import { type Family, killFamily, stopFamily } from './process-group.ts';
+
+export interface ProgramStart {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  /** All it gets; see `programEnvironment`. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** How a program came to its end. */
+export interface ProgramEnd {
+  /** It never ran: the system's word for why. */
+  readonly failure?: string;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+}
+
+/** A program that runs beside us and talks over its standard streams. */
+export interface Program {
+  /** Resolves when there is room for more, or nobody is left to read it. Never rejects. */
+  write(text: string): Promise<void>;
+  /** What it writes to its standard output, to the end. Must be read, or the program stands still. Never throws. */
+  readonly output: AsyncIterable<Uint8Array>;
+  /** The last of what it wrote to its standard error, which is always read. Untrusted text. */
+  errors(): string;
+  /** Resolves when it has ended and what it wrote was read, or will not come. */
+  readonly ended: Promise<ProgramEnd>;
+  /** Closes its input, then stops it and what it has started, as `stopFamily` does. Never rejects; may be called twice. */
+  stop(): Promise<void>;
+}
+
+/** What is kept of its standard error. */
+const ERROR_CHARS = 64 * 1024;
+/** How long a program may take to end by itself once its input is closed. Some never do, and nobody wants to wait. */
+const GRACE_MS = 300;
+/** How long the output of a program that has ended may still trickle in. */
+const LINGER_MS = 200;
+
+/** Starts a program in a group of its own, without a shell. One that cannot be started has ended with a `failure`. */
+export function startProgram(start: ProgramStart): Program {
+  let child: ChildProcessWithoutNullStreams;
+  try {
+    child = spawn(start.command, start.args, {
+      cwd: start.cwd,
+      env: start.env,
+      stdio: ['pipe', 'pipe', 'pipe'],
+      detached: process.platform !== 'win32',
+      windowsHide: true,
+    });
+  } catch (thrown) {
+    return neverStarted(thrown);
+  }
+  // Nothing carries the mark: the environment of the program is what its user wrote, so only its group is stopped.
+  const family = child.pid === undefined ? undefined : { leader: child.pid, marker: randomUUID() };
+  if (family !== undefined) keepTrack(family);
+  const errors = readErrors(child);
+  // The end is told by `ended`; a write after it is nobody's mistake.
+  for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
+  const ended = endOf(child);
+  let stopping: Promise<void> | undefined;
+  return {
+    write: (text) => write(child, text),
+    output: outputOf(child),
+    errors,
+    ended,
+    stop: () => (stopping ??= stop(child, family, ended)),
+  };
+}
+
+/** The families still running, so that they do not outlive this process when it ends at once. */
+const running = new Set<Family>();
+
+function killRunning(): void {
+  for (const family of running) killFamily(family);
+}
+
+function keepTrack(family: Family): void {
+  if (running.size === 0) process.on('exit', killRunning);
+  running.add(family);
+}
+
+function letGo(family: Family): void {
+  running.delete(family);
+  if (running.size === 0) process.off('exit', killRunning);
+}
+
+async function stop(
+  child: ChildProcessWithoutNullStreams,
+  family: Family | undefined,
+  ended: Promise<ProgramEnd>,
+): Promise<void> {
+  child.stdin.end();
+  if (family !== undefined) {
+    await within(GRACE_MS, ended);
+    await stopFamily(family);
+    letGo(family);
+  }
+  child.stdin.destroy();
+  child.stdout.destroy();
+  child.stderr.destroy();
+}
+
+function endOf(child: ChildProcessWithoutNullStreams): Promise<ProgramEnd> {
+  return new Promise((resolve) => {
+    child.once('error', (error) => resolve({ failure: reasonOf(error), exitCode: null, signal: null }));
+    const closed = new Promise<void>((close) => void child.once('close', () => close()));
+    child.once('exit', (exitCode, signal) => {
+      // A process it left behind may hold the pipes for ever.
+      void within(LINGER_MS, closed).then(() => {
+        child.stdout.destroy();
+        resolve({ exitCode, signal });
+      });
+    });
+  });
+}
+
+function within(ms: number, happening: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    void happening.then(() => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+function write({ stdin }: ChildProcessWithoutNullStreams, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    if (stdin.destroyed || stdin.writableEnded) resolve();
+    else stdin.write(text, () => resolve());
+  });
+}
+
+async function* outputOf({ stdout }: ChildProcessWithoutNullStreams): AsyncGenerator<Uint8Array, void> {
+  try {
+    for await (const chunk of stdout) yield chunk;
+  } catch {
+    // It was cut off; `ended` tells.
+  }
+}
+
+function readErrors({ stderr }: ChildProcessWithoutNullStreams): () => string {
+  const decoder = new StringDecoder('utf8');
+  let text = '';
+  stderr.on('data', (chunk: Buffer) => {
+    text += decoder.write(chunk);
+    if (text.length > 2 * ERROR_CHARS) text = text.slice(-ERROR_CHARS);
+  });
+  return () => text.slice(-ERROR_CHARS);
+}
+
+function neverStarted(thrown: unknown): Program {
+  return {
+    write: async () => {},
+    output: (async function* () {})(),
+    errors: () => '',
+    ended: Promise.resolve({ failure: reasonOf(thrown), exitCode: null, signal: null }),
+    stop: async () => {},
+  };
+}
+
+const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR'];
+
+/** Without these few, programs on Windows do not even start. */
+const PASSED_ON_WINDOWS = [
+  ...['SystemRoot', 'SystemDrive', 'windir', 'ComSpec', 'PATHEXT', 'Path', 'TEMP', 'TMP', 'USERNAME', 'USERPROFILE'],
+  ...['HOMEDRIVE', 'HOMEPATH', 'APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles', 'ProgramFiles(x86)'],
+];
+
+/** A few harmless variables of ours, and what the program's user wrote for it. No key or token of ours gets in by itself. */
+export function programEnvironment(env: Env, own: Readonly<Record<string, string>>): Record<string, string> {
+  const locale = Object.keys(env).filter((name) => /^LC_[A-Z]+$/.test(name));
+  const names = [...PASSED, ...locale, ...(process.platform === 'win32' ? PASSED_ON_WINDOWS : [])];
+  const passed: Record<string, string> = {};
+  for (const name of names) {
+    const value = env[name];
+    // Old shells take such a value for a function, and run it.
+    if (value !== undefined && !value.startsWith('()')) passed[name] = value;
+  }
+  return { ...passed, ...own };
+}
