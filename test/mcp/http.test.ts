@@ -1,0 +1,117 @@
+import { expect, type TestContext, test } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import { connect } from '../../src/mcp/client/connect.ts';
+import type { ClientContext } from '../../src/mcp/client/context.ts';
+import { bothEras, eventPair, type Handle, httpPeer, streamable } from './http-peer.ts';
+import { faultOf, server, surroundings } from './support.ts';
+
+const signal = new AbortController().signal;
+
+async function remote(
+  t: TestContext,
+  handle: Handle,
+  { context, ...entry }: JsonObject & { context?: ClientContext } = {},
+) {
+  const peer = await httpPeer(t, handle);
+  const around = context ?? surroundings(t).context;
+  const open = async () => {
+    const connection = await connect(server({ url: peer.url, ...entry }, 'remote'), around, signal);
+    t.onTestFinished(() => connection.close());
+    return connection;
+  };
+  return { ...peer, open, context: around };
+}
+
+const echoed = { content: [{ type: 'text', text: 'remote hi' }], isError: false };
+
+test.for(['json', 'events'] as const)(
+  'a Streamable HTTP server that answers in %s is listed and called',
+  async (style, t) => {
+    const { open, received } = await remote(t, streamable(style), { type: 'http', headers: { 'x-key': 'k' } });
+    const connection = await open();
+    expect(connection.serverInfo).toEqual({ name: 'remote', version: '1' });
+    expect((await connection.listTools()).items).toEqual([
+      { name: 'echo', description: '', inputSchema: { type: 'object' } },
+    ]);
+    expect(await connection.callTool('echo', { message: 'hi' })).toEqual(echoed);
+    await connection.close();
+    expect(received.every(({ headers }) => headers['x-key'] === 'k')).toBe(true);
+    expect(received.at(-1)).toMatchObject({ method: 'DELETE', headers: { 'mcp-session-id': 'session-1' } });
+  },
+);
+
+test('an SSE server is listed and called', async (t) => {
+  const connection = await (await remote(t, eventPair(), { type: 'sse' })).open();
+  expect((await connection.listTools()).items).toHaveLength(1);
+  expect(await connection.callTool('echo', { message: 'hi' })).toEqual(echoed);
+});
+
+test('an address alone is tried as Streamable HTTP, then as SSE', async (t) => {
+  const { open, received } = await remote(t, eventPair());
+  expect(await (await open()).callTool('echo', { message: 'hi' })).toEqual(echoed);
+  expect(received.map(({ method }) => method).slice(0, 3)).toEqual(['POST', 'POST', 'GET']);
+});
+
+test('an address that fails in another way is not tried as SSE', async (t) => {
+  const { open, received } = await remote(t, (_, response) => void response.writeHead(500).end('broken'));
+  const fault = await faultOf(open());
+  expect(fault.message).toContain('HTTP 500');
+  expect(received.map(({ method }) => method)).not.toContain('GET');
+});
+
+test('a server of the new era is spoken to in it', async (t) => {
+  const { open, received } = await remote(t, bothEras(), { type: 'http' });
+  const connection = await open();
+  expect(connection.protocolVersion).toBe('2026-07-28');
+  expect(connection.instructions).toBe('Modern.');
+  expect((await connection.listTools()).items.map(({ name }) => name)).toEqual(['echo']);
+  expect((await connection.callTool('echo', { message: 'hi' })).content).toEqual([{ type: 'text', text: 'hi' }]);
+  await connection.ping();
+  expect(received.some(({ body }) => body.includes('"initialize"'))).toBe(false);
+});
+
+test('a server of the old era is asked only once which it is', async (t) => {
+  const { open, received } = await remote(t, streamable('json'), { type: 'http' });
+  await open();
+  await open();
+  expect(received.filter(({ body }) => body.includes('server/discover'))).toHaveLength(1);
+});
+
+test('a server that wants a sign-in says so, and how', async (t) => {
+  const { open } = await remote(t, (_, response) => void response.writeHead(401).end(), { type: 'http' });
+  const fault = await faultOf(open());
+  expect({ ...fault, message: fault.message }).toMatchObject({
+    fault: 'mcp',
+    status: 401,
+    message: 'MCP server remote: it wants you to sign in (HTTP 401)',
+    hint: 'To sign in, run: gmn mcp auth remote',
+  });
+});
+
+test('a server that is not there says so', async (t) => {
+  const { context } = surroundings(t);
+  const fault = await faultOf(connect(server({ httpUrl: 'http://127.0.0.1:9/' }, 'remote'), context, signal));
+  expect(fault.message).toBe('MCP server remote: connection to 127.0.0.1:9 refused');
+});
+
+test('no header goes with a redirect to another origin', async (t) => {
+  const other = await httpPeer(t, streamable('json'));
+  const { open } = await remote(t, (_, response) => void response.writeHead(307, { location: other.url }).end(), {
+    type: 'http',
+    headers: { authorization: 'Bearer secret-secret' },
+  });
+  const fault = await faultOf(open());
+  expect(fault.fault).toBe('mcp');
+  expect(fault.message).not.toContain('secret');
+  expect(other.received).toEqual([]);
+});
+
+test('an SSE server may not send us to another origin', async (t) => {
+  const other = await httpPeer(t, streamable('json'));
+  const { open } = await remote(t, eventPair(`${other.url}/post`), {
+    type: 'sse',
+    headers: { authorization: 'Bearer secret-secret' },
+  });
+  expect((await faultOf(open())).fault).toBe('mcp');
+  expect(other.received).toEqual([]);
+});
