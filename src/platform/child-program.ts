@@ -17,6 +17,7 @@ export interface ProgramStart {
 export interface ProgramEnd {
   /** It never ran: the system's word for why. */
   readonly failure?: string;
+  /** Null, with no signal either, if it still runs and has only closed its output. */
   readonly exitCode: number | null;
   readonly signal: string | null;
 }
@@ -29,7 +30,7 @@ export interface Program {
   readonly output: AsyncIterable<Uint8Array>;
   /** The last of what it wrote to its standard error, which is always read. Untrusted text. */
   errors(): string;
-  /** Resolves when it has ended and what it wrote was read, or will not come. */
+  /** Resolves when it has ended, or closed its output, and what it wrote was read or will not come. */
   readonly ended: Promise<ProgramEnd>;
   /** Closes its input, then stops it and what it has started, as `stopFamily` does. Never rejects; may be called twice. */
   stop(): Promise<void>;
@@ -108,15 +109,17 @@ async function stop(
 
 function endOf(child: ChildProcessWithoutNullStreams): Promise<ProgramEnd> {
   return new Promise((resolve) => {
-    child.once('error', (error) => resolve({ failure: reasonOf(error), exitCode: null, signal: null }));
     const closed = new Promise<void>((close) => void child.once('close', () => close()));
-    child.once('exit', (exitCode, signal) => {
+    const finish = (): void => {
       // A process it left behind may hold the pipes for ever.
       void within(LINGER_MS, closed).then(() => {
         child.stdout.destroy();
-        resolve({ exitCode, signal });
+        resolve({ exitCode: child.exitCode, signal: child.signalCode });
       });
-    });
+    };
+    child.once('error', (error) => resolve({ failure: reasonOf(error), exitCode: null, signal: null }));
+    child.once('exit', finish);
+    child.stdout.once('close', finish);
   });
 }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Clock } from '../core/io.ts';
 
 /** A longer timer would fire at once. */
@@ -46,6 +47,8 @@ export interface Deadline {
 export function deadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
   if (ms === 0) return { signal: parent, hold: () => {}, resume: () => {}, endsAt: () => undefined, clear: () => {} };
   const controller = new AbortController();
+  // Twenty servers may hang on one signal, which is no leak.
+  setMaxListeners(0, parent, controller.signal);
   let timer: NodeJS.Timeout | undefined;
   let startedMs = 0;
   let leftMs = Math.min(ms, LONGEST_MS);

@@ -3,7 +3,7 @@ import { parseJson } from '../../core/json.ts';
 import { type Program, type ProgramEnd, programEnvironment, startProgram } from '../../platform/child-program.ts';
 import type { StdioDefinition } from './definition.ts';
 import { MAX_NOISE_LINES } from './limits.ts';
-import { type Line, linesOf } from './lines.ts';
+import { linesOf } from './lines.ts';
 import type { OpenLink } from './link.ts';
 import { isMessage } from './message.ts';
 import type { SdkTransport } from './sdk.ts';
@@ -20,8 +20,8 @@ export const openStdio: OpenLink = async ({ definition }, context) => {
     era: 'legacy',
     async lastWords() {
       const end = await Promise.race([program.ended, unfinished]);
-      const said = [program.errors().trim(), ...noise].filter((text) => text !== '').join('\n');
-      return [endWords(definition, end), tail(said)].filter((text) => text !== '').join('. It said: ');
+      const said = tail([program.errors().trim(), ...noise].filter((text) => text !== '').join('\n'));
+      return [endWords(definition, end), said && `It said: ${said}`].filter((text) => text !== '').join('. ');
     },
     close: program.stop,
   };
@@ -53,12 +53,13 @@ function transportOf(program: Program, noise: string[]): SdkTransport {
   const read = async (): Promise<void> => {
     let nonsense = 0;
     for await (const line of linesOf(program.output)) {
-      const message = messageOf(line);
+      if ('isTooLong' in line) return void noise.push('a line longer than gmn takes');
+      const message = messageOf(line.text);
       if (message !== undefined) transport.onmessage?.(message);
       else {
         nonsense += 1;
         // The last few may say why it does not work: many programs write their complaints here.
-        noise.push('text' in line ? line.text.slice(0, 200) : 'a line longer than gmn takes');
+        noise.push(line.text.slice(0, 200));
         if (noise.length > 5) noise.shift();
         if (nonsense >= MAX_NOISE_LINES) return;
       }
@@ -70,8 +71,8 @@ function transportOf(program: Program, noise: string[]): SdkTransport {
   return transport;
 }
 
-function messageOf(line: Line) {
-  const value = 'text' in line ? parseJson(line.text) : undefined;
+function messageOf(text: string) {
+  const value = parseJson(text);
   return isMessage(value) ? value : undefined;
 }
 
@@ -84,7 +85,8 @@ function endWords({ command, cwd }: StdioDefinition, end: ProgramEnd | undefined
       : `there is no program ${command}, or no directory ${cwd}`;
   if (end.failure === 'EACCES') return `${command} may not be run`;
   if (end.failure !== undefined) return `cannot start ${command}: ${end.failure}`;
-  return end.signal === null ? `it ended with exit code ${end.exitCode}` : `it was ended by ${end.signal}`;
+  if (end.signal !== null) return `it was ended by ${end.signal}`;
+  return end.exitCode === null ? 'it closed its output' : `it ended with exit code ${end.exitCode}`;
 }
 
 function tail(text: string): string {
