@@ -56,6 +56,9 @@ h3 { margin: 0 0 .35rem; font-size: .8rem; font-weight: 600; letter-spacing: .02
 .answer { position: relative; }
 .said { margin: 0; font: inherit; white-space: pre-wrap; unicode-bidi: plaintext; }
 .markdown { margin: .25rem 0 1rem; }
+.markdown :is(p, li, h4, h5, h6, td, th) { unicode-bidi: plaintext; }
+.tool + .markdown, .thought + .markdown { margin-top: 1.1rem; }
+.prompt > :nth-last-child(2) figcaption, .prompt figure:last-child figcaption { margin-bottom: 0; }
 .markdown > :first-child { margin-top: 0; }
 .markdown > :last-child { margin-bottom: 0; }
 .markdown p, .markdown ul, .markdown ol, .markdown blockquote, .markdown .code, .markdown .wide { margin: .8rem 0; }
@@ -108,7 +111,7 @@ summary .bad { font-size: .8rem; font-weight: 600; }
 .fields .said, .fields .rest { margin-bottom: 0; }
 .rest > summary { padding: .3rem 0; font-size: .8rem; color: var(--accent); }
 .note, .tokens, figcaption { margin: .5rem 0; font-size: .82rem; color: var(--faint); }
-figure { margin: .8rem 0; }
+figure { margin: .8rem 0 0; }
 figure img { display: block; max-width: 100%; max-height: 34rem; border: 1px solid var(--line); border-radius: .5rem; }
 .unseen { padding: 0 .25em; font: .75em var(--mono); color: var(--bad); border: 1px solid currentColor; border-radius: .25em; unicode-bidi: isolate; }
 footer { margin-top: 2rem; padding-top: 1rem; border-top: 1px solid var(--line); font-size: .82rem; color: var(--faint); }
