@@ -30,9 +30,9 @@ function* turnPieces({ number, at, prompt, steps, model, usage }: Turn): Generat
 function itemText(item: Item): string {
   switch (item.type) {
     case 'text':
-      return closed(item.text);
+      return closed(item.text) ?? fenced(item.text);
     case 'thought':
-      return quoted(`**Thought**\n\n${closed(item.text)}`);
+      return quoted(`**Thought**\n\n${item.text.trimEnd()}\n`);
     case 'media':
       return mediaLine(item);
     case 'call':
@@ -78,7 +78,8 @@ function longestRun(text: string): number {
 }
 
 function quoted(text: string): string {
-  return text.replace(/^(?:.*\n|.+$)/gm, (line) => (line.trim() === '' ? '>\n' : `> ${line}`));
+  const lines = text.split(/\r\n?|\n/).slice(0, -1);
+  return lines.map((line) => (line.trim() === '' ? '>\n' : `> ${line}\n`)).join('');
 }
 
 /** Untrusted words on a line of ours, as they are and not as Markdown. */

@@ -83,7 +83,7 @@ export function everywhere(text: string): SavedSession {
     answer(text, { output: text }),
     answer('read_file', { error: text, [text]: text }, { inlineData: { mimeType: 'image/svg+xml', data: PNG } }),
     answer('nobody', { output: text }),
-    { ...reply(`${text}\n\nand ${text}`), model: text, finishReason: text } as TurnRecord,
+    { ...reply(`${text}\n\nand ${text}`), model: text, finishReason: text },
     prompt(`first\n${text}`),
     reply(`\`\`\`${text}\n${text}\n\`\`\`\n\n\`${text}\` **${text}** [${text}](${text}) ![${text}](${text} "${text}")`),
   ];

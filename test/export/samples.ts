@@ -2,6 +2,8 @@ import type { Part } from '../../src/core/content.ts';
 import type { TurnRecord } from '../../src/core/history.ts';
 import type { SavedRecord, SavedSession } from '../../src/core/session.ts';
 
+type Reply = Extract<TurnRecord, { readonly kind: 'reply' }>;
+
 const BEGUN = Date.UTC(2026, 0, 31, 9, 5, 12, 345);
 const MODEL = 'gemini-2.5-flash';
 
@@ -58,10 +60,15 @@ export function answer(name: string, response: Readonly<Record<string, string>>,
 }
 
 /** What the model says at last. */
-export function reply(...parts: readonly (Part | string)[]): TurnRecord {
+export function reply(...parts: readonly (Part | string)[]): Reply {
+  return { ...cutReply(...parts), finishReason: 'STOP' };
+}
+
+/** The same, cut off. */
+export function cutReply(...parts: readonly (Part | string)[]): Reply {
   const usage = { promptTokenCount: 1100, candidatesTokenCount: 35, thoughtsTokenCount: 5, totalTokenCount: 1140 };
   const content = { role: 'model', parts: partsOf(parts), origin: 'gemini-api:1' } as const;
-  return { kind: 'reply', content, usage, model: MODEL, finishReason: 'STOP' };
+  return { kind: 'reply', content, usage, model: MODEL };
 }
 
 function partsOf(parts: readonly (Part | string)[]): readonly Part[] {
@@ -85,7 +92,7 @@ export const small = sessionOf(
     answer('write_file', { error: 'denied: nobody is there to ask' }),
     reply('It holds a *fence*:\n\n```js\nconst a = "<b>";\n```\n\nSee [the manual](https://example.com/a?b=1&c).'),
     prompt('Thanks'),
-    { ...reply('You are wel'), finishReason: undefined } as TurnRecord,
+    cutReply('You are wel'),
   ],
   { name: 'notes', notices: ['2 lines at the end could not be read'] },
 );

@@ -15,5 +15,6 @@ export function mediaHtml(media: Media): string {
 }
 
 function isBase64(data: string): boolean {
-  return data !== '' && !/[^A-Za-z0-9+/]/.test(data.replace(/={1,2}$/, ''));
+  const digits = data.replace(/={1,2}$/, '');
+  return digits !== '' && !/[^A-Za-z0-9+/]/.test(digits);
 }
