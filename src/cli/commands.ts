@@ -95,6 +95,36 @@ const DEMO = command({
   ],
 });
 
+const SESSIONS = command({
+  name: 'sessions',
+  summary: 'Saved conversations',
+  flags: APP_FLAGS,
+  subcommands: [
+    command({
+      name: 'export',
+      summary: 'Write a session as Markdown, JSON or one HTML page',
+      args: '<session> [file]',
+      flags: [
+        {
+          long: 'format',
+          value: 'name',
+          choices: ['md', 'json', 'html'],
+          fallback: "by the file's ending, md on stdout",
+          help: 'What to write',
+        },
+        { long: 'force', help: 'Replace a file that exists' },
+        QUIET_FLAG,
+        ...APP_FLAGS,
+      ],
+      examples: [
+        ['gmn sessions export last talk.html', 'the newest session as a page to read, search or print'],
+        ['gmn sessions export last --format json | jq .usage', 'on stdout, for scripts'],
+      ],
+      load: () => import('../commands/sessions-export.ts'),
+    }),
+  ],
+});
+
 /** The command tree. To add a command, add an entry; parsing, help and docs follow. */
 export const ROOT: Command = command({
   name: 'gmn',
@@ -135,6 +165,7 @@ export const ROOT: Command = command({
       flags: REPORT_FLAGS,
       load: () => import('../commands/undo.ts'),
     }),
+    SESSIONS,
     DEMO,
     command({ name: 'help', summary: 'Help about a command', args: '[command...]', flags: [] }),
   ],

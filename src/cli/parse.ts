@@ -48,7 +48,7 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
   parser.option('-h, --help').allowExcessArguments(command.subcommands === undefined);
   if (path.length === 0) parser.option('-v, --version');
   for (const flag of command.flags) declare(parser, flag);
-  if (command.args) parser.argument(command.args);
+  if (command.args) parser.arguments(command.args);
   else if (command.subcommands) parser.argument('[command]');
   // Only sub-commands that are named somewhere on the line are built: the usual one-shot builds none.
   for (const child of command.subcommands ?? []) {

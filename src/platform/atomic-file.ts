@@ -42,6 +42,8 @@ export async function readFileState(path: string, uid = process.getuid?.()): Pro
   }
 }
 
+type Text = string | Iterable<string>;
+
 export interface ReplaceOptions {
   /** The permission bits afterwards; without them those of the file that is replaced, else 0600. */
   readonly mode?: number;
@@ -50,10 +52,10 @@ export interface ReplaceOptions {
 }
 
 /**
- * Puts `text` in the place of a file, so that every reader sees the old bytes or the new ones. A link stays a link.
- * Throws AppError `config` if it cannot be written or belongs to someone else; the old file is then untouched.
+ * Puts `text`, whole or in pieces, in the place of a file, so that every reader sees the old bytes or the new ones. A link
+ * stays a link. Throws AppError `config` if it cannot be written or belongs to someone else; the old file is then untouched.
  */
-export async function replaceFile(path: string, text: string, options: ReplaceOptions = {}): Promise<void> {
+export async function replaceFile(path: string, text: Text, options: ReplaceOptions = {}): Promise<void> {
   await replace(path, text, options);
 }
 
@@ -71,7 +73,7 @@ export async function replaceVersion(
 
 async function replace(
   path: string,
-  text: string,
+  text: Text,
   { mode, expected, uid = process.getuid?.() }: ReplaceOptions & { readonly expected?: string },
 ): Promise<'written' | 'changed'> {
   let temporary: string | undefined;
@@ -173,12 +175,13 @@ export async function removeFiles(
   });
 }
 
-async function writeBeside(target: string, text: string, mode: number): Promise<string> {
+async function writeBeside(target: string, text: Text, mode: number): Promise<string> {
   const unique = `${process.pid}.${process.hrtime.bigint().toString(36)}`;
   const temporary = join(dirname(target), `.${basename(target)}.${unique}.tmp`);
   const handle = await open(temporary, 'wx', 0o600);
   try {
-    await handle.writeFile(text);
+    // Each goes on where the last one ended.
+    for (const piece of typeof text === 'string' ? [text] : text) await handle.writeFile(piece);
     // The mode given to open is cut by the umask.
     await handle.chmod(mode);
     await handle.sync();

@@ -1,0 +1,82 @@
+import { resolve } from 'node:path';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { type ExportFormat, exportSession, formatOf } from '../export/export.ts';
+import { replaceFile } from '../platform/atomic-file.ts';
+import { lookUp } from '../platform/files.ts';
+import { stderr } from '../render/stderr.ts';
+import { terminalFilter } from '../render/terminal-filter.ts';
+import { sessionStore } from '../session/store.ts';
+
+/** The flags of `gmn sessions export`. */
+export interface ExportOptions {
+  /** The session, and the file; without one, or with `-`, it goes to stdout. */
+  readonly args: readonly string[];
+  readonly format?: ExportFormat;
+  readonly force?: boolean;
+  readonly quiet?: boolean;
+}
+
+/**
+ * Writes a saved session to a file, for its owner's eyes only, or to stdout. Throws AppError `usage` if there is no such
+ * session, the format cannot be told, or the file exists and `force` is not given.
+ */
+export async function run({ args, format, force = false, quiet = false }: ExportOptions, app: App): Promise<number> {
+  const [reference = '', file = '-', ...more] = args;
+  if (more.length > 0) {
+    throw new AppError('usage', `too many words: ${more.join(' ')}`, { hint: 'Put quotes around a name with spaces.' });
+  }
+  const chosen = file === '-' ? (format ?? 'md') : formatFor(file, format);
+  const target = file === '-' ? undefined : resolve(app.cwd, file);
+  if (target !== undefined) await checkPlace(target, file, force);
+  const store = sessionStore({ ...app, home: app.homes().gmn, report: () => {} });
+  const saved = await store.read(await store.find(reference));
+  const say = quiet ? async () => {} : stderr(app.io.err).notice;
+  for (const notice of saved.notices) await say(notice);
+  const pieces = await exportSession(saved, chosen);
+  if (target === undefined) await print(pieces, app);
+  else {
+    await write(target, pieces);
+    await say(`wrote ${file}`);
+  }
+  return 0;
+}
+
+function formatFor(file: string, format: ExportFormat | undefined): ExportFormat {
+  const ending = formatOf(file);
+  if (ending !== undefined && format !== undefined && ending !== format) {
+    throw new AppError('usage', `${file} is a name for ${ending}, and --format says ${format}`, {
+      hint: 'Leave --format out, or give the file another ending.',
+    });
+  }
+  const chosen = ending ?? format;
+  if (chosen !== undefined) return chosen;
+  throw new AppError('usage', `cannot tell the format from the name ${file}`, {
+    hint: 'Use the ending .md, .json or .html, or add --format',
+  });
+}
+
+async function checkPlace(target: string, file: string, force: boolean): Promise<void> {
+  const found = await lookUp(target, file);
+  if (found === undefined) return;
+  if (found.kind !== 'file') {
+    throw new AppError('usage', `${file} is not a regular file`, { hint: 'Name a file, or - for stdout.' });
+  }
+  if (!force) throw new AppError('usage', `${file} exists`, { hint: 'Name another file, or add --force' });
+}
+
+/** On a terminal nothing it would obey. */
+async function print(pieces: Iterable<string>, { io: { out } }: App): Promise<void> {
+  const filter = terminalFilter();
+  for (const piece of pieces) await out.write(out.isTerminal ? filter.filter(piece) : piece);
+}
+
+async function write(target: string, pieces: Iterable<string>): Promise<void> {
+  try {
+    await replaceFile(target, pieces, { mode: 0o600 });
+  } catch (cause) {
+    if (!(cause instanceof AppError)) throw cause;
+    // It is the person's own choice of a place, not a setting of gmn.
+    throw new AppError('usage', cause.message, { cause, ...(cause.hint === undefined ? {} : { hint: cause.hint }) });
+  }
+}

@@ -1,0 +1,133 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import type { TurnRecord } from '../../src/core/history.ts';
+import { exportSession } from '../../src/export/export.ts';
+import { sessionStore } from '../../src/session/store.ts';
+import { prompt, reply, small } from '../export/samples.ts';
+import { GMN, place } from '../support/gmn.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+/** A home with one saved session, and gmn in a directory beside it. */
+async function scene(t: TestContext, records: readonly TurnRecord[] = small.records) {
+  const { home, cwd, env } = place(t);
+  const gmnHome = join(home, '.gmn');
+  const clock = { now: () => Date.UTC(2026, 0, 31), sleep: async () => {} };
+  const store = sessionStore({ home: gmnHome, clock, version: '0', report: (message) => expect(message).toBe('') });
+  const session = await store.create({ cwd, by: 'chat', name: 'notes' });
+  for (const record of records) await session.append(record);
+  await session.close();
+  const saved = await store.read(await store.find('last'));
+  return {
+    cwd,
+    gmnHome,
+    id: session.id,
+    /** What the formats make of it. */
+    as: async (format: 'md' | 'json' | 'html') => [...(await exportSession(saved, format))].join(''),
+    read: (name: string) => readFileSync(join(cwd, name), 'utf8'),
+    run: (...args: readonly string[]) => {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [GMN, 'sessions', 'export', ...args], {
+        ...{ cwd, env, encoding: 'utf8' },
+      });
+      return { status, stdout, stderr };
+    },
+  };
+}
+
+test('without a file it is Markdown on stdout, and nothing else', async (t) => {
+  const { run, as, id } = await scene(t);
+  const expected = { status: 0, stdout: await as('md'), stderr: '' };
+  expect(expected.stdout).toContain('# What is in a.txt, and in the picture?\n');
+  expect(run('last')).toEqual(expected);
+  expect(run(id.slice(0, 8), '-')).toEqual(expected);
+  expect(run('notes', '--format', 'md')).toEqual(expected);
+});
+
+test.for(['json', 'html'] as const)('--format %s on stdout', async (format, t) => {
+  const { run, as } = await scene(t);
+  expect(run('last', '--format', format)).toEqual({ status: 0, stdout: await as(format), stderr: '' });
+});
+
+test.for([
+  ['talk.md', 'md'],
+  ['talk.json', 'json'],
+  ['talk.HTML', 'html'],
+] as const)('the ending of %s chooses the format, and nobody else may read the file', async ([file, format], t) => {
+  const { run, as, read, cwd } = await scene(t);
+  expect(run('last', file)).toEqual({ status: 0, stdout: '', stderr: `gmn: wrote ${file}\n` });
+  expect(read(file)).toBe(await as(format));
+  expect(statSync(join(cwd, file)).mode & 0o777).toBe(0o600);
+  expect(readdirSync(cwd)).toEqual([file]);
+});
+
+test('-q writes without a word', async (t) => {
+  const { run } = await scene(t);
+  expect(run('-q', 'last', 'talk.md')).toEqual({ status: 0, stdout: '', stderr: '' });
+});
+
+test('a file that exists is left alone without --force, and made private with it', async (t) => {
+  const { run, as, read, cwd } = await scene(t);
+  writeFileSync(join(cwd, 'talk.md'), 'mine');
+  chmodSync(join(cwd, 'talk.md'), 0o644);
+  expect(run('last', 'talk.md')).toEqual({
+    status: 1,
+    stdout: '',
+    stderr: 'Error: talk.md exists\nName another file, or add --force\n',
+  });
+  expect(read('talk.md')).toBe('mine');
+  expect(run('last', 'talk.md', '--force').status).toBe(0);
+  expect(read('talk.md')).toBe(await as('md'));
+  expect(statSync(join(cwd, 'talk.md')).mode & 0o777).toBe(0o600);
+});
+
+test('a directory, a device or a link to one is never replaced', async (t) => {
+  const { run, cwd } = await scene(t);
+  mkdirSync(join(cwd, 'talk.md'));
+  symlinkSync('/dev/null', join(cwd, 'null.md'));
+  for (const file of ['talk.md', 'null.md', '/dev/null']) {
+    expect(run('last', file, '--force', ...(file.endsWith('.md') ? [] : ['--format', 'md']))).toEqual({
+      status: 1,
+      stdout: '',
+      stderr: `Error: ${file} is not a regular file\nName a file, or - for stdout.\n`,
+    });
+  }
+  expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
+});
+
+test.for<readonly [args: readonly string[], what: string, hint: string]>([
+  [
+    ['last', 'talk.txt'],
+    'cannot tell the format from the name talk.txt',
+    'Use the ending .md, .json or .html, or add --format',
+  ],
+  [
+    ['last', 'talk.md', '--format', 'html'],
+    'talk.md is a name for md, and --format says html',
+    'Leave --format out, or give the file another ending.',
+  ],
+  [['my', 'long', 'name'], 'too many words: name', 'Put quotes around a name with spaces.'],
+  [['nobody'], 'there is no session "nobody"', 'Run: gmn sessions list --all'],
+  [[], "missing required argument 'session'", 'Run: gmn --help'],
+])('%j is refused', async ([args, what, hint], t) => {
+  const { run, cwd } = await scene(t);
+  expect(run(...args)).toEqual({ status: 1, stdout: '', stderr: `Error: ${what}\n${hint}\n` });
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+test('a place that cannot be written to is named', async (t) => {
+  const { run } = await scene(t);
+  expect(run('last', 'none/talk.md')).toMatchObject({ status: 1, stdout: '' });
+  expect(run('last', 'none/talk.md').stderr).toMatch(/^Error: cannot write .*none\/talk\.md: .*\nCheck the free space/);
+});
+
+test('on a terminal nothing of a session is obeyed', async (t) => {
+  const { gmnHome } = await scene(t, [prompt('hi\u001b]0;owned\u0007 there'), reply('red \u001b[31mtext')]);
+  const { output, exitCode } = await runInTerminal(t, ['sessions', 'export', 'last'], { env: { GMN_HOME: gmnHome } })
+    .ended;
+  expect(exitCode).toBe(0);
+  expect(output).toContain('hi there');
+  expect(output).toContain('red text');
+  expect(output).not.toContain('\u001b]0');
+  expect(output).not.toContain('\u001b[31m');
+});
