@@ -9,7 +9,6 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 const ALLOWED: Readonly<Record<string, string>> = {
   'boot.ts boot': 'bin/gmn.js calls it',
   'main.ts main': 'boot loads it by the name of its chunk',
-  'session/store.ts sessionStore': 'the chat and the sessions commands will',
   'demo/fault.ts faultList': 'a test compares docs/demo.md with it',
   'auth/token.ts EXPIRY_MARGIN_MS': 'can be made private',
   'commands/models.ts modelsReport': 'can be made private',

@@ -88,8 +88,9 @@ export const SCRIPT = `
     }
     marks.forEach(openAround);
     paint();
-    const some = (amount, word) => amount.toLocaleString() + ' ' + word + (amount === 1 ? '' : 's');
-    found.value = words === '' ? '' : count === 0 ? 'Nothing found' : some(count, 'match').replace('matchs', 'matches') + ' in ' + some(places, 'turn');
+    const some = (amount, one, more) => amount.toLocaleString() + ' ' + (amount === 1 ? one : more);
+    const amounts = some(count, 'match', 'matches') + ' in ' + some(places, 'turn', 'turns');
+    found.value = words === '' ? '' : count === 0 ? 'Nothing found' : amounts;
   };
 
   const step = (by) => {
