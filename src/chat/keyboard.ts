@@ -19,7 +19,7 @@ export interface Keyboard {
 /** After this long an Esc is the key, not the beginning of another one's sequence. */
 const ESCAPE_MS = 50;
 /** A window that is being dragged sends a size for each of its steps. */
-const RESIZE_MS = 30;
+const RESIZE_MS = 100;
 
 /** The keys of a terminal, whose bytes may come in any pieces. */
 export function keyboardOf(terminal: TerminalInput, listener: KeyboardListener, isPlain: boolean): Keyboard {

@@ -46,11 +46,11 @@ export function reading(desk: Desk): Reading {
   const outcome = pending<Entry>();
   let state: 'typing' | 'busy' | 'over' = 'typing';
   const show = (): void => {
-    if (state === 'typing') screen.show(editor.frame());
+    if (state === 'typing') screen.show(editor.frame(), desk.columns());
   };
   const close = (settle: () => void): void => {
     if (state === 'over') return;
-    if (state === 'typing') screen.show(editor.lastFrame());
+    if (state === 'typing') screen.show(editor.lastFrame(), desk.columns());
     screen.leave();
     state = 'over';
     settle();
@@ -87,11 +87,7 @@ export function reading(desk: Desk): Reading {
   show();
   course.wait(desk.ready());
   return {
-    ...{ entry: outcome.promise, proceed, finish: course.finish, fail },
-    resized() {
-      screen.rewrap(desk.columns());
-      show();
-    },
+    ...{ entry: outcome.promise, proceed, resized: show, finish: course.finish, fail },
     redraw() {
       screen.forget();
       resume();

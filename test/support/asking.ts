@@ -17,11 +17,11 @@ export interface Asking {
   readonly directory: string;
 }
 
-/** The program that asks, as one file. */
-export async function bundledProgram(directory: string): Promise<string> {
-  const outfile = join(directory, 'approval-program.mjs');
+/** The program that asks, or another one of this folder, as one file. */
+export async function bundledProgram(directory: string, name = 'approval-program'): Promise<string> {
+  const outfile = join(directory, `${name}.mjs`);
   await build({
-    entryPoints: [fileURLToPath(new URL('approval-program.ts', import.meta.url))],
+    entryPoints: [fileURLToPath(new URL(`${name}.ts`, import.meta.url))],
     outfile,
     bundle: true,
     platform: 'node',

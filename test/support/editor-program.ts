@@ -6,10 +6,11 @@ import { systemClock } from '../../src/platform/clock.ts';
 import { processIo } from '../../src/platform/io.ts';
 import { interruptSignal } from '../../src/platform/signals.ts';
 import { systemTerminal } from '../../src/platform/terminal-input.ts';
+import { openTty } from '../../src/platform/tty.ts';
 
 /**
- * A program that does nothing but read entries, and say what they were. `turn` runs until it is cancelled, `lend` gives the
- * terminal to `cat`, `boom` fails in a way nobody foresaw.
+ * A program that does nothing but read entries, and say what they were. `turn` runs until it is cancelled, `ask` asks for a
+ * key on the terminal itself, `boom` fails in a way nobody foresaw.
  */
 writeFileSync('pid', String(process.pid));
 const { err } = processIo('never', process.env);
@@ -29,6 +30,16 @@ async function say(what: unknown): Promise<void> {
   await err.write(`SAID ${JSON.stringify(what)}\n`);
 }
 
+async function ask(): Promise<void> {
+  const key = await lines.lend(async () => {
+    const tty = openTty();
+    const pressed = await tty?.key(new Set(['y']), () => err.write('ASK '), signal);
+    tty?.close();
+    return pressed;
+  });
+  await say(key);
+}
+
 async function turn(): Promise<void> {
   await new Promise<void>((resolve) => {
     const stop = lines.watch(() => {
@@ -46,6 +57,7 @@ try {
     if (entry.kind === 'end' || entry.kind === 'leave') break;
     if (entry.kind !== 'text') continue;
     if (entry.text === 'turn') await turn();
+    if (entry.text === 'ask') await ask();
     if (entry.text === 'boom') setImmediate(() => Promise.reject(new Error('boom')));
   }
 } catch (thrown) {

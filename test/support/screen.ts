@@ -76,7 +76,7 @@ export function testScreen(size: { readonly columns: number; readonly rows: numb
       }
     },
     resize(next) {
-      ({ lines, row, column } = rewrapped(lines, { row, column: Math.min(column, columns - 1) }, next));
+      ({ lines, row, column } = rewrapped(lines, { row, column }, next));
       columns = next;
     },
     get rows() {
@@ -103,7 +103,11 @@ function rewrapped(lines: readonly Line[], cursor: { row: number; column: number
       result.push({ cells: whole.slice(at, at + columns), isWrapped: at + columns < whole.length });
     }
     if (cursorAt !== undefined) {
-      moved = { row: start + Math.floor(cursorAt / columns), column: cursorAt % columns };
+      // Behind the last character of a full row it waits there, until something is printed.
+      const isWaiting = cursorAt > 0 && cursorAt === whole.length && cursorAt % columns === 0;
+      moved = isWaiting
+        ? { row: start + cursorAt / columns - 1, column: columns }
+        : { row: start + Math.floor(cursorAt / columns), column: cursorAt % columns };
       while (result.length <= moved.row) result.push({ cells: [], isWrapped: false });
     }
     whole = [];

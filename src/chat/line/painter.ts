@@ -57,7 +57,10 @@ export function erasing({ caret }: Frame): string {
  */
 export function rewrapped({ rows, caret }: Frame, columns: number): Frame {
   const above = rows.slice(0, caret.row).reduce((sum, row) => sum + Math.max(1, Math.ceil(widthOf(row) / columns)), 0);
-  return { rows, caret: { row: above + Math.floor(caret.column / columns), column: caret.column % columns } };
+  // Behind a row that is full now, the cursor waits at its edge.
+  const isLast = caret.column > 0 && caret.column === widthOf(rows[caret.row] ?? []);
+  const within = Math.floor((isLast ? caret.column - 1 : caret.column) / columns);
+  return { rows, caret: { row: above + within, column: caret.column % columns } };
 }
 
 function widthOf(row: Row): number {

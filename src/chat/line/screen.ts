@@ -4,14 +4,12 @@ import { plainlyPainted } from './plain-painter.ts';
 
 /** The place on the terminal where the line is drawn. What other people write there, they write while nothing is drawn. */
 export interface Screen {
-  /** Shows this frame in the place of the one before. Nothing is written if nothing changed. */
-  show(frame: Frame): void;
+  /** Shows a frame for this width of the window in the place of the one before. Nothing is written if nothing changed. */
+  show(frame: Frame, columns: number): void;
   /** Takes the frame off the screen. */
   erase(): void;
   /** Leaves the frame where it is; the cursor goes to a free row below it. */
   leave(): void;
-  /** The window's width has changed: takes off what the terminal has made of the frame. */
-  rewrap(columns: number): void;
   /** An empty screen. */
   clear(): void;
   /** Something else was written meanwhile: the next frame starts anew, where the cursor is. */
@@ -21,6 +19,7 @@ export interface Screen {
 /** Nothing is drawn yet. `isPlain`: a terminal that can only print. */
 export function screenOn(err: Out, isPlain: boolean): Screen {
   let drawn: Frame | undefined;
+  let drawnColumns = 0;
   const paint = isPlain ? plainlyPainted : painted;
   const write = (text: string): void => {
     if (text === '') return;
@@ -35,15 +34,15 @@ export function screenOn(err: Out, isPlain: boolean): Screen {
     forget();
   };
   return {
-    show(frame) {
+    show(frame, columns) {
+      // The terminal has made something else of what stood there.
+      if (columns !== drawnColumns) finish((before) => erasing(rewrapped(before, columns)));
       write(paint(drawn, frame));
       drawn = frame;
+      drawnColumns = columns;
     },
     erase: () => finish(erasing),
     leave: () => finish(leaving),
-    rewrap(columns) {
-      if (!isPlain) finish((frame) => erasing(rewrapped(frame, columns)));
-    },
     clear() {
       if (!isPlain) write('\u001b[H\u001b[2J');
       forget();

@@ -1,0 +1,134 @@
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { spawn } from '@lydell/node-pty';
+import type { TestContext } from 'vitest';
+import { type TestScreen, testScreen } from './screen.ts';
+
+export interface EditingOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  /** What the history file holds at the start. */
+  readonly history?: readonly string[];
+  /** A shell script that edits the file `$1`. */
+  readonly editor?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Under a shell with job control, which looks at the terminal and brings the program back as soon as it stops. */
+  readonly hasJobs?: boolean;
+  /** No shell around it: the program itself is the first of its session. */
+  readonly isAlone?: boolean;
+}
+
+export interface Editing {
+  readonly directory: string;
+  readonly output: string;
+  readonly screen: TestScreen;
+  type(keys: string): void;
+  /** Resolves once that is so; rejects with the screen if the program ends before. */
+  until(isSo: () => boolean): Promise<void>;
+  /** Resolves once the last rows of the screen are these, and the cursor, which is `|` in one of them, is there. */
+  shows(...rows: readonly string[]): Promise<void>;
+  /** Resolves with the next thing the program says. */
+  said(): Promise<unknown>;
+  resize(columns: number, rows: number): void;
+  /** Sends a signal to the program. */
+  signal(name: NodeJS.Signals): void;
+  /** Takes the terminal away. */
+  hangUp(): void;
+  readonly ended: Promise<number>;
+}
+
+/** Runs the editor on a real pseudo-terminal, between two looks at the state that terminal is in. */
+export function editing(t: TestContext, program: string, options: EditingOptions = {}): Editing {
+  const { columns = 80, rows = 24, history = [] } = options;
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-editing-')));
+  t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  writeFileSync(join(directory, 'editor.sh'), options.editor ?? 'exit 1');
+  writeFileSync(join(directory, 'history'), history.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
+  const look = 'echo "STATE $(stty -g)"';
+  const back = options.hasJobs ? `${look}; fg > /dev/null; code=$?;` : '';
+  const run = `"${process.execPath}" "${program}"; code=$?; ${back}`;
+  const script = `${options.hasJobs ? 'set -m;' : ''} ${look}; ${run} ${look}; exit $code`;
+  const [file, args] = options.isAlone ? [process.execPath, [program]] : ['/bin/bash', ['-c', script]];
+  const pty = spawn(file, args, {
+    cwd: directory,
+    env: {
+      ...{ PATH: process.env.PATH ?? '', TERM: 'xterm-256color', TMPDIR: directory },
+      ...{ VISUAL: `sh ${join(directory, 'editor.sh')}`, ...options.env },
+    },
+    cols: columns,
+    rows,
+  });
+  const screen = testScreen({ columns, rows });
+  let output = '';
+  let seen = 0;
+  let exitCode: number | undefined;
+  let wake = (): void => {};
+  pty.onData((data) => {
+    output += data;
+    screen.write(data);
+    wake();
+  });
+  const ended = new Promise<number>((resolve) => {
+    pty.onExit((exit) => {
+      exitCode = exit.exitCode || (exit.signal ? 128 + exit.signal : 0);
+      resolve(exitCode);
+      wake();
+    });
+  });
+  t.onTestFinished(() => {
+    if (exitCode === undefined) pty.kill('SIGKILL');
+  });
+  const until = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo()) {
+      if (exitCode !== undefined)
+        throw new Error(`ended with ${exitCode} before:\n${screen.rows.join('\n')}\n${JSON.stringify(output)}`);
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+  };
+  return {
+    ...{ directory, screen, ended, until },
+    get output() {
+      return output;
+    },
+    type: (keys) => pty.write(keys),
+    shows: (...expected) => until(() => isShown(screen, expected)),
+    async said() {
+      const next = (): RegExpMatchArray | null => output.slice(seen).match(/SAID (.*)\r?\n/);
+      await until(() => next() !== null);
+      const [line = '', value = ''] = next() ?? [];
+      seen = output.indexOf(line, seen) + line.length;
+      return JSON.parse(value);
+    },
+    resize(width, height) {
+      screen.resize(width);
+      pty.resize(width, height);
+    },
+    signal: (name) => process.kill(Number(readFileSync(join(directory, 'pid'), 'utf8')), name),
+    hangUp: () => Reflect.get(pty, 'destroy').call(pty),
+  };
+}
+
+function isShown({ rows, cursor }: TestScreen, expected: readonly string[]): boolean {
+  const marked = expected.findIndex((row) => row.includes('|'));
+  const plain = expected.map((row) => row.replace('|', '').trimEnd());
+  const start = cursor.row - marked;
+  const shown = plain.map((_, index) => rows[start + index] ?? '');
+  const isSame = plain.every((row, index) => row === shown[index]) && rows.length <= start + plain.length;
+  return isSame && cursor.column === columnOf(expected[marked] ?? '');
+}
+
+/** The editor puts the cursor by the width of characters; so far as these tests go, all beyond U+2E80 are wide. */
+function columnOf(row: string): number {
+  return [...row.slice(0, row.indexOf('|'))].reduce(
+    (sum, char) => sum + ((char.codePointAt(0) ?? 0) >= 0x2e80 ? 2 : 1),
+    0,
+  );
+}
+
+/** The states of the terminal that were looked at. */
+export function statesIn(output: string): readonly string[] {
+  return [...output.matchAll(/^STATE (.*?)\r?$/gm)].map(([, state = '']) => state);
+}
