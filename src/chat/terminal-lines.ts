@@ -22,6 +22,7 @@ export interface TerminalLinesOptions {
 }
 
 const LEAVE_WITHIN_MS = 2000;
+const HANGUP_MS = 100;
 
 /** The line editor on a terminal, which it takes at the first `read` or `watch`. */
 export function terminalLines(options: TerminalLinesOptions): LineSource {
@@ -43,7 +44,8 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       continued: () => current?.redraw(),
       ended() {
         isEnded = true;
-        current?.finish({ kind: 'end' });
+        // The signal that tells why comes with it, and says more.
+        terminal.after(HANGUP_MS, () => current?.finish({ kind: 'end' }));
       },
     },
     isPlain,

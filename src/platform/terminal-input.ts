@@ -1,5 +1,6 @@
 import { ReadStream } from 'node:tty';
 import type { Env } from '../core/io.ts';
+import { closeLostTerminal } from './signals.ts';
 import { type Suspension, suspendable } from './suspension.ts';
 
 /** The keyboard and the window of the terminal behind stdin and stderr. */
@@ -118,7 +119,10 @@ function takeTerminal(listener: TerminalListener, { marks, unmarks }: Modes): Ta
     listener.continued();
   });
   const onResize = (): void => listener.resized();
-  const onEnd = (): void => listener.ended();
+  const onEnd = (): void => {
+    closeLostTerminal();
+    listener.ended();
+  };
   stream.on('data', (chunk: Uint8Array) => listener.bytes(chunk));
   stream.on('error', onEnd);
   stream.on('end', onEnd);
