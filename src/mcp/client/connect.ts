@@ -1,6 +1,7 @@
 import { formatDuration } from '../../core/duration.ts';
 import { AppError } from '../../core/error.ts';
 import { deadline } from '../../platform/clock.ts';
+import { orAborted } from './abort.ts';
 import { clientOptions, serveClient } from './client-side.ts';
 import type { Connection } from './connection.ts';
 import type { ClientContext, Connect } from './context.ts';
@@ -84,7 +85,8 @@ async function greet(kind: TransportKind, greeting: Greeting): Promise<Connectio
   );
   serveClient(client, server, context);
   try {
-    await untilAborted(client.connect(link.transport, { timeout: startMs }), signal);
+    // The SDK's own handshake does not listen to a signal everywhere.
+    await orAborted(client.connect(link.transport, { timeout: startMs }), signal);
   } catch (thrown) {
     const fault = await greetingFault(thrown, greeting, { sdk, link });
     await link.close();
@@ -105,16 +107,6 @@ async function greetingFault(
   const { reason } = signal;
   const isOurs = reason instanceof AppError && reason.fault === 'mcp';
   return isOurs && said !== '' ? serverFault(server, `${reason.words}. ${said}`, { hint: reason.hint ?? '' }) : reason;
-}
-
-/** The SDK's own handshake does not listen to the signal everywhere. */
-function untilAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
 }
 
 /** Answers nobody asked for and the like are ignored, but not for ever. */

@@ -11,10 +11,13 @@ import type {
   ResourceContent,
 } from './connection.ts';
 
-/** A tool of a list; undefined if it has no name. */
+/** Deeper ones would overflow the stack of whoever walks them. */
+const MAX_DEPTH = 100;
+
+/** A tool of a list; undefined if it has no name, or a schema that nobody could read. */
 export function parseTool(value: Fields): RemoteTool | undefined {
   const name = stringOf(value.name);
-  if (name === undefined) return undefined;
+  if (name === undefined || isTooDeep(value, MAX_DEPTH)) return undefined;
   const title = stringOf(value.title);
   return {
     name,
@@ -65,7 +68,9 @@ export function parseCallResult(value: unknown): CallResult {
   const { content, structuredContent, isError } = isObject(value) ? value : {};
   return {
     content: objectsOf(content).flatMap((item) => parseBlock(item) ?? []),
-    ...(structuredContent === undefined ? {} : { structuredContent: parseValue(structuredContent) }),
+    ...(structuredContent === undefined || isTooDeep(structuredContent, MAX_DEPTH)
+      ? {}
+      : { structuredContent: parseValue(structuredContent) }),
     isError: isError === true,
   };
 }
@@ -85,6 +90,11 @@ export function parsePromptResult(value: unknown): PromptResult {
 /** It came out of JSON, so there is nothing else it could hold. */
 export function parseObject(value: unknown): JsonObject {
   return isObject(value) ? (value as JsonObject) : {};
+}
+
+function isTooDeep(value: unknown, left: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return left === 0 || Object.values(value).some((item) => isTooDeep(item, left - 1));
 }
 
 type Fields = Readonly<Record<string, unknown>>;

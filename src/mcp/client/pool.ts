@@ -1,0 +1,60 @@
+import { AppError } from '../../core/error.ts';
+import { orAborted } from './abort.ts';
+import type { Connection } from './connection.ts';
+import type { ClientContext } from './context.ts';
+import type { NamedServer } from './definition.ts';
+import { serverFault } from './fault.ts';
+
+/** The connections of one run: each is opened when it is first wanted, all are closed together. */
+export interface ServerPool {
+  /**
+   * The connection to a server, opened if there is none, or if the last one has ended. Whoever else waits for the same
+   * server gets the same. Throws as `connect` does; a server that failed three times is not tried again.
+   */
+  connection(server: NamedServer, signal: AbortSignal): Promise<Connection>;
+  /** Ends them all, those being opened too. Never throws. */
+  close(): Promise<void>;
+}
+
+const MAX_STARTS = 3;
+
+interface Member {
+  starts: number;
+  opening: Promise<Connection>;
+}
+
+/** A pool with nothing in it yet. */
+export function openServers(context: ClientContext): ServerPool {
+  const life = new AbortController();
+  const members = new Map<string, Member>();
+  const start = (server: NamedServer, starts: number): Member => {
+    // With it come sockets and child processes, which a run that starts no server does without.
+    const opening = import('./connect.ts').then(({ connect }) => connect(server, context, life.signal));
+    // Whoever waits is told; nobody may be waiting any more.
+    opening.catch(() => {});
+    const member = { starts, opening };
+    members.set(server.name, member);
+    return member;
+  };
+  const usable = async (server: NamedServer): Promise<Connection> => {
+    const member = members.get(server.name) ?? start(server, 1);
+    const connection = await member.opening.catch((thrown: unknown) => {
+      if (member.starts >= MAX_STARTS || life.signal.aborted) throw thrown;
+      return undefined;
+    });
+    if (connection?.isOpen) return connection;
+    if (member !== members.get(server.name)) return usable(server);
+    if (member.starts >= MAX_STARTS)
+      throw serverFault(server, `it ended ${MAX_STARTS} times, and is not started again`);
+    await connection?.close();
+    return start(server, member.starts + 1).opening;
+  };
+  return {
+    connection: (server, signal) => orAborted(usable(server), signal),
+    async close() {
+      life.abort(new AppError('interrupted', 'The connection was closed.'));
+      const opened = await Promise.allSettled([...members.values()].map(({ opening }) => opening));
+      await Promise.all(opened.map((result) => (result.status === 'fulfilled' ? result.value.close() : undefined)));
+    },
+  };
+}

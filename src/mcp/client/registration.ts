@@ -1,0 +1,107 @@
+import type { JsonObject } from '../../core/json.ts';
+import type { Preview, Tool, ToolOutcome } from '../../core/tool.ts';
+import { visible } from '../../core/visible.ts';
+import type { RemoteTool } from './connection.ts';
+import type { ConfiguredServer } from './servers.ts';
+import { toolNames } from './tool-names.ts';
+import { usableSchema } from './tool-schema.ts';
+
+/** A server and the tools it lists, in its order. */
+export interface ToolSource {
+  readonly server: ConfiguredServer;
+  readonly tools: readonly RemoteTool[];
+}
+
+/** A remote tool as the agent sees it, and whose it is. */
+export interface RegisteredTool {
+  readonly tool: Tool;
+  readonly server: ConfiguredServer;
+  readonly remote: RemoteTool;
+}
+
+export interface Registration {
+  readonly registered: readonly RegisteredTool[];
+  /** What was left out, and why. */
+  readonly notices: readonly string[];
+}
+
+export interface RegistrationOptions {
+  /** Names no remote tool may have: the built-in ones. */
+  readonly reserved: readonly string[];
+  /** Runs a call; as `Tool.invoke`. */
+  readonly call: (
+    origin: Pick<RegisteredTool, 'server' | 'remote'>,
+    args: JsonObject,
+    signal: AbortSignal,
+  ) => Promise<ToolOutcome>;
+}
+
+/** What the API takes in one request, with room to spare: https://github.com/google-gemini/gemini-cli/issues/19083 */
+const MAX_DECLARATIONS = 500;
+/** What a model should have to read about one tool. */
+const MAX_DESCRIPTION = 2048;
+
+/**
+ * Remote tools as plain Tools, in the order of the sources, always under the same names. A tool that cannot be offered is
+ * left out alone. Every one of them may do anything, so the policy asks before it runs.
+ */
+export function registerTools(sources: readonly ToolSource[], options: RegistrationOptions): Registration {
+  const nameOf = toolNames(options.reserved);
+  const room = MAX_DECLARATIONS - options.reserved.length;
+  const registered: RegisteredTool[] = [];
+  const notices: string[] = [];
+  for (const { server, tools } of sources) {
+    const unusable: string[] = [];
+    const beyond: string[] = [];
+    for (const remote of wanted(server, tools)) {
+      const input = usableSchema(remote.inputSchema);
+      if (input === undefined) unusable.push(remote.name);
+      else if (registered.length >= room) beyond.push(remote.name);
+      else {
+        const name = nameOf({ server: server.name, tool: remote.name });
+        registered.push({ tool: toolOf({ server, remote }, { name, input, call: options.call }), server, remote });
+      }
+    }
+    if (unusable.length > 0) notices.push(leftOut(server, unusable, 'its schema cannot be used'));
+    if (beyond.length > 0) notices.push(leftOut(server, beyond, 'there are too many; choose with includeTools'));
+  }
+  return { registered, notices };
+}
+
+/** `excludeTools` wins. Of two with one name the first counts: the server could not tell them apart either. */
+function wanted({ definition }: ConfiguredServer, tools: readonly RemoteTool[]): readonly RemoteTool[] {
+  const { includeTools, excludeTools } = definition;
+  const seen = new Set<string>();
+  return tools.filter(({ name }) => {
+    if (seen.has(name) || excludeTools.includes(name)) return false;
+    seen.add(name);
+    return includeTools === undefined || includeTools.includes(name);
+  });
+}
+
+function leftOut({ name }: ConfiguredServer, tools: readonly string[], why: string): string {
+  const shown = tools.slice(0, 3).map((tool) => visible(tool.slice(0, 80)));
+  const more = tools.length > shown.length ? ` and ${tools.length - shown.length} more` : '';
+  return `MCP server ${visible(name)}: ${shown.join(', ')}${more} not offered: ${why}`;
+}
+
+function toolOf(
+  origin: Pick<RegisteredTool, 'server' | 'remote'>,
+  { name, input, call }: { readonly name: string; readonly input: JsonObject } & Pick<RegistrationOptions, 'call'>,
+): Tool {
+  const { server, remote } = origin;
+  const description = remote.description.slice(0, MAX_DESCRIPTION).toWellFormed();
+  return {
+    name,
+    description: description || `The tool ${remote.name} of the MCP server ${server.name}.`,
+    effect: 'execute',
+    input,
+    preview: async (args): Promise<Preview> => ({ kind: 'text', text: previewText(origin, args) }),
+    invoke: (args, signal) => call(origin, args, signal),
+  };
+}
+
+/** The real names, whatever the model calls it. */
+function previewText({ server, remote }: Pick<RegisteredTool, 'server' | 'remote'>, args: JsonObject): string {
+  return `MCP server: ${visible(server.name)}\nTool: ${visible(remote.name)}\nArguments: ${JSON.stringify(args, null, 2)}`;
+}
