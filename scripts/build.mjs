@@ -21,6 +21,15 @@ const withoutChildProcess = {
     onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: 'module.exports = {};' }));
   },
 };
+/** See the file that takes its place. */
+const withoutSchemaCompiler = {
+  name: 'mcp-client-without-schema-compiler',
+  setup({ onResolve }) {
+    onResolve({ filter: /^@modelcontextprotocol\/client\/_shims$/ }, () => ({
+      path: join(root, 'scripts', 'mcp-client-shims.mjs'),
+    }));
+  },
+};
 const common = {
   absWorkingDir: root,
   bundle: true,
@@ -31,7 +40,9 @@ const common = {
   minify: true,
   legalComments: 'none',
   logLevel: 'warning',
-  plugins: [withoutChildProcess],
+  // stdout is a contract, and the MCP SDK writes to the console now and then.
+  drop: ['console'],
+  plugins: [withoutChildProcess, withoutSchemaCompiler],
 };
 
 // What an ordinary one-shot loads, whatever its format; the parser, which a line of plain words needs not, is apart.

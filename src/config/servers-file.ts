@@ -1,0 +1,21 @@
+import type { ServerSetting } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import type { Env } from '../core/io.ts';
+import { readStateFile } from '../platform/state-file.ts';
+import { expandDocument, parseSettingsText } from './document.ts';
+import { readSetting } from './keys.ts';
+
+/**
+ * The servers of a file that the command line names: `{ "mcpServers": { … } }`, variables put in. Naming it is leave to start
+ * them, but not to run their tools unasked: it may have come with a folder. Throws AppError `config` if it is broken, `usage` if
+ * there is none.
+ */
+export async function readServersFile(file: string, env: Env): Promise<readonly ServerSetting[]> {
+  const text = readStateFile(file);
+  if (text === undefined)
+    throw new AppError('usage', `no such file: ${file}`, { hint: 'Check the path after --mcp-config.' });
+  const document = await expandDocument(await parseSettingsText({ file, text }), text, env);
+  return Object.entries(readSetting(document, 'mcpServers') ?? {}).flatMap(([name, definition]) =>
+    definition === undefined ? [] : [{ name, definition, scope: 'workspace' as const, file }],
+  );
+}

@@ -1,0 +1,26 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { readServersFile } from '../../src/config/servers-file.ts';
+import { place } from '../support/gmn.ts';
+
+test('a file of servers is read with comments and variables, in its order, and trusts nothing', async (t) => {
+  const { root } = place(t);
+  const file = join(root, 'servers.json');
+  writeFileSync(
+    file,
+    '{ // mine\n "mcpServers": { "b": { "command": "$TOOL", "trust": true }, "a": { "url": "https://h/" } } }',
+  );
+  expect(await readServersFile(file, { TOOL: 'node' })).toEqual([
+    { name: 'b', definition: { command: 'node', trust: true }, scope: 'workspace', file },
+    { name: 'a', definition: { url: 'https://h/' }, scope: 'workspace', file },
+  ]);
+});
+
+test('a file that is not there or broken says so', async (t) => {
+  const { root } = place(t);
+  const file = join(root, 'servers.json');
+  await expect(readServersFile(file, {})).rejects.toMatchObject({ fault: 'usage', message: `no such file: ${file}` });
+  writeFileSync(file, '{ "mcpServers": [] }');
+  await expect(readServersFile(file, {})).rejects.toMatchObject({ fault: 'config' });
+});
