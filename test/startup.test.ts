@@ -72,6 +72,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/commands/backend.ts",
       "src/commands/model.ts",
       "src/commands/opened-backend.ts",
+      "src/commands/prompt-history.ts",
       "src/commands/prompt.ts",
       "src/config/context-place.ts",
       "src/config/default-model.ts",
@@ -117,6 +118,8 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/platform/stdin.ts",
       "src/platform/system-files.ts",
       "src/platform/terminal.ts",
+      "src/platform/uuid.ts",
+      "src/platform/whole-file.ts",
       "src/render/error-fields.ts",
       "src/render/json-document.ts",
       "src/render/json-text.ts",
@@ -132,6 +135,9 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/render/text.ts",
       "src/render/tool-log.ts",
       "src/render/usage-line.ts",
+      "src/session/media.ts",
+      "src/session/one-shot.ts",
+      "src/session/record.ts",
     ]
   `);
   const heavy = [

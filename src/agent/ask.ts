@@ -52,7 +52,7 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
       // The stream has returned, or it would have thrown.
       const reply = heard.reply ?? missing();
       if (reply.content === undefined && limit > 0) history.letGo?.();
-      if (reply.content !== undefined) await history.append(recordOf(reply, reply.content, agent.origin()));
+      if (reply.content !== undefined) await history.append(recordOf(reply, reply.content, agent.origin));
       if (reply.calls && heard.last !== '' && heard.last !== '\n') yield { type: 'text', delta: '\n' };
       return reply;
     } finally {
@@ -108,8 +108,10 @@ function offered(tools: readonly Tool[]): { readonly tools?: readonly JsonObject
   return { tools: [{ functionDeclarations }] };
 }
 
-function recordOf({ calls, usage, model, finishReason }: Reply, said: Content, origin: string) {
-  const content: KeptContent = { ...said, origin };
+function recordOf({ calls, usage, model, finishReason }: Reply, said: Content, origin: () => string) {
+  // What has no signature belongs to nobody, and to find out who is asked costs a start.
+  const isSigned = said.parts.some((part) => 'thoughtSignature' in part);
+  const content: KeptContent = isSigned ? { ...said, origin: origin() } : said;
   if (calls !== undefined) return { kind: 'call', content, usage, model } as const;
   return { kind: 'reply', content, usage, model, finishReason } as const;
 }

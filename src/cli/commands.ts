@@ -1,6 +1,7 @@
 import { APP_FLAGS, AUTH_FLAG, JSON_FLAG, MODEL_FLAGS, QUIET_FLAG } from './common.ts';
 import { type Command, command } from './flag.ts';
 import { PROMPT_FLAGS } from './prompt-flags.ts';
+import { SESSIONS } from './session-commands.ts';
 
 const REPORT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 

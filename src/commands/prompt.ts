@@ -1,5 +1,3 @@
-import { memoryHistory } from '../agent/memory-history.ts';
-import { runTurn } from '../agent/turn.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
@@ -17,9 +15,11 @@ import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent, timedOut } from './ag
 import type { Lend } from './approval.ts';
 import type { countEvents } from './count-tokens.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
+import { promptHistory, runAndSave, tidySessions } from './prompt-history.ts';
+import type { PromptHistory, SessionOptions } from './session-options.ts';
 
 /** The flags of a one-shot. */
-export interface PromptOptions extends ModelOptions, AgentOptions {
+export interface PromptOptions extends ModelOptions, AgentOptions, SessionOptions {
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
@@ -35,10 +35,16 @@ export interface PromptOptions extends ModelOptions, AgentOptions {
   readonly usage?: boolean;
   readonly countTokens?: boolean;
   readonly dryRun?: boolean;
+  readonly listSessions?: boolean;
+  readonly deleteSession?: string;
 }
 
 /** One prompt, one answer. Every failure is shown in the chosen format; the exit code says which it was. */
 export async function run(options: PromptOptions, app: App): Promise<number> {
+  if (options.listSessions || options.deleteSession !== undefined) {
+    const { runSessionFlag } = await import('./session-flags.ts');
+    return runSessionFlag(options, app);
+  }
   if (isIdle(options) && isAttended() && app.io.out.isTerminal) {
     const { card } = await import('./card.ts');
     await app.io.out.write(card(app.version));
@@ -46,10 +52,13 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
   }
   const render = await rendererFor(options, app);
   let exitCode = 0;
+  let isSaved = false;
   for await (const event of settle(ask(options, app))) {
     await render(event);
     if (event.type === 'failure') exitCode = event.error.exitCode;
+    if (event.type === 'end' && event.sessionId !== undefined) isSaved = true;
   }
+  if (isSaved) await tidySessions(app);
   return exitCode;
 }
 
@@ -96,17 +105,23 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
   const limit = deadline(app.signal, timeoutMs, () => timedOut(timeoutMs));
   limit.signal.addEventListener('abort', () => app.hurry(AppError.from(limit.signal.reason)), { once: true });
   let opened: OpenedModel | undefined;
+  let kept: PromptHistory | undefined;
   try {
+    kept = await promptHistory(options, app);
+    for (const message of kept.notices) yield { type: 'notice', message };
     opened = await openModel(options, app, limit.endsAt);
     for (const message of opened.notices) yield { type: 'notice', message };
     const prompt = yield* readPrompt(options, app, limit);
     const agent = yield* openAgent(options, { app, opened, lend: untimed(limit) });
-    const request = { ...agent.request, contents: [prompt] };
-    if (options.dryRun) yield* preview(opened, request);
-    else if (options.countTokens) yield* count(opened, request, { app, signal: limit.signal });
-    else yield* runTurn(agent, { history: memoryHistory({ keepsReplies: false }), prompt, signal: limit.signal });
+    if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal: limit.signal });
+    else {
+      const request = { ...agent.request, contents: await contentsFor(kept, prompt, agent.origin) };
+      if (options.dryRun) yield* preview(opened, request);
+      else yield* count(opened, request, { app, signal: limit.signal });
+    }
   } finally {
     limit.clear();
+    await kept?.close();
     await opened?.close();
   }
 }
@@ -138,6 +153,16 @@ async function* readPrompt(options: PromptOptions, app: App, limit: Deadline): A
   });
   if (isTyped) limit.resume();
   return content;
+}
+
+async function contentsFor(
+  { history: { contents } }: PromptHistory,
+  prompt: Content,
+  origin: () => string,
+): Promise<readonly Content[]> {
+  if (contents.length === 0) return [prompt];
+  const { wireContents } = await import('../agent/history.ts');
+  return wireContents([...contents, prompt], { origin: origin(), distrusted: 0 });
 }
 
 /** What would be sent, as the text of the answer. */

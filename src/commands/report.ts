@@ -29,14 +29,16 @@ export interface PrintOptions {
 }
 
 /** Cells in columns, two spaces apart; the last column is not padded. Ends in a newline unless there are no rows. */
-export function table(rows: readonly (readonly string[])[]): string {
+export function table(
+  rows: readonly (readonly string[])[],
+  measure: (cell: string) => number = (cell) => cell.length,
+): string {
   const widths: number[] = [];
   for (const row of rows) {
     row.forEach((cell, column) => {
-      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+      widths[column] = Math.max(widths[column] ?? 0, measure(cell));
     });
   }
-  const line = (row: readonly string[]): string =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-  return rows.map((row) => `${line(row).trimEnd()}\n`).join('');
+  const padded = (cell: string, column: number): string => cell + ' '.repeat((widths[column] ?? 0) - measure(cell));
+  return rows.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
 }

@@ -16,6 +16,8 @@ const KEYS = {
   'oauth.clientId': 'string',
   'oauth.clientSecret': 'string',
   'mcp.serverCommand': 'string',
+  'sessions.oneShot': 'boolean',
+  'sessions.retention': 'string',
   mcpServers: 'object',
 } as const satisfies Readonly<Record<string, keyof Kinds>>;
 

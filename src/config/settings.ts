@@ -16,6 +16,8 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
   const authType = topmost(layers, 'security.auth.selectedType');
   const enforcedAuthType = topmost(layers, 'security.auth.enforcedType');
   const oauthClient = oauthClientOf(layers);
+  const keepsOneShots = topmost(layers, 'sessions.oneShot');
+  const retention = topmost(layers, 'sessions.retention');
   // A one-shot reads neither.
   const document = once(() => deepFreeze(mergeDocuments(layers.map((layer) => layer.document))));
   const servers = once(() => deepFreeze(serverSettings(document(), layers)));
@@ -33,6 +35,8 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     ...(authType ? { authType } : {}),
     ...(enforcedAuthType ? { enforcedAuthType } : {}),
     ...(oauthClient ? { oauthClient } : {}),
+    ...(keepsOneShots === undefined ? {} : { keepsOneShots }),
+    ...(retention ? { retention } : {}),
   });
 }
 

@@ -33,6 +33,10 @@ export interface Settings {
   readonly enforcedAuthType?: string;
   /** `oauth.clientId` and `oauth.clientSecret` of gmn's own config. */
   readonly oauthClient?: { readonly id: string; readonly secret: string };
+  /** `sessions.oneShot`: whether one-shots are saved; they are unless it is false. */
+  readonly keepsOneShots?: boolean;
+  /** `sessions.retention`: how long sessions without a name are kept, e.g. `30d`, or `never`: never removed. */
+  readonly retention?: string;
   /** All settings as one document, unknown keys too; `readSetting` in config reads it by key. Absent: nothing is set. */
   readonly document?: JsonObject;
   /** The MCP servers that may be used here, in the order of the files. Absent: none. */

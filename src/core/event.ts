@@ -10,8 +10,8 @@ import type { Usage } from './usage.ts';
 export type TurnEvent =
   /** What is being waited for now, in a few words; until the next event. */
   | { readonly type: 'wait'; readonly what: string }
-  /** The server took the request. `model` is the one asked for. */
-  | { readonly type: 'begin'; readonly model: string }
+  /** The server took the request. `model` is the one asked for; `sessionId` is there if the run is going to be saved. */
+  | { readonly type: 'begin'; readonly model: string; readonly sessionId?: string }
   /** Well-formed text: a character is never split over two deltas. */
   | { readonly type: 'text'; readonly delta: string }
   | { readonly type: 'thought'; readonly delta: string }
@@ -39,6 +39,8 @@ export type Ending =
       readonly usage: Usage;
       /** The model that really answered, as the server names it. */
       readonly model: string;
+      /** Present exactly when the run is saved. */
+      readonly sessionId?: string;
     }
   | { readonly type: 'failure'; readonly error: AppError };
 

@@ -223,3 +223,14 @@ function isOurs(status: { readonly uid: bigint }, uid: number | undefined): bool
 function versionOf(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
   return `${status.ino}:${status.mtimeNs}:${status.size}`;
 }
+
+/** Makes an empty file there, unless there is one, and lets it be written at that time. Throws what the system says. */
+export async function touchFile(path: string, now: number): Promise<void> {
+  await makePrivateDirectory(dirname(path));
+  const handle = await open(path, constants.O_WRONLY | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
+  try {
+    await handle.utimes(new Date(now), new Date(now));
+  } finally {
+    await handle.close();
+  }
+}

@@ -5,6 +5,8 @@ import { makePrivateDirectory } from './atomic-file.ts';
 import { fingerprint } from './workspace-file.ts';
 
 const NAME = /^[0-9a-f]{64}$/;
+/** What a process that died while writing left behind. */
+const TEMPORARY = /^[0-9a-f]{64}\..*\.tmp$/;
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Bytes that are found again by their fingerprint (SHA-256, hex), each kept once. For the user's eyes only. */
@@ -22,7 +24,7 @@ export interface BlobFiles {
 /** The blobs in a directory, which is made when something is first kept. */
 export function blobFiles(directory: string): BlobFiles {
   const names = async (): Promise<readonly string[]> =>
-    (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name));
+    (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || TEMPORARY.test(name));
   return {
     async keep(bytes) {
       const print = fingerprint(bytes);

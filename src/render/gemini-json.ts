@@ -11,12 +11,15 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
   const response = keepText();
   const stats = geminiStats(options.clock);
   const warnings: string[] = [];
-  const head: Member = { key: 'session_id', value: options.sessionId };
+  let sessionId: string | undefined;
+  const head = (id: string | undefined): Member => ({ key: 'session_id', value: id });
   return async (event: TurnEvent) => {
     stats.note(event);
     switch (event.type) {
-      case 'wait':
       case 'begin':
+        sessionId = event.sessionId;
+        return;
+      case 'wait':
       case 'thought':
       case 'call':
       case 'answer':
@@ -28,7 +31,7 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         return;
       case 'end':
         return writeDocument(out, [
-          head,
+          head(event.sessionId),
           { key: 'response', text: response },
           { key: 'stats', value: stats.ofRun(event.model, event.usage) },
           { key: 'warnings', value: unlessEmpty(warnings) },
@@ -36,7 +39,8 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
       case 'failure':
         if (event.error.fault === 'pipe') return;
         return writeDocument(out, [
-          head,
+          // What has been said is saved, even if that was not all.
+          head(response.length > 0 ? sessionId : undefined),
           ...(response.length > 0 ? [{ key: 'response', text: response }] : []),
           { key: 'error', value: geminiErrorFields(event.error) },
           { key: 'warnings', value: unlessEmpty(warnings) },

@@ -22,11 +22,10 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
     early = undefined;
     for (const message of held) await warn(message);
   };
-  const begin = async (model: string): Promise<void> => {
+  const begin = async (model: string, sessionId: string | undefined): Promise<void> => {
     if (early === undefined) return;
-    const { sessionId, prompt } = options;
-    await line('init', { ...(sessionId === undefined ? {} : { session_id: sessionId }), model });
-    await line('message', { role: 'user', content: prompt });
+    await line('init', { session_id: sessionId, model });
+    await line('message', { role: 'user', content: options.prompt });
     await warnEarly();
   };
   const result = async (fields: JsonObject, model?: string, usage = NO_USAGE): Promise<void> => {
@@ -40,7 +39,7 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
       case 'thought':
         return;
       case 'begin':
-        return begin(event.model);
+        return begin(event.model, event.sessionId);
       case 'text':
         return event.delta === '' ? undefined : out.write(messageLine(timestamp(), event.delta));
       case 'call':

@@ -3,11 +3,11 @@ import type { Io } from '../core/io.ts';
 import { errorFields } from './error-fields.ts';
 import { type Member, unlessEmpty, writeDocument } from './json-document.ts';
 import { keepText } from './kept-text.ts';
-import type { Renderer, RenderOptions } from './renderer.ts';
+import type { Renderer } from './renderer.ts';
 import { toolLog } from './tool-log.ts';
 
 /** `-o json`: one object on stdout when the run has ended, well or badly; nothing on stderr. */
-export function jsonRenderer({ out }: Io, options: RenderOptions): Renderer {
+export function jsonRenderer({ out }: Io): Renderer {
   const response = keepText();
   const tools = toolLog();
   const warnings: string[] = [];
@@ -32,7 +32,7 @@ export function jsonRenderer({ out }: Io, options: RenderOptions): Renderer {
           { key: 'response', text: response },
           { key: 'usage', value: event.usage },
           { key: 'finishReason', value: event.finishReason },
-          { key: 'sessionId', value: options.sessionId },
+          { key: 'sessionId', value: event.sessionId },
           { key: 'toolCalls', value: unlessEmpty(tools.entries()) },
           { key: 'warnings', value: unlessEmpty(warnings) },
         ]);

@@ -26,8 +26,6 @@ export interface RenderOptions {
   readonly dialect: 'gmn' | 'gemini';
   /** The prompt as it was typed; the gemini dialect repeats it. */
   readonly prompt: string;
-  /** Present exactly when the run is saved. */
-  readonly sessionId?: string;
   readonly clock: Pick<Clock, 'now'>;
   readonly ticker: Ticker;
 }

@@ -39,8 +39,8 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         warnings.push(event.message);
         return;
       case 'end': {
-        const { usage, finishReason } = event;
-        return line({ type: 'done', usage, finishReason, ...warningFields(warnings) });
+        const { usage, finishReason, sessionId } = event;
+        return line({ type: 'done', usage, finishReason, sessionId, ...warningFields(warnings) });
       }
       case 'failure':
         return event.error.fault === 'pipe' ? undefined : line(errorLine(event.error, partial, warnings));

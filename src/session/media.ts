@@ -1,6 +1,6 @@
 import type { KeptContent, MediaPart, Part } from '../core/content.ts';
 import type { BlobFiles } from '../platform/blob-files.ts';
-import { type Apart, contentsOf, type Entry } from './record.ts';
+import { type Apart, contentsOf, type Entry, type Line, lineText } from './record.ts';
 
 /** Base64 is a third longer than the bytes it stands for. */
 const LONGEST_INLINE = Math.ceil((64 * 1024 * 4) / 3);
@@ -10,11 +10,14 @@ export function isHeavy(entry: Entry): boolean {
   return contentsOf(entry).some(({ parts }) => parts.some(isLarge));
 }
 
-/** The entry without its large media, which are kept as blobs. Throws what the system says. */
-export async function withoutMedia(
-  entry: Entry,
-  blobs: BlobFiles,
-): Promise<{ readonly entry: Entry; readonly apart: Apart }> {
+/** The text of a line whose large media are kept as blobs. Throws what the system says. */
+export async function lineWithoutMedia(line: Line, blobs: BlobFiles): Promise<string> {
+  if (!isHeavy(line.entry)) return lineText(line);
+  const { entry, apart } = await withoutMedia(line.entry, blobs);
+  return lineText({ ...line, entry }, apart);
+}
+
+async function withoutMedia(entry: Entry, blobs: BlobFiles): Promise<{ readonly entry: Entry; readonly apart: Apart }> {
   const apart: [number, number, string][] = [];
   const contents: KeptContent[] = [];
   for (const [index, content] of contentsOf(entry).entries()) {

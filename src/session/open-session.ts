@@ -1,4 +1,5 @@
 import type { KeptContent } from '../core/content.ts';
+import type { TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
 import type { Session } from '../core/session.ts';
 import { type Exchanges, exchanges } from './exchanges.ts';
@@ -24,11 +25,14 @@ export interface SessionOptions {
   readonly release: () => Promise<void>;
 }
 
+/** A session that says whether everything is in its file. */
+export interface SavedHere extends Session {
+  readonly isSaved: boolean;
+}
+
 /** A session that can be added to. What cannot be written is reported, and kept in memory. */
-export function openSession({ clock, id, earlier, writer, ...options }: SessionOptions): Session {
-  const talk = exchanges<KeptContent>();
-  for (const { kind, content } of earlier?.exchanges.items ?? [])
-    talk.add(content, kind === 'prompt' ? 'prompt' : 'other');
+export function openSession({ clock, id, earlier, writer, ...options }: SessionOptions): SavedHere {
+  const talk = talkOf(earlier?.exchanges.items ?? []);
   let { name } = options;
   let model = earlier?.standing.model;
   let seq = earlier?.seq ?? 0;
@@ -53,6 +57,9 @@ export function openSession({ clock, id, earlier, writer, ...options }: SessionO
     },
     get turns() {
       return talk.count;
+    },
+    get isSaved() {
+      return writer.isSaved;
     },
     contents: talk.items,
     replyLimit: Number.POSITIVE_INFINITY,
@@ -88,6 +95,12 @@ export function openSession({ clock, id, earlier, writer, ...options }: SessionO
       await options.release();
     },
   };
+}
+
+function talkOf(records: readonly TurnRecord[]): Exchanges<KeptContent> {
+  const talk = exchanges<KeptContent>();
+  for (const { kind, content } of records) talk.add(content, kind === 'prompt' ? 'prompt' : 'other');
+  return talk;
 }
 
 function fill(talk: Exchanges<KeptContent>, contents: readonly KeptContent[]): void {

@@ -1,7 +1,7 @@
 import type { KeptContent, Part } from '../core/content.ts';
 import { isObject, parseJson, stringOf } from '../core/json.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
-import type { Apart, Entry, Header, Line, Parent } from './record.ts';
+import type { Apart, Entry, Header, Line } from './record.ts';
 
 /** The first line of a file, if it is the header of a session, of whatever version. */
 export function parseHeader(text: string): Header | undefined {
@@ -11,7 +11,7 @@ export function parseHeader(text: string): Header | undefined {
   const at = timeOf(value.t);
   if (typeof id !== 'string' || typeof cwd !== 'string' || at === undefined) return undefined;
   const name = stringOf(value.name);
-  const parent = parseParent(value.parent);
+  const parent = isObject(value.parent) ? stringOf(value.parent.id) : undefined;
   return {
     v: Number(value.v),
     id,
@@ -21,13 +21,8 @@ export function parseHeader(text: string): Header | undefined {
     gmn: stringOf(value.gmn) ?? '',
     title: stringOf(value.title) ?? '',
     ...(name === undefined ? {} : { name }),
-    ...(parent === undefined ? {} : { parent }),
+    ...(parent === undefined ? {} : { parent: { id: parent } }),
   };
-}
-
-function parseParent(value: unknown): Parent | undefined {
-  if (!isObject(value) || typeof value.id !== 'string') return undefined;
-  return { id: value.id, ...(value.from === 'gemini' ? { from: value.from } : {}) };
 }
 
 /** A line as it was read: its contents may lack the media that are kept apart. */

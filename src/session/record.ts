@@ -16,14 +16,8 @@ export interface Header {
   readonly gmn: string;
   readonly title: string;
   readonly name?: string;
-  readonly parent?: Parent;
-}
-
-/** What a session was made from. */
-export interface Parent {
-  readonly id: string;
-  /** Present if it was not a session of ours. */
-  readonly from?: 'gemini';
+  /** The session it is a copy of. */
+  readonly parent?: { readonly id: string };
 }
 
 /** What every line repeats, so that the last one alone tells how a session stands. */

@@ -1,18 +1,20 @@
 import { basename, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
-import type { Session, SessionBeginning, SessionStore, SessionSummary } from '../core/session.ts';
+import type { SessionBeginning, SessionStore, SessionSummary } from '../core/session.ts';
 import { openAppendFile } from '../platform/append-file.ts';
 import { removeFiles } from '../platform/atomic-file.ts';
 import { type BlobFiles, blobFiles } from '../platform/blob-files.ts';
+import { fileNames } from '../platform/line-file.ts';
 import { acquireLock, type Lock } from '../platform/lock.ts';
 import { realPath } from '../platform/real-path.ts';
 import { uuid } from '../platform/uuid.ts';
 import { glanceAt, listSessions, sessionPlaces } from './directory.ts';
 import { type Loaded, loadSession } from './load.ts';
-import { openSession } from './open-session.ts';
+import { openSession, type SavedHere } from './open-session.ts';
 import { lineText } from './record.ts';
 import { checkedName, findSession, newestSession } from './reference.ts';
+import { expiredSessions, sweepBlobs } from './retention.ts';
 import { type FilePlace, type Origin, sessionFile } from './session-file.ts';
 import { troubleOf } from './trouble.ts';
 import { sessionWriter } from './writer.ts';
@@ -28,8 +30,19 @@ export interface StoreOptions {
   readonly newId?: () => string;
 }
 
+/** The store, with what only its own commands need. */
+export interface LocalStore extends SessionStore {
+  create(beginning: SessionBeginning): Promise<SavedHere>;
+  resume(summary: SessionSummary, cwd: string): Promise<SavedHere>;
+  /**
+   * Removes the sessions without a name that were not written to since `before` and that nobody has open, media that no
+   * session names any more, and what dead processes left behind. Says which. Never throws.
+   */
+  prune(before: number): Promise<readonly SessionSummary[]>;
+}
+
 /** The sessions in `<home>/sessions`, their media in `<home>/blobs`. */
-export function sessionStore(options: StoreOptions): SessionStore {
+export function sessionStore(options: StoreOptions): LocalStore {
   const directory = join(options.home, 'sessions');
   const store: Store = {
     ...options,
@@ -49,6 +62,7 @@ export function sessionStore(options: StoreOptions): SessionStore {
     resume: (summary, cwd) => resume(store, summary, realPath(cwd) ?? cwd),
     rename: (summary, name) => rename(store, summary, name),
     remove: (summary) => remove(store, summary),
+    prune: (before) => prune(store, before),
   };
 }
 
@@ -56,7 +70,7 @@ interface Store extends FilePlace {
   readonly blobs: BlobFiles;
 }
 
-async function create(store: Store, beginning: SessionBeginning): Promise<Session> {
+async function create(store: Store, beginning: SessionBeginning): Promise<SavedHere> {
   const { directory } = store;
   const id = (beginning.id ?? store.newId()).toLowerCase();
   if (!/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id)) {
@@ -72,7 +86,7 @@ async function create(store: Store, beginning: SessionBeginning): Promise<Sessio
   return open(store, { kind: 'new', id, name, by: beginning.by, cwd }, { lock });
 }
 
-async function resume(store: Store, summary: SessionSummary, cwd: string): Promise<Session> {
+async function resume(store: Store, summary: SessionSummary, cwd: string): Promise<SavedHere> {
   const lock = await lockOf(store, summary.id);
   try {
     const loaded = await loadSession(summary.file, store.blobs);
@@ -96,7 +110,7 @@ function open(
   store: Store,
   origin: Origin,
   { lock, loaded }: { readonly lock: Lock; readonly loaded?: Loaded },
-): Session {
+): SavedHere {
   const { clock, directory, report, blobs } = store;
   const file = sessionFile(store, origin);
   return openSession({
@@ -132,6 +146,23 @@ async function remove(store: Store, summary: SessionSummary): Promise<void> {
   await exclusively(store, summary, async () => {
     await removeFiles(store.directory, (found) => found === name || found.startsWith(`${name}.torn-`));
   });
+}
+
+async function prune(store: Store, before: number): Promise<readonly SessionSummary[]> {
+  const removed: SessionSummary[] = [];
+  for (const summary of expiredSessions(store.directory, before)) {
+    // One that is open, or not ours to remove, stays.
+    const isGone = await remove(store, summary).then(
+      () => true,
+      () => false,
+    );
+    if (isGone) removed.push(summary);
+  }
+  for (const name of fileNames(store.directory)) {
+    if (name.endsWith('.lock')) await (await lockOf(store, name.slice(0, -'.lock'.length))).release();
+  }
+  await sweepBlobs(store.directory, store.blobs, store.clock.now()).catch(() => 0);
+  return removed;
 }
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;

@@ -7,6 +7,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   EACCES: 'permission denied',
   EPERM: 'permission denied',
+  ENOTDIR: 'a file is where a directory should be',
   EMFILE: 'too many open files',
   ENFILE: 'too many open files',
 };

@@ -1,7 +1,7 @@
 import type { AppendFile } from '../platform/append-file.ts';
 import type { BlobFiles } from '../platform/blob-files.ts';
-import { isHeavy, withoutMedia } from './media.ts';
-import { type Line, lineText } from './record.ts';
+import { lineWithoutMedia } from './media.ts';
+import type { Line } from './record.ts';
 import type { SessionFile } from './session-file.ts';
 import { troubleOf } from './trouble.ts';
 
@@ -13,6 +13,8 @@ export interface SessionWriter {
   tryPut(line: Line): Promise<void>;
   /** Whether something is in the file, or waits to be. */
   readonly hasBegun: boolean;
+  /** Whether nothing waits to be written. */
+  readonly isSaved: boolean;
   close(): Promise<void>;
 }
 
@@ -30,7 +32,7 @@ export function sessionWriter({ file: source, blobs, report }: WriterOptions): S
 
   async function write(lines: readonly Line[], first: Line): Promise<AppendFile> {
     const texts: string[] = [];
-    for (const line of lines) texts.push(await encoded(line, blobs));
+    for (const line of lines) texts.push(await lineWithoutMedia(line, blobs));
     const text = texts.join('');
     if (file === undefined) return source.open(text, first);
     if ((await file.append(text)) === 'written') return file;
@@ -58,6 +60,9 @@ export function sessionWriter({ file: source, blobs, report }: WriterOptions): S
     get hasBegun() {
       return file !== undefined || unsaved.length > 0;
     },
+    get isSaved() {
+      return unsaved.length === 0;
+    },
     async put(line, durability) {
       unsaved.push(line);
       try {
@@ -81,10 +86,4 @@ export function sessionWriter({ file: source, blobs, report }: WriterOptions): S
       file = undefined;
     },
   };
-}
-
-async function encoded(line: Line, blobs: BlobFiles): Promise<string> {
-  if (!isHeavy(line.entry)) return lineText(line);
-  const { entry, apart } = await withoutMedia(line.entry, blobs);
-  return lineText({ ...line, entry }, apart);
 }

@@ -4,7 +4,7 @@ import { runTurn } from '../../src/agent/turn.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { History } from '../../src/core/history.ts';
 import type { Tool } from '../../src/core/tool.ts';
-import { agentOf, call, ok, play, recorded, said, scripted, tool } from './support.ts';
+import { agentOf, call, ok, play, recorded, said, scripted, textOf, tool } from './support.ts';
 
 const CANCELLED = { ok: false, response: { error: '[cancelled]' } };
 
@@ -114,4 +114,15 @@ test('a second refusal of the signatures is final', async () => {
   const { error } = await play(agentOf(model, []), memoryHistory());
   expect(error).toBe(REFUSED);
   expect(model.requests).toHaveLength(2);
+});
+
+test('a reply that is longer than the history can hold is let go of, however it ends', async () => {
+  for (const isCut of [false, true]) {
+    const long = ['x'.repeat(60), 'y'.repeat(60)];
+    const model = scripted([isCut ? { text: long, throws: new AppError('api', 'cut') } : { text: long }]);
+    const lost: number[] = [];
+    const history = { ...recorded(true), replyLimit: 100, letGo: () => void lost.push(1) };
+    const { events } = await play(agentOf(model, []), history);
+    expect([textOf(events).length, lost.length, history.records.map(({ kind }) => kind)]).toEqual([120, 1, ['prompt']]);
+  }
 });

@@ -55,7 +55,8 @@ export function scripted(lines: readonly Line[]): Model & { readonly requests: M
     ];
     const usage = { promptTokenCount: 10, totalTokenCount: 12 };
     const content = { role: 'model', parts } as const;
-    const reply = { finishReason: 'STOP', usage, model: 'gemini-said', ...(request.keepLimit ? { content } : {}) };
+    const isKept = text.join('').length < (request.keepLimit ?? 0);
+    const reply = { finishReason: 'STOP', usage, model: 'gemini-said', ...(isKept ? { content } : {}) };
     return made.length === 0 ? reply : { ...reply, calls: made };
   }
   return { stream, requests };

@@ -51,7 +51,7 @@ test('calls are answered and the model is asked again: one begin, one ending, us
     { kind: 'prompt', content: said('hi') },
     {
       kind: 'call',
-      content: { role: 'model', parts: [{ text: 'Let me look.' }, asked], origin: 'here' },
+      content: { role: 'model', parts: [{ text: 'Let me look.' }, asked] },
       usage: USAGE,
       model: 'gemini-said',
     },
@@ -64,7 +64,7 @@ test('calls are answered and the model is asked again: one begin, one ending, us
     },
     {
       kind: 'reply',
-      content: { role: 'model', parts: [{ text: 'Done.' }], origin: 'here' },
+      content: { role: 'model', parts: [{ text: 'Done.' }] },
       usage: USAGE,
       model: 'gemini-said',
       finishReason: 'STOP',

@@ -13,7 +13,7 @@ describe('an answer', () => {
 
   test('as json is one object', async (t) => {
     const gemini = await fakeGemini(t, [HELLO]);
-    const gmn = await runGmn(t, ['Hello', '-o', 'json'], { gemini });
+    const gmn = await runGmn(t, ['Hello', '-o', 'json'], { gemini, env: { GMN_NO_SESSION: '1' } });
     expect(gmn).toMatchObject({
       stdout: `{
   "model": "gemini-2.5-flash",
@@ -33,7 +33,7 @@ describe('an answer', () => {
 
   test('as stream-json is one event a line', async (t) => {
     const gemini = await fakeGemini(t, [HELLO]);
-    const gmn = await runGmn(t, ['Hello', '-o', 'stream-json'], { gemini });
+    const gmn = await runGmn(t, ['Hello', '-o', 'stream-json'], { gemini, env: { GMN_NO_SESSION: '1' } });
     expect(gmn).toMatchObject({
       stdout: `{"type":"start","model":"gemini-2.5-flash"}
 {"type":"content","text":"Hello"}

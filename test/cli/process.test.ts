@@ -149,13 +149,14 @@ test('--debug shows the request on stderr without the key, and stdout stays the 
   expect(gmn.stderr).not.toContain('test-key-0123456789');
 });
 
-test('a home that cannot be written to costs nothing but the cache', async (t) => {
+test('a home that cannot be written to costs the cache and the session, not the answer', async (t) => {
   const gmn = await runGmn(t, ['hi'], {
     gemini: await fakeGemini(t, [reply('hello')]),
     files: { taken: '' },
     env: { GMN_HOME: 'taken/gmn' },
   });
-  expect(gmn).toMatchObject({ stdout: 'hello\n', stderr: '', exitCode: 0 });
+  const stderr = 'gmn: this run was not saved: a file is where a directory should be\n';
+  expect(gmn).toMatchObject({ stdout: 'hello\n', stderr, exitCode: 0 });
 });
 
 test('--version prints the version and --help prints the help, whatever the home looks like', () => {

@@ -195,7 +195,7 @@ test('every key gmn reads is checked, whatever else it holds instead', async (t)
 test('a key gmn does not read may hold anything', async (t) => {
   const document = {
     tools: { exclude: 'x', core: 7 },
-    sessions: { oneShot: 'no' },
+    ui: { theme: 7 },
     context: { fileName: [1], includeDirectories: null },
     general: 'x',
   };

@@ -3,7 +3,7 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import { describe, expect, test } from 'vitest';
 import type { TurnEvent } from '../../src/core/event.ts';
 import { renderAll } from './fakes.ts';
-import { everyRun } from './runs.ts';
+import { everyRun, savedAs } from './runs.ts';
 
 const read = (path: string): string => readFileSync(new URL(`../../docs/${path}`, import.meta.url), 'utf8');
 const schema = (name: string): Schema => JSON.parse(read(`schemas/${name}.schema.json`));
@@ -21,9 +21,11 @@ describe('docs/output-formats.md', () => {
     async (name, text) => {
       const words = name.split(' ');
       const format = words.includes('stream-json') ? 'stream-json' : words.includes('json') ? 'json' : 'text';
-      const { out, err } = await renderAll(format, runs[words[0] ?? ''] ?? [], {
+      const run = runs[words[0] ?? ''] ?? [];
+      const isGemini = words.includes('gemini');
+      const { out, err } = await renderAll(format, isGemini ? savedAs('7c1e90aa', run) : run, {
         showUsage: words.includes('usage'),
-        ...(words.includes('gemini') ? { dialect: 'gemini', sessionId: '7c1e90aa' } : {}),
+        ...(isGemini ? { dialect: 'gemini' } : {}),
       });
       expect(format === 'text' ? err : out).toBe(text);
     },
@@ -35,9 +37,9 @@ describe('the JSON Schemas', () => {
   const line = new Validator(schema('stream-json'), '2020-12');
 
   test.each(Object.entries(everyRun))('describe the run %s', async (_name, run) => {
-    const { out } = await renderAll('json', run, { sessionId: 'abc' });
+    const { out } = await renderAll('json', savedAs('abc', run));
     expect(json.validate(JSON.parse(out))).toEqual({ valid: true, errors: [] });
-    const stream = await renderAll('stream-json', run, { showThoughts: true });
+    const stream = await renderAll('stream-json', savedAs('abc', run), { showThoughts: true });
     for (const text of stream.out.trimEnd().split('\n')) {
       expect(line.validate(JSON.parse(text))).toEqual({ valid: true, errors: [] });
     }

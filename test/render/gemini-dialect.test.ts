@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { openRenderer } from '../../src/render/renderers.ts';
 import { fakeOut, fakeTime, renderAll, renderOptions } from './fakes.ts';
-import { cutOff, hello, unauthenticated, withTools } from './runs.ts';
+import { cutOff, hello, savedAs, unauthenticated, withTools } from './runs.ts';
 
-const gemini = { dialect: 'gemini', sessionId: 'a1b2', prompt: 'Hello there' } as const;
+const gemini = { dialect: 'gemini', prompt: 'Hello there' } as const;
 const at = '2026-11-16T00:00:00.000Z';
 
 function lines(out: string): readonly unknown[] {
@@ -15,7 +15,7 @@ function lines(out: string): readonly unknown[] {
 
 describe('json in the gemini dialect', () => {
   test('has the official keys in the official order', async () => {
-    const { out, err } = await renderAll('json', hello, gemini);
+    const { out, err } = await renderAll('json', savedAs('a1b2', hello), gemini);
     const tokens = { input: 5, prompt: 5, candidates: 12, total: 17, cached: 0, thoughts: 0, tool: 0 };
     const api = { totalRequests: 1, totalErrors: 0, totalLatencyMs: 0 };
     expect(err).toBe('');
@@ -93,7 +93,7 @@ describe('json in the gemini dialect', () => {
   });
 
   test('an error is on stdout, with the text that had arrived', async () => {
-    expect(await renderAll('json', cutOff, gemini)).toMatchObject({
+    expect(await renderAll('json', savedAs('a1b2', cutOff), gemini)).toMatchObject({
       err: '',
       out: `${JSON.stringify(
         {
@@ -121,7 +121,7 @@ describe('json in the gemini dialect', () => {
 
 describe('stream-json in the gemini dialect', () => {
   test('has the official events in the official order', async () => {
-    const { out, err } = await renderAll('stream-json', hello, gemini);
+    const { out, err } = await renderAll('stream-json', savedAs('a1b2', hello), gemini);
     const tokens = { total_tokens: 17, input_tokens: 5, output_tokens: 12, cached: 0, input: 5 };
     expect(err).toBe('');
     expect(out).toBe(
@@ -144,7 +144,7 @@ describe('stream-json in the gemini dialect', () => {
   });
 
   test('tools and notices have their official names, and init comes before an early notice', async () => {
-    const events = lines((await renderAll('stream-json', withTools, gemini)).out);
+    const events = lines((await renderAll('stream-json', savedAs('a1b2', withTools), gemini)).out);
     expect(events.slice(0, 7)).toEqual([
       { type: 'init', timestamp: at, session_id: 'a1b2', model: 'gemini-2.5-flash' },
       { type: 'message', timestamp: at, role: 'user', content: 'Hello there' },

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import { renderAll } from './fakes.ts';
-import { begin, cutOff, end, failure, hello, interrupted, texts, unauthenticated, withTools } from './runs.ts';
+import { begin, cutOff, end, failure, hello, interrupted, savedAs, texts, unauthenticated, withTools } from './runs.ts';
 
 describe('json', () => {
   test('an answer is one object with the documented keys in their order', async () => {
@@ -23,7 +23,7 @@ describe('json', () => {
   });
 
   test('a saved run with tools and notices adds its keys at the end', async () => {
-    const { out, err } = await renderAll('json', withTools, { sessionId: 'abc' });
+    const { out, err } = await renderAll('json', savedAs('abc', withTools));
     expect(err).toBe('');
     expect(out).toBe(
       `${JSON.stringify(

@@ -1,0 +1,71 @@
+import { APP_FLAGS, JSON_FLAG, QUIET_FLAG } from './common.ts';
+import { type Command, command } from './flag.ts';
+
+const REPORT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
+
+/** `gmn sessions …` */
+export const SESSIONS: Command = command({
+  name: 'sessions',
+  summary: 'Saved conversations: list, read, rename, delete',
+  flags: APP_FLAGS,
+  subcommands: [
+    command({
+      name: 'list',
+      summary: 'The sessions of this directory, newest first, with the numbers that -r takes',
+      flags: [
+        { long: 'all', help: 'Those of every directory' },
+        { long: 'gemini', help: 'Those of the official CLI, which gmn sessions import copies' },
+        ...REPORT_FLAGS,
+      ],
+      load: () => import('../commands/sessions-list.ts'),
+    }),
+    command({
+      name: 'show',
+      summary: 'What was said in a session',
+      args: '<session>',
+      flags: REPORT_FLAGS,
+      load: () => import('../commands/sessions-show.ts'),
+    }),
+    command({
+      name: 'rename',
+      summary: 'Give a session a name; named ones are never pruned',
+      args: '<session> <name...>',
+      flags: REPORT_FLAGS,
+      load: () => import('../commands/sessions-rename.ts'),
+    }),
+    command({
+      name: 'delete',
+      summary: 'Remove sessions for good',
+      args: '<session...>',
+      flags: REPORT_FLAGS,
+      load: () => import('../commands/sessions-delete.ts'),
+    }),
+    command({
+      name: 'prune',
+      summary: 'Remove old sessions without a name; gmn does so once a day by itself',
+      flags: [
+        { long: 'older-than', value: 'age', fallback: '30d, or sessions.retention', help: 'How old: 30d, 2w, 12h' },
+        { long: 'dry-run', help: 'Only say which' },
+        ...REPORT_FLAGS,
+      ],
+      load: () => import('../commands/sessions-prune.ts'),
+    }),
+    command({
+      name: 'import',
+      summary: 'Copy a session of the official CLI',
+      args: '<session>',
+      flags: REPORT_FLAGS,
+      examples: [
+        ['gmn sessions import latest', 'the newest of this directory'],
+        ['gmn sessions import session.jsonl', 'a file'],
+      ],
+      load: () => import('../commands/sessions-import.ts'),
+    }),
+    command({
+      name: 'path',
+      summary: 'Where sessions are kept',
+      flags: REPORT_FLAGS,
+      load: () => import('../commands/sessions-path.ts'),
+    }),
+  ],
+});

@@ -1,0 +1,80 @@
+import { join } from 'node:path';
+import type { Agent } from '../agent/agent.ts';
+import { memoryHistory } from '../agent/memory-history.ts';
+import { runTurn } from '../agent/turn.ts';
+import type { App } from '../core/app.ts';
+import type { Content } from '../core/content.ts';
+import type { TurnEvent } from '../core/event.ts';
+import { uuid } from '../platform/uuid.ts';
+import { createWholeFile, writtenAt } from '../platform/whole-file.ts';
+import { NOT_SAVED, oneShotHistory, type Saving } from '../session/one-shot.ts';
+import type { PromptHistory, SessionOptions } from './session-options.ts';
+
+const NEITHER = { notices: [], close: async () => {} } as const;
+
+/**
+ * The conversation that the flags ask for: a new one, saved or not, or one that goes on. Throws AppError `usage` if there
+ * is no such session, or if the flags contradict each other.
+ */
+export async function promptHistory(options: SessionOptions, app: App): Promise<PromptHistory> {
+  if (wantsSession(options)) return (await import('./prompt-session.ts')).sessionHistory(options, app);
+  if (options.noSession || options.demo || (await app.settings()).keepsOneShots === false) {
+    return { ...NEITHER, history: memoryHistory(), save: async () => NOT_SAVED };
+  }
+  const { cwd, clock, version } = app;
+  const history = oneShotHistory({ home: app.homes().gmn, cwd, clock, version, id: uuid() });
+  return { ...NEITHER, history, sessionId: history.id, save: history.save };
+}
+
+function wantsSession(options: SessionOptions): boolean {
+  const { resume, sessionName, sessionId } = options;
+  return options.continue || resume !== undefined || sessionName !== undefined || sessionId !== undefined;
+}
+
+/**
+ * The turn of a run. What was said is saved after its last byte and before its ending is told, which says whether it was;
+ * also if the run fails, or nobody listens any more.
+ */
+export async function* runAndSave(
+  agent: Agent,
+  { kept, ...turn }: { readonly kept: PromptHistory; readonly prompt: Content; readonly signal: AbortSignal },
+): AsyncGenerator<TurnEvent, void> {
+  let saving: Promise<Saving> | undefined;
+  const save = (): Promise<Saving> => (saving ??= kept.save());
+  const idOf = (sessionId: string | undefined) => (sessionId === undefined ? {} : { sessionId });
+  try {
+    for await (const event of runTurn(agent, { ...turn, history: kept.history })) {
+      if (event.type === 'begin') yield { ...event, ...idOf(kept.sessionId) };
+      else if (event.type !== 'end') yield event;
+      else {
+        const { notices, sessionId } = await save();
+        for (const message of notices) yield { type: 'notice', message };
+        yield { ...event, ...idOf(sessionId) };
+      }
+    }
+  } catch (thrown) {
+    for (const message of (await save()).notices) yield { type: 'notice', message };
+    throw thrown;
+  } finally {
+    await save();
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+/** Removes what is kept no longer, if that was not done today. Never throws. */
+export async function tidySessions(app: App): Promise<void> {
+  const marker = join(app.homes().gmn, 'sessions', '.pruned');
+  const last = writtenAt(marker);
+  if (last === undefined) return begin(marker);
+  if (Math.abs(app.clock.now() - last) >= DAY_MS) await (await import('./tidying.ts')).tidy(app);
+}
+
+/** Where nothing was ever kept, nothing is old. */
+function begin(marker: string): void {
+  try {
+    createWholeFile(marker, '');
+  } catch {
+    // Who cannot write there has nothing to tidy.
+  }
+}

@@ -1,0 +1,72 @@
+import { memoryHistory } from '../agent/memory-history.ts';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { NOT_SAVED, runRecords } from '../session/one-shot.ts';
+import type { SavedHere } from '../session/open-session.ts';
+import type { PromptHistory, SessionOptions } from './session-options.ts';
+import { openStore } from './session-store.ts';
+
+/**
+ * The conversation of a run that goes on with a session, or begins one under a name or id that was given. It is in our
+ * hands until it is closed. Throws AppError `usage`.
+ */
+export async function sessionHistory(options: SessionOptions, app: App): Promise<PromptHistory> {
+  checkFlags(options);
+  const notices: string[] = [];
+  const report = (message: string): void => void notices.push(message);
+  const session = await open(options, app, report);
+  const early = notices.splice(0);
+  const run = runRecords(app.clock, session.contents);
+  if (options.noSession) {
+    await session.close();
+    const history = memoryHistory({ earlier: session.contents });
+    return { history, notices: early, save: async () => NOT_SAVED, close: async () => {} };
+  }
+  return {
+    history: run,
+    sessionId: session.id,
+    notices: early,
+    async save() {
+      if (run.loss !== undefined) return { notices: [run.loss] };
+      if (!run.isAnswered) return NOT_SAVED;
+      for (const { at: _, ...record } of run.records) await session.append(record);
+      const sessionId = session.isSaved ? { sessionId: session.id } : {};
+      return { ...sessionId, notices: notices.splice(0) };
+    },
+    close: () => session.close(),
+  };
+}
+
+async function open(options: SessionOptions, app: App, report: (message: string) => void): Promise<SavedHere> {
+  const store = openStore(app, report);
+  const { cwd } = app;
+  if (options.continue) return store.resume(await store.newestIn(cwd), cwd);
+  if (options.resume !== undefined) return store.resume(await store.find(options.resume), cwd);
+  const { sessionName: name, sessionId: id } = options;
+  return store.create({
+    cwd,
+    by: 'prompt',
+    ...(name === undefined ? {} : { name }),
+    ...(id === undefined ? {} : { id }),
+  });
+}
+
+function checkFlags(options: SessionOptions): void {
+  const given = [
+    options.continue ? '-c' : '',
+    options.resume === undefined ? '' : '-r',
+    options.sessionName === undefined ? '' : '--session-name',
+    options.sessionId === undefined ? '' : '--session-id',
+  ].filter((flag) => flag !== '');
+  const [first, second] = given;
+  const isNew = first?.startsWith('--');
+  if (second !== undefined && !isNew) {
+    const hint = second === '-r' ? 'Use one of them.' : 'That is for a new session. To rename one: gmn sessions rename';
+    throw new AppError('usage', `${first} cannot be combined with ${second}`, { hint });
+  }
+  if (isNew && options.noSession) {
+    throw new AppError('usage', `${first} cannot be combined with --no-session`, {
+      hint: 'Leave one of them out; GMN_NO_SESSION counts as --no-session.',
+    });
+  }
+}

@@ -1,0 +1,37 @@
+import { join } from 'node:path';
+import type { App } from '../core/app.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { SessionSummary } from '../core/session.ts';
+
+/** A session as the JSON of the `sessions` commands shows it. */
+export function sessionFields({ createdAt, updatedAt, ...rest }: SessionSummary): JsonObject {
+  return { ...rest, createdAt: new Date(createdAt).toISOString(), updatedAt: new Date(updatedAt).toISOString() };
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How long ago, in words: `just now`, `5 min ago`, `3 h ago`, `2 days ago`; the day, if it is long ago. */
+export function ago(then: number, now: number): string {
+  const ms = now - then;
+  // A clock that was set back is no reason to speak of the future.
+  if (ms < MINUTE_MS) return 'just now';
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
+  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ago`;
+  const days = Math.floor(ms / DAY_MS);
+  return days < 30 ? `${days} ${days === 1 ? 'day' : 'days'} ago` : new Date(then).toISOString().slice(0, 10);
+}
+
+/** A directory as people write it: the home as `~`. */
+export function shortPath(path: string, { env }: Pick<App, 'env'>): string {
+  const home = env.HOME;
+  if (!home) return path;
+  if (path === home) return '~';
+  return path.startsWith(join(home, '/')) ? join('~', path.slice(home.length)) : path;
+}
+
+/** The reference by which a session is spoken of: its name, else the beginning of its id. */
+export function shortReference({ id, name }: Pick<SessionSummary, 'id' | 'name'>): string {
+  return name ?? id.slice(0, 8);
+}

@@ -1,0 +1,116 @@
+import { join, resolve } from 'node:path';
+import type { App } from '../core/app.ts';
+import { decode } from '../core/decode.ts';
+import { AppError } from '../core/error.ts';
+import { visible } from '../core/visible.ts';
+import { listDirectory, readBytesIfAny } from '../platform/files.ts';
+import { widthOf } from '../render/markdown/width.ts';
+import { type OfficialSession, parseOfficial } from '../session/official.ts';
+import { type PrintOptions, printReport, table } from './report.ts';
+import { ago, sessionFields, shortPath } from './session-fields.ts';
+import { openStore } from './session-store.ts';
+import { onlyReference, type ReferenceOptions } from './sessions-show.ts';
+
+const MAX_BYTES = 256_000_000;
+const LIST = { hint: 'Run: gmn sessions list --gemini' } as const;
+
+/** A session of the official CLI, and where it is from. */
+interface Found {
+  readonly session: OfficialSession;
+  /** The directory it belongs to, if that is written down. */
+  readonly cwd: string | undefined;
+}
+
+/**
+ * Copies a session of the official CLI, named by its file, its id, the beginning of that, or `latest`; nothing is changed
+ * there. Throws AppError `usage` if there is none, or if it was copied before.
+ */
+export async function run(options: ReferenceOptions, app: App): Promise<number> {
+  const { session, cwd } = await find(onlyReference(options, 'import'), app);
+  const notices: string[] = [];
+  const store = openStore(app, (message) => void notices.push(message));
+  const copy = await store.create({
+    cwd: cwd ?? app.cwd,
+    by: 'chat',
+    ...(isUuid(session.id) ? { id: session.id } : {}),
+  });
+  for (const record of session.records) await copy.append(record);
+  await copy.close();
+  if (!copy.isSaved)
+    throw new AppError('config', notices[0] ?? 'it could not be saved', { hint: 'Run: gmn sessions path' });
+  const summary = await store.find(copy.id);
+  const text = `copied as ${copy.id.slice(0, 8)}; to go on with it: gmn -r ${copy.id.slice(0, 8)} "…"\n`;
+  await printReport({ text, json: { session: sessionFields(summary) }, notices }, options, app);
+  return 0;
+}
+
+/** The sessions of the official CLI that could be copied, the newest first. */
+export async function listOfficial(options: PrintOptions, app: App): Promise<number> {
+  const found = await officialSessions(app);
+  const rows = found.map(({ session: { id, title, startedAt }, cwd }) => [
+    id.slice(0, 8),
+    visible(`"${title}"`),
+    ago(startedAt, app.clock.now()),
+    visible(cwd === undefined ? '' : shortPath(cwd, app)),
+  ]);
+  const json = found.map(({ session: { id, title, startedAt }, cwd }) => ({
+    id,
+    title,
+    startedAt: new Date(startedAt).toISOString(),
+    cwd,
+  }));
+  const text = rows.length === 0 ? '' : table([['ID', 'TITLE', 'STARTED', 'DIRECTORY'], ...rows], widthOf);
+  const notices = rows.length === 0 && !options.json ? ['the official CLI has no sessions here'] : [];
+  await printReport({ text, json: { sessions: json }, notices }, options, app);
+  return 0;
+}
+
+function isUuid(id: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
+}
+
+async function find(reference: string, app: App): Promise<Found> {
+  const file = await textOf(resolve(app.cwd, reference));
+  if (file !== undefined) {
+    const session = parseOfficial(file);
+    if (session !== undefined) return { session, cwd: undefined };
+    throw new AppError('usage', `${reference} is not a session of the official CLI`, LIST);
+  }
+  const all = await officialSessions(app);
+  const found =
+    reference === 'latest' || reference === 'last'
+      ? all.find(({ cwd }) => cwd === app.cwd)
+      : all.find(({ session: { id } }) => id.startsWith(reference.toLowerCase()));
+  if (found !== undefined) return found;
+  throw new AppError('usage', `the official CLI has no session "${visible(reference)}" here`, LIST);
+}
+
+async function officialSessions(app: App): Promise<readonly Found[]> {
+  const root = join(app.homes().gemini, 'tmp');
+  const found: Found[] = [];
+  for (const project of await namesIn(root)) {
+    const cwd = (await textOf(join(root, project, '.project_root')))?.trim();
+    const chats = join(root, project, 'chats');
+    for (const name of await namesIn(chats)) {
+      if (!/^session-.*\.jsonl?$/.test(name)) continue;
+      const session = parseOfficial((await textOf(join(chats, name))) ?? '');
+      if (session !== undefined) found.push({ session, cwd });
+    }
+  }
+  return found.sort((left, right) => right.session.startedAt - left.session.startedAt);
+}
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  return listDirectory(directory).then(
+    (entries) => entries.map(({ name }) => name),
+    () => [],
+  );
+}
+
+/** Undefined if there is no such file, or it is no text. */
+async function textOf(path: string): Promise<string | undefined> {
+  const tooLarge = (): AppError => new AppError('usage', `${path} is too large`, LIST);
+  const bytes = await readBytesIfAny(path, { maxBytes: MAX_BYTES, tooLarge });
+  const decoded = bytes === undefined ? undefined : decode(bytes);
+  return decoded?.isText ? decoded.text : undefined;
+}

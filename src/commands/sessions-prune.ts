@@ -1,0 +1,45 @@
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { visible } from '../core/visible.ts';
+import { expiredSessions, parseAge } from '../session/retention.ts';
+import { type PrintOptions, printReport } from './report.ts';
+import { ago } from './session-fields.ts';
+import { expiry, openStore, sessionsDirectory } from './session-store.ts';
+
+/** The flags of `gmn sessions prune`. */
+export interface PruneOptions extends PrintOptions {
+  readonly olderThan?: string;
+  readonly dryRun?: boolean;
+}
+
+/**
+ * Removes the sessions without a name that were not written to for a time, and media that none needs any more. Throws
+ * AppError `usage` or `config` if that time is none.
+ */
+export async function run(options: PruneOptions, app: App): Promise<number> {
+  const before = options.olderThan === undefined ? await expiry(app) : app.clock.now() - ageOf(options.olderThan);
+  const gone = before === undefined ? [] : await prune(before, options, app);
+  const verb = options.dryRun ? 'would delete' : 'deleted';
+  const line = ({ id, title, updatedAt }: (typeof gone)[number]): string =>
+    `${verb} ${id.slice(0, 8)}  ${ago(updatedAt, app.clock.now())}  "${visible(title)}"\n`;
+  await printReport(
+    {
+      text: gone.map(line).join(''),
+      json: { deleted: gone.map(({ id }) => id), dryRun: options.dryRun ?? false },
+      notices: !options.json && gone.length === 0 ? ['there is nothing to prune'] : [],
+    },
+    options,
+    app,
+  );
+  return 0;
+}
+
+async function prune(before: number, options: PruneOptions, app: App) {
+  return options.dryRun ? expiredSessions(sessionsDirectory(app), before) : openStore(app, () => {}).prune(before);
+}
+
+function ageOf(text: string): number {
+  const ms = parseAge(text);
+  if (ms !== undefined) return ms;
+  throw new AppError('usage', `--older-than: "${text}" is not a duration`, { hint: 'Examples: 30d, 2w, 12h' });
+}

@@ -1,0 +1,53 @@
+import type { App } from '../core/app.ts';
+import type { KeptContent, Part } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import type { SavedRecord } from '../core/session.ts';
+import { type PrintOptions, printReport } from './report.ts';
+import { sessionFields } from './session-fields.ts';
+import { openStore } from './session-store.ts';
+
+/** The flags of the `sessions` commands that take one session. */
+export interface ReferenceOptions extends PrintOptions {
+  readonly args: readonly string[];
+}
+
+/** The one session that the words of a command name. Throws AppError `usage` if they name none, or several. */
+export function onlyReference({ args }: ReferenceOptions, verb: string): string {
+  const [reference, ...others] = args;
+  if (reference !== undefined && others.length === 0) return reference;
+  throw new AppError('usage', `sessions ${verb} takes one session`, { hint: `Example: gmn sessions ${verb} last` });
+}
+
+/** What was said in a session, in order. Throws AppError `usage` if there is no such session. */
+export async function run(options: ReferenceOptions, app: App): Promise<number> {
+  const store = openStore(app, () => {});
+  const { summary, records, notices } = await store.read(await store.find(onlyReference(options, 'show')));
+  const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));
+  await printReport(
+    {
+      text: records.map(paragraphOf).join(''),
+      json: { session: sessionFields(summary), records: JSON.parse(JSON.stringify(json)) },
+      notices,
+    },
+    options,
+    app,
+  );
+  return 0;
+}
+
+function paragraphOf({ kind, content }: SavedRecord): string {
+  const text = textOf(content);
+  if (text === '') return '';
+  return kind === 'prompt' ? `> ${text.replaceAll('\n', '\n> ')}\n\n` : `${text}\n\n`;
+}
+
+function textOf({ parts }: KeptContent): string {
+  return parts.map(partText).join('').trimEnd();
+}
+
+function partText(part: Part): string {
+  if ('text' in part && typeof part.text === 'string') return part.thought ? '' : part.text;
+  if ('functionCall' in part) return `[${part.functionCall.name} ${JSON.stringify(part.functionCall.args ?? {})}]\n`;
+  if ('functionResponse' in part) return `[${part.functionResponse.name} answered]\n`;
+  return 'inlineData' in part ? `[${part.inlineData.mimeType}]\n` : '';
+}

@@ -1,0 +1,150 @@
+import type { KeptContent, Part } from '../core/content.ts';
+import type { TurnRecord } from '../core/history.ts';
+import { isObject, objectsOf, parseJson, stringOf } from '../core/json.ts';
+import type { Usage } from '../core/usage.ts';
+import { titleOf } from './record.ts';
+
+/** A conversation of the official CLI. */
+export interface OfficialSession {
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly title: string;
+  readonly records: readonly TurnRecord[];
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a session file of the official CLI, of its present format (a record a line, later ones win) or its older one (one
+ * object). Undefined if it is none, belongs to a sub-agent, or has nothing in it that can be gone on with.
+ */
+export function parseOfficial(text: string): OfficialSession | undefined {
+  const whole = parseJson(text);
+  const { meta, messages } =
+    isObject(whole) && Array.isArray(whole.messages)
+      ? { meta: whole, messages: objectsOf(whole.messages) }
+      : played(text);
+  const id = stringOf(meta.sessionId);
+  const startedAt = Date.parse(String(meta.startTime));
+  const records = recordsOf(messages);
+  const first = records.find(({ kind }) => kind === 'prompt');
+  if (id === undefined || Number.isNaN(startedAt) || meta.kind === 'subagent' || first === undefined) return undefined;
+  return { id, startedAt, title: titleOf(first.content), records };
+}
+
+function played(text: string): { readonly meta: Fields; readonly messages: readonly Fields[] } {
+  let meta: Fields = {};
+  let messages = new Map<string, Fields>();
+  for (const value of text.split('\n').map(parseJson)) {
+    if (!isObject(value)) continue;
+    const { $set: changes, $rewindTo: target, id } = value;
+    if (isObject(changes)) {
+      meta = { ...meta, ...changes };
+      if (Array.isArray(changes.messages)) messages = byId(objectsOf(changes.messages));
+    } else if (target !== undefined) messages = rewound(messages, String(target));
+    else if (typeof id === 'string') messages.set(id, value);
+    else if (typeof value.sessionId === 'string') meta = { ...meta, ...value };
+  }
+  return { meta, messages: [...messages.values()] };
+}
+
+function byId(messages: readonly Fields[]): Map<string, Fields> {
+  return new Map(messages.map((message, index) => [stringOf(message.id) ?? String(index), message]));
+}
+
+/** Without that message and those after it; without any, if it is not there. */
+function rewound(messages: ReadonlyMap<string, Fields>, id: string): Map<string, Fields> {
+  const ids = [...messages.keys()];
+  return new Map([...messages].slice(0, Math.max(0, ids.indexOf(id))));
+}
+
+function recordsOf(messages: readonly Fields[]): readonly TurnRecord[] {
+  /** The ids of calls that are answered; the file has each answer twice. */
+  const answered = new Set<string>();
+  return messages.flatMap((message): readonly TurnRecord[] => {
+    if (message.type === 'user') return userRecords(message, answered);
+    return message.type === 'gemini' ? modelRecords(message, answered) : [];
+  });
+}
+
+/** What the program itself put before a prompt, or what it was told in place of the model. */
+const NOT_SAID = /^(?:[/?]|<session_context>|<hook_context>)/;
+
+function userRecords({ content }: Fields, answered: Set<string>): readonly TurnRecord[] {
+  const parts = partsOf(content).filter((part) => !isRepeated(part, answered));
+  const [first] = parts;
+  if (first === undefined || ('text' in first && NOT_SAID.test(first.text.trimStart()))) return [];
+  if (parts.every((part) => 'text' in part && part.text.trim() === '')) return [];
+  const kind = parts.some((part) => 'functionResponse' in part) ? 'answer' : 'prompt';
+  return [{ kind, content: { role: 'user', parts } }];
+}
+
+function isRepeated(part: Part, answered: Set<string>): boolean {
+  if (!('functionResponse' in part)) return false;
+  const { id } = part.functionResponse;
+  if (id === undefined) return false;
+  const isKnown = answered.has(id);
+  answered.add(id);
+  return isKnown;
+}
+
+function modelRecords(message: Fields, answered: Set<string>): readonly TurnRecord[] {
+  const calls = objectsOf(message.toolCalls);
+  const parts: readonly Part[] = [
+    ...objectsOf(message.thoughts).map((thought) => ({ text: thoughtText(thought), thought: true })),
+    ...partsOf(message.content),
+    ...calls.map(callPart),
+  ];
+  if (parts.length === 0) return [];
+  const content: KeptContent = { role: 'model', parts };
+  const said = { content, usage: usageOf(message.tokens), model: stringOf(message.model) ?? '' };
+  if (calls.length === 0) return [{ kind: 'reply', ...said, finishReason: 'STOP' }];
+  const answers = calls.flatMap((call): readonly TurnRecord[] => {
+    const answer = answerParts(call).filter((part) => !isRepeated(part, answered));
+    return answer.length === 0 ? [] : [{ kind: 'answer', content: { role: 'user', parts: answer } }];
+  });
+  return [{ kind: 'call', ...said }, ...answers];
+}
+
+function thoughtText({ subject, description }: Fields): string {
+  return [subject, description].filter((text) => typeof text === 'string' && text !== '').join('\n');
+}
+
+function callPart({ id, name, args }: Fields): Part {
+  return parsePart({ functionCall: { id, name: stringOf(name) ?? '', args: isObject(args) ? args : {} } });
+}
+
+function answerParts({ id, name, result }: Fields): readonly Part[] {
+  if (result === null || result === undefined) return [];
+  const parts = partsOf(result);
+  if (parts.some((part) => 'functionResponse' in part)) return parts;
+  const output = typeof result === 'string' ? result : JSON.stringify(result);
+  return [parsePart({ functionResponse: { id, name, response: { output } } })];
+}
+
+function partsOf(value: unknown): readonly Part[] {
+  if (typeof value === 'string') return value === '' ? [] : [{ text: value }];
+  if (isObject(value)) return [parsePart(value)];
+  const list: readonly unknown[] = Array.isArray(value) ? value : [];
+  return list.flatMap((item) =>
+    typeof item === 'string' ? [{ text: item }] : isObject(item) ? [parsePart(item)] : [],
+  );
+}
+
+function parsePart(value: object): Part {
+  return value as Part;
+}
+
+function usageOf(tokens: unknown): Usage {
+  if (!isObject(tokens)) return {};
+  const counts = {
+    promptTokenCount: tokens.input,
+    candidatesTokenCount: tokens.output,
+    totalTokenCount: tokens.total,
+    cachedContentTokenCount: tokens.cached,
+    thoughtsTokenCount: tokens.thoughts,
+    toolUsePromptTokenCount: tokens.tool,
+  };
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => typeof count === 'number'));
+}

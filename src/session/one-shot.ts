@@ -1,0 +1,114 @@
+import { join } from 'node:path';
+import type { KeptContent } from '../core/content.ts';
+import type { History, TurnRecord } from '../core/history.ts';
+import type { Clock } from '../core/io.ts';
+import type { BlobFiles } from '../platform/blob-files.ts';
+import { createWholeFile } from '../platform/whole-file.ts';
+import { isHeavy, lineWithoutMedia } from './media.ts';
+import { fileName, headerText, lineText, titleOf, VERSION } from './record.ts';
+
+/** A longer answer is not saved: memory stays flat however much streams by. */
+const REPLY_LIMIT = 8_000_000;
+
+/** A conversation that is saved as a whole, when it is over. */
+export interface OneShotHistory extends History {
+  readonly id: string;
+  /** Saves it, if the model said anything. */
+  save(): Promise<Saving>;
+}
+
+/** What became of a run. */
+export interface Saving {
+  /** Of the session it was saved as. */
+  readonly sessionId?: string;
+  /** Words for the person: why it was not saved. */
+  readonly notices: readonly string[];
+}
+
+export const NOT_SAVED: Saving = { notices: [] };
+
+export interface OneShotPlace {
+  /** gmn's own directory. */
+  readonly home: string;
+  readonly clock: Clock;
+  /** Of gmn. */
+  readonly version: string;
+  /** Without links in it. */
+  readonly cwd: string;
+  readonly id: string;
+}
+
+/** Records of a run, kept in memory; the model is asked with them as they come. */
+export interface RunRecords extends History {
+  readonly records: readonly (TurnRecord & { readonly at: number })[];
+  /** Why they cannot be saved, in words for the person; undefined if they can. */
+  readonly loss: string | undefined;
+  /** Whether the model said anything. */
+  readonly isAnswered: boolean;
+}
+
+/** The records of a run that goes on from `earlier`. */
+export function runRecords({ now }: Clock, earlier: readonly KeptContent[]): RunRecords {
+  const contents = [...earlier];
+  const records: (TurnRecord & { readonly at: number })[] = [];
+  let loss: string | undefined;
+  return {
+    contents,
+    records,
+    replyLimit: REPLY_LIMIT,
+    get loss() {
+      return loss;
+    },
+    get isAnswered() {
+      return records.some(({ kind }) => kind === 'reply' || kind === 'call');
+    },
+    async append(record) {
+      contents.push(record.content);
+      records.push({ ...record, at: now() });
+    },
+    letGo() {
+      loss = 'this run was not saved: the answer is longer than 8 million characters';
+    },
+  };
+}
+
+/** A new conversation. Its file is written with one write, and never torn. */
+export function oneShotHistory(place: OneShotPlace): OneShotHistory {
+  const run = runRecords(place.clock, []);
+  return {
+    ...run,
+    id: place.id,
+    async save() {
+      if (run.loss !== undefined) return { notices: [run.loss] };
+      if (!run.isAnswered) return NOT_SAVED;
+      try {
+        const text = await textOf(place, run.records);
+        createWholeFile(join(place.home, 'sessions', fileName(run.records[0]?.at ?? 0, place.id)), text);
+        return { sessionId: place.id, notices: [] };
+      } catch (thrown) {
+        const { troubleOf } = await import('./trouble.ts');
+        return { notices: [`this run was not saved: ${troubleOf(thrown)}`] };
+      }
+    },
+  };
+}
+
+async function textOf({ id, cwd, version, home }: OneShotPlace, records: RunRecords['records']): Promise<string> {
+  const [first] = records;
+  if (first === undefined) return '';
+  const title = titleOf(first.content);
+  let text = headerText({ v: VERSION, id, at: first.at, cwd, by: 'prompt', gmn: version, title });
+  let model: string | undefined;
+  for (const [index, { at, ...entry }] of records.entries()) {
+    if ('model' in entry) model = entry.model;
+    const line = { seq: index + 1, at, standing: { turn: 1, model }, entry };
+    text += isHeavy(entry) ? await lineWithoutMedia(line, await blobsIn(home)) : lineText(line);
+  }
+  return text;
+}
+
+/** Loaded only for a run that has large media. */
+async function blobsIn(home: string): Promise<BlobFiles> {
+  const { blobFiles } = await import('../platform/blob-files.ts');
+  return blobFiles(join(home, 'blobs'));
+}
