@@ -42,12 +42,12 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
     }
   }
 
-  async function* answerBatch(batch: readonly Slot[]): Events {
+  async function* answerBatch(batch: readonly Slot[], slots: readonly Slot[]): Events {
     for (const slot of batch) {
       const { id, name, args } = slot.call;
       slot.isAnnounced = true;
       yield { type: 'call', id, name, args };
-      slot.decision = await decide(slot, { agent, repeats, signal });
+      slot.decision = await decide(slot, { agent, repeats, signal, following: slots.slice(slot.index + 1) });
       if (slot.decision.kind === 'refused') slot.outcome = slot.decision.outcome;
     }
     const names = new Set(batch.filter(({ decision }) => decision?.kind === 'run').map(({ call }) => call.name));
@@ -61,7 +61,7 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
     const slots = calls.map((call, index) => slotFor({ call, index, tool: toolFor(call, agent) }));
     const rest = (): readonly Slot[] => slots.filter(({ isAnswered }) => !isAnswered);
     try {
-      for (const batch of batches(slots)) yield* answerBatch(batch);
+      for (const batch of batches(slots)) yield* answerBatch(batch, slots);
     } catch (thrown) {
       for (const slot of rest().filter(({ isAnnounced }) => isAnnounced)) yield answerEvent(slot, await record(slot));
       throw thrown;

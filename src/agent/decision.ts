@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { ReplyCall } from '../core/model.ts';
-import type { Tool, ToolOutcome } from '../core/tool.ts';
+import type { PendingCall, Tool, ToolOutcome } from '../core/tool.ts';
 import type { Agent } from './agent.ts';
 import { edited, refusal, unknownTool } from './outcomes.ts';
 import type { RepeatWatch } from './repeats.ts';
@@ -20,19 +20,30 @@ export interface Question {
   readonly tool: Tool | undefined;
 }
 
+export interface DecisionContext {
+  readonly agent: Agent;
+  readonly repeats: RepeatWatch;
+  readonly signal: AbortSignal;
+  /** The calls of the same reply that come after it. */
+  readonly following: readonly Question[];
+}
+
 /**
  * Decides about one call; asks where that is needed. Throws AppError `interrupted` if the person says stop, and the
  * signal's reason.
  */
 export async function decide(
   { call, index, tool }: Question,
-  { agent, repeats, signal }: { readonly agent: Agent; readonly repeats: RepeatWatch; readonly signal: AbortSignal },
+  { agent, repeats, signal, following }: DecisionContext,
 ): Promise<Decision> {
   if (call.fault !== undefined) return refused(call.fault);
   if (index >= MAX_CALLS) return refused(`at most ${MAX_CALLS} calls in one reply are run`);
   if (tool === undefined) return { kind: 'refused', outcome: unknownTool(call.name, agent.tools) };
   if (repeats.isTooOften(call, tool.effect)) return refused(repeats.words);
-  const verdict = await agent.approve(tool, call, signal);
+  const verdict = await agent.approve(tool, call, {
+    signal,
+    ...(tool.effect === 'write' ? { following: writesAtOnce(following) } : {}),
+  });
   signal.throwIfAborted();
   switch (verdict.kind) {
     case 'run':
@@ -46,6 +57,16 @@ export async function decide(
         hint: 'What was said until then is kept; say what to do instead.',
       });
   }
+}
+
+/** Those up to the first that does something else. */
+function writesAtOnce(questions: readonly Question[]): readonly PendingCall[] {
+  const pending: PendingCall[] = [];
+  for (const { call, index, tool } of questions) {
+    if (tool?.effect !== 'write' || call.fault !== undefined || index >= MAX_CALLS) break;
+    pending.push({ tool, call });
+  }
+  return pending;
 }
 
 function refused(reason: string): Decision {

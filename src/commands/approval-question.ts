@@ -1,20 +1,22 @@
-import type { Out } from '../core/io.ts';
+import type { Env, Out } from '../core/io.ts';
 import type { Preview } from '../core/tool.ts';
 import { CONTINUED, INTERRUPT, type Tty } from '../platform/tty.ts';
 import type { Scope } from '../tools/policy.ts';
-import { type QuestionView, questionView } from './approval-view.ts';
+import { groupView, type QuestionView, questionView, type ViewOptions } from './approval-view.ts';
 
 /** What a person answered. */
 export type Answer =
-  | { readonly kind: 'yes' | 'no' | 'always' | 'edit' | 'stop' }
+  | { readonly kind: 'yes' | 'no' | 'always' | 'file' | 'edit' | 'single' | 'stop' }
   /** Words for the model, instead of a bare no. */
   | { readonly kind: 'reply'; readonly text: string };
 
 export interface Question {
-  readonly name: string;
-  readonly preview: Preview;
+  /** The tools that would run, and what they would do: one, or several that one answer is for. */
+  readonly items: readonly { readonly name: string; readonly preview: Preview }[];
   /** What "always" would cover. */
   readonly scope: Scope;
+  /** Whether "always" can be said of the file alone. */
+  readonly hasFile: boolean;
 }
 
 type Choice = Answer['kind'] | 'all' | 'again';
@@ -27,6 +29,8 @@ const CHOICES: ReadonlyMap<string, Choice> = new Map([
   ['\u001b', 'no'],
   ['\u0004', 'no'],
   ['a', 'always'],
+  ['f', 'file'],
+  ['o', 'single'],
   ['e', 'edit'],
   ['r', 'reply'],
   ['d', 'all'],
@@ -36,7 +40,7 @@ const CHOICES: ReadonlyMap<string, Choice> = new Map([
 ]);
 
 const ECHOES: Readonly<Record<Choice, string>> = {
-  ...{ yes: 'y', no: 'n', always: 'a', edit: 'e', reply: 'r', all: 'd', stop: 'q', again: '' },
+  ...{ yes: 'y', no: 'n', always: 'a', file: 'f', single: 'o', edit: 'e', reply: 'r', all: 'd', stop: 'q', again: '' },
 };
 
 const ALWAYS: Readonly<Record<Scope, string>> = {
@@ -51,21 +55,25 @@ const ALWAYS: Readonly<Record<Scope, string>> = {
  */
 export async function askPerson(
   question: Question,
-  { tty, err }: { readonly tty: Tty; readonly err: Out },
+  { tty, err, env }: { readonly tty: Tty; readonly err: Out; readonly env: Env },
   signal: AbortSignal,
 ): Promise<Answer> {
-  const view = questionView(question.name, question.preview, { columns: tty.columns, isStyled: err.isStyled });
+  const view = viewOf(question, { columns: tty.columns, isStyled: err.isStyled });
   const room = Math.max(tty.rows - view.title.length - 4, 4);
+  const keys = new Map([...CHOICES].filter(([, choice]) => isOffered(question, choice)));
   let isCut = view.body.length > room;
+  const isLong = isCut;
   await err.write(shown(view, isCut ? room : undefined));
   for (;;) {
-    const key = await tty.key(CHOICES, () => err.write(`╰ ${offered(question, isCut)} › `), signal);
-    const choice = CHOICES.get(key) ?? 'no';
+    const key = await tty.key(keys, () => err.write(`╰ ${offered(question, isCut)} › `), signal);
+    const choice = keys.get(key) ?? 'no';
     await err.write(`${ECHOES[choice]}\n`);
     if (choice === 'all' || choice === 'again') {
       isCut &&= choice === 'again';
-      await err.write(shown(view, isCut ? room : undefined));
-    } else if (isCut && (choice === 'yes' || choice === 'always')) {
+      // A pager takes its own screen and leaves nothing of it.
+      const isPaged = choice === 'all' && isLong && (await tty.page(shown(view, undefined), env, signal));
+      await err.write(shown(view, isCut || isPaged ? room : undefined));
+    } else if (isCut && APPROVING.includes(choice)) {
       await err.write('│ This is not all of it. See the rest first: d\n');
     } else if (choice === 'reply') {
       const text = await tty.line('  Tell the model: ', signal);
@@ -75,15 +83,38 @@ export async function askPerson(
   }
 }
 
-function offered({ preview, scope }: Question, isCut: boolean): string {
-  const all = preview.kind === 'diff' ? '[d]iff' : '[d] all of it';
+const APPROVING: readonly Choice[] = ['yes', 'always', 'file'];
+
+function viewOf({ items }: Question, options: ViewOptions): QuestionView {
+  const views = items.map(({ name, preview }) => questionView(name, preview, options));
+  const [first] = views;
+  return first !== undefined && views.length === 1
+    ? first
+    : groupView(
+        views,
+        items.map(({ preview }) => preview),
+      );
+}
+
+function isOffered({ items, hasFile }: Question, choice: Choice): boolean {
+  if (choice === 'file') return hasFile;
+  return items.length > 1 ? choice !== 'edit' : choice !== 'single';
+}
+
+function offered({ items, scope, hasFile }: Question, isCut: boolean): string {
+  const isDiff = items.every(({ preview }) => preview.kind === 'diff');
+  const all = isDiff ? '[d]iff' : '[d] all of it';
+  if (items.length > 1)
+    return `${isCut ? all : `[y]es to all ${ALWAYS[scope]} ${all}`} [n]o [o]ne by one [r]eply [q]uit turn`;
   if (isCut) return `${all} [n]o [e]dit [r]eply [q]uit turn`;
-  return `[y]es [n]o ${ALWAYS[scope]} [e]dit [r]eply ${preview.kind === 'diff' ? `${all} ` : ''}[q]uit turn`;
+  const file = hasFile ? '[f] always this file ' : '';
+  return `[y]es [n]o ${ALWAYS[scope]} ${file}[e]dit [r]eply ${isDiff ? `${all} ` : ''}[q]uit turn`;
 }
 
 /** Cut in the middle: what is hidden behind a long beginning stands at the end. */
-function shown({ title, body }: QuestionView, room: number | undefined): string {
-  if (room === undefined) return `${[...title, ...body].join('\n')}\n`;
+function shown({ title, body: all, brief }: QuestionView, room: number | undefined): string {
+  const body = room === undefined ? all : (brief ?? all);
+  if (room === undefined || body.length <= room) return `${[...title, ...body].join('\n')}\n`;
   const head = body.slice(0, Math.ceil((room - 1) / 2));
   const tail = body.slice(body.length - (room - 1 - head.length));
   const omitted = body.length - head.length - tail.length;

@@ -8,6 +8,8 @@ export interface QuestionView {
   readonly title: readonly string[];
   /** All that the person decides about. */
   readonly body: readonly string[];
+  /** What stands for the body where that does not fit; absent: its two ends. */
+  readonly brief?: readonly string[];
 }
 
 export interface ViewOptions {
@@ -41,6 +43,19 @@ export function questionView(name: string, preview: Preview, { columns, isStyled
     hidden === 0 ? [] : rows(`${counted(hidden, 'character')} that cannot be seen: written as escapes`, YELLOW);
   const [first = '', ...others] = rows(`${visible(name)} ${titleOf(preview)}`, BOLD);
   return { title: [first.replace('│', '╭'), ...others, ...warning], body };
+}
+
+/** Several questions as one, each with its title above it; in brief, the titles alone. */
+export function groupView(views: readonly QuestionView[], previews: readonly Preview[]): QuestionView {
+  const [added, removed] = (['added', 'removed'] as const).map((key) =>
+    previews.reduce((sum, preview) => sum + (preview.kind === 'diff' ? preview[key] : 0), 0),
+  );
+  const inner = views.map(({ title, body }) => ({ title: title.map((line) => line.replace('╭', '│')), body }));
+  return {
+    title: [`╭ ${counted(views.length, 'change')}  +${added} −${removed}`],
+    body: inner.flatMap(({ title, body }) => [...title, ...body]),
+    brief: inner.flatMap(({ title }) => title),
+  };
 }
 
 function titleOf(preview: Preview): string {

@@ -1,11 +1,21 @@
 import { AppError } from '../core/error.ts';
 import type { Env, Out } from '../core/io.ts';
-import { isObject, type JsonObject, type JsonValue, parseJson, stringOf } from '../core/json.ts';
-import type { Approve, Preview, Tool, ToolCall, ToolOutcome, Verdict } from '../core/tool.ts';
+import type { JsonObject } from '../core/json.ts';
+import type {
+  Approve,
+  ApproveContext,
+  PendingCall,
+  Preview,
+  Tool,
+  ToolCall,
+  ToolOutcome,
+  Verdict,
+} from '../core/tool.ts';
 import { visible } from '../core/visible.ts';
 import { openTty as openOwnTty, type Tty } from '../platform/tty.ts';
 import { type Asked, type Policy, type Scope, unattendedReason } from '../tools/policy.ts';
-import { askPerson } from './approval-question.ts';
+import { editedArgs, isSameChange, type Proposal, proposed, reasonOf } from './approval-proposal.ts';
+import { type Answer, askPerson } from './approval-question.ts';
 
 export interface ApprovalOptions {
   readonly policy: Policy;
@@ -19,6 +29,8 @@ export interface ApprovalOptions {
   readonly secretOf: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   /** Lets that file be read, once; called after the person said yes to this very path. */
   readonly permit: (path: string) => Promise<void>;
+  /** The real path of the file a call would write. Absent: nothing is allowed by its file. */
+  readonly targetOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   readonly lend: Lend;
   /** The person's terminal, undefined if there is none; that of this process unless given. */
   readonly openTty?: () => Tty | undefined;
@@ -32,30 +44,45 @@ const NO = 'The user said no to this call. Do not repeat it; ask what they would
 /**
  * Decides by the policy, and asks the person where it says so: on /dev/tty, if stderr is a terminal and the format is
  * text. Otherwise such a call is denied at once, with words that tell the model how the user can allow it. Calls that
- * are made at the same time are decided one after the other.
+ * are made at the same time are decided one after the other; neighbours that write are asked about together.
  */
 export function approval(options: ApprovalOptions): Approve {
   let last: Promise<unknown> = Promise.resolve();
-  return (tool, call, signal) => {
-    const verdict = last.then(() => decided(options, tool, call, signal));
+  const deciding: Deciding = { ...options, shared: new WeakMap() };
+  return (tool, call, context) => {
+    const verdict = last.then(() => decided(deciding, { tool, call }, context));
     last = verdict;
     return verdict;
   };
 }
 
+interface Deciding extends ApprovalOptions {
+  /** What was answered for several calls at once. By the very arguments: an id is the model's to choose. */
+  readonly shared: WeakMap<JsonObject, Shared>;
+}
+
+type Shared =
+  | Verdict
+  /** Yes, to this and no other change. */
+  | { readonly kind: 'shown'; readonly preview: Preview }
+  | { readonly kind: 'single' };
+
 /** Never throws, as the next in line waits for it. */
-async function decided(options: ApprovalOptions, tool: Tool, call: ToolCall, signal: AbortSignal): Promise<Verdict> {
+async function decided(options: Deciding, { tool, call }: PendingCall, context: ApproveContext): Promise<Verdict> {
   const { openTty = openOwnTty } = options;
+  const { signal } = context;
   try {
     const asked = await askedOf(options, tool, call.args);
     const ruling = options.policy.rule(asked);
     if (ruling.kind === 'deny') return ruling;
     if (ruling.kind === 'run') return await allowed(options, asked, call);
+    const known = await earlier(options, asked, call, signal);
+    if (known !== undefined) return known;
     const tty = options.isTextFormat && options.err.isTerminal ? openTty() : undefined;
     if (tty === undefined) return { kind: 'deny', reason: unattendedReason(tool, ruling.scope, options.isTextFormat) };
     return await options.lend(async () => {
       try {
-        return await asking({ ...options, tty, scope: ruling.scope }, asked, call, signal);
+        return await asking({ ...options, tty, scope: ruling.scope }, asked, call, context);
       } finally {
         tty.close();
       }
@@ -65,8 +92,23 @@ async function decided(options: ApprovalOptions, tool: Tool, call: ToolCall, sig
   }
 }
 
-async function askedOf({ secretOf }: ApprovalOptions, tool: Tool, args: JsonObject): Promise<Asked> {
-  return { tool, args, secret: await secretOf(tool, args) };
+async function askedOf({ secretOf, targetOf }: ApprovalOptions, tool: Tool, args: JsonObject): Promise<Asked> {
+  return { tool, args, secret: await secretOf(tool, args), target: await targetOf?.(tool, args) };
+}
+
+/** What an answer to several calls means for this one; undefined: it is to be asked about. */
+async function earlier(
+  options: Deciding,
+  asked: Asked,
+  call: ToolCall,
+  signal: AbortSignal,
+): Promise<Verdict | undefined> {
+  const answer = options.shared.get(call.args);
+  if (answer === undefined || answer.kind === 'single') return undefined;
+  if (answer.kind !== 'shown') return answer;
+  const now = await proposed(asked, signal);
+  if ('ok' in now) return { kind: 'deny', reason: reasonOf(now) };
+  return isSameChange(now.preview, answer.preview) ? allowed(options, asked, call) : undefined;
 }
 
 async function allowed({ permit }: ApprovalOptions, { args, secret }: Asked, call: ToolCall): Promise<Verdict> {
@@ -74,101 +116,110 @@ async function allowed({ permit }: ApprovalOptions, { args, secret }: Asked, cal
   return args === call.args ? { kind: 'run' } : { kind: 'run-edited', args };
 }
 
-interface Asking extends ApprovalOptions {
+interface Asking extends Deciding {
   readonly tty: Tty;
   readonly scope: Scope;
 }
 
-async function asking(options: Asking, first: Asked, call: ToolCall, signal: AbortSignal): Promise<Verdict> {
-  const { policy, err, scope } = options;
+async function asking(options: Asking, first: Asked, call: ToolCall, context: ApproveContext): Promise<Verdict> {
+  const { signal } = context;
   const start = await proposed(first, signal);
   if ('ok' in start) return { kind: 'deny', reason: reasonOf(start) };
+  const others = options.shared.has(call.args) ? [] : await companions(options, context);
+  if (others.length > 0) {
+    const verdict = await askedTogether(options, [{ ...start, call }, ...others], signal);
+    if (verdict !== undefined) return verdict;
+  }
+  return askedAlone(options, start, call, signal);
+}
+
+async function askedAlone(options: Asking, start: Proposal, call: ToolCall, signal: AbortSignal): Promise<Verdict> {
+  const { policy, err, scope } = options;
   let proposal = start;
   for (;;) {
     const { asked, preview } = proposal;
-    const answer = await askPerson({ name: asked.tool.name, preview, scope }, options, signal);
+    const hasFile = asked.target !== undefined;
+    const answer = await askPerson({ items: [{ name: asked.tool.name, preview }], scope, hasFile }, options, signal);
     switch (answer.kind) {
       case 'yes':
-        return allowed(options, asked, call);
       case 'always':
-        policy.remember(asked);
-        return allowed(options, asked, call);
-      case 'no':
-        return { kind: 'deny', reason: NO };
-      case 'reply':
-        return { kind: 'deny', reason: `The user said no to this call, and tells you: ${answer.text}` };
-      case 'stop':
-        return { kind: 'stop' };
+      case 'file': {
+        const now = await proposed(asked, signal);
+        if ('ok' in now) return { kind: 'deny', reason: reasonOf(now) };
+        if (isSameChange(now.preview, preview)) {
+          if (answer.kind !== 'yes') policy.remember(asked, answer.kind === 'file' ? 'file' : 'scope');
+          return allowed(options, asked, call);
+        }
+        await err.write('│ Things have changed since. This is what would be done now:\n');
+        proposal = now;
+        break;
+      }
       case 'edit': {
         const next = await edited(options, proposal, signal);
         if ('ok' in next) await err.write(`│ ${visible(reasonOf(next))}\n`);
         else proposal = next;
+        break;
       }
+      default:
+        return turnedDown(answer);
     }
   }
 }
 
-/** A call, and what the person sees of it. */
-interface Proposal {
-  readonly asked: Asked;
-  readonly preview: Preview;
+function turnedDown(answer: Exclude<Answer, { kind: 'yes' | 'always' | 'file' | 'edit' }>): Verdict {
+  switch (answer.kind) {
+    case 'reply':
+      return { kind: 'deny', reason: `The user said no to this call, and tells you: ${answer.text}` };
+    case 'stop':
+      return { kind: 'stop' };
+    default:
+      return { kind: 'deny', reason: NO };
+  }
+}
+
+/** A proposal with the call it was made from. */
+interface Candidate extends Proposal {
+  readonly call: ToolCall;
+}
+
+/** The calls right after this one that would be asked about as well. */
+async function companions(options: Asking, { following = [], signal }: ApproveContext): Promise<readonly Candidate[]> {
+  const found: Candidate[] = [];
+  for (const { tool, call } of following) {
+    const asked = await askedOf(options, tool, call.args);
+    if (options.policy.rule(asked).kind !== 'ask') continue;
+    const proposal = await proposed(asked, signal);
+    // What cannot be said yet is seen when its turn comes.
+    if (!('ok' in proposal)) found.push({ ...proposal, call });
+  }
+  return found;
+}
+
+/** One answer for all of them; undefined if the person would rather see them one by one. */
+async function askedTogether(
+  options: Asking,
+  candidates: readonly [Candidate, ...Candidate[]],
+  signal: AbortSignal,
+): Promise<Verdict | undefined> {
+  const { policy, shared, scope } = options;
+  const items = candidates.map(({ asked, preview }) => ({ name: asked.tool.name, preview }));
+  const answer = await askPerson({ items, scope, hasFile: false }, options, signal);
+  const [first] = candidates;
+  for (const { call, preview } of candidates) {
+    if (answer.kind === 'yes' || answer.kind === 'always') shared.set(call.args, { kind: 'shown', preview });
+    else shared.set(call.args, answer.kind === 'single' ? { kind: 'single' } : turnedDown(answer));
+  }
+  if (answer.kind === 'always') for (const { asked } of candidates) policy.remember(asked, 'scope');
+  return answer.kind === 'single' ? undefined : earlier(options, first.asked, first.call, signal);
 }
 
 /** The proposal as the person would have it, or why it cannot be that. */
-async function edited(
-  options: Asking,
-  { asked, preview }: Proposal,
-  signal: AbortSignal,
-): Promise<Proposal | ToolOutcome> {
-  const args = await editedArgs(options, asked.args, preview, signal);
-  return args === undefined ? EDITOR_FAILED : proposed(await askedOf(options, asked.tool, args), signal);
-}
-
-async function proposed(asked: Asked, signal: AbortSignal): Promise<Proposal | ToolOutcome> {
-  const { tool, args, secret } = asked;
-  if (secret !== undefined) return { asked, preview: secretPreview(secret, args) };
-  const preview = (await tool.preview?.(args, signal)) ?? { kind: 'text', text: JSON.stringify(args, null, 2) };
-  return 'ok' in preview ? preview : { asked, preview };
-}
-
-/** The file that would be read, whatever the model calls it. */
-function secretPreview(path: string, args: JsonObject): Preview {
-  return {
-    kind: 'text',
-    text: `${JSON.stringify(args, null, 2)}\n${path}\nThis file may hold keys or passwords, and would be sent to the model.`,
-  };
+async function edited(options: Asking, proposal: Proposal, signal: AbortSignal): Promise<Proposal | ToolOutcome> {
+  const args = await editedArgs(proposal, options, signal);
+  return args === undefined ? EDITOR_FAILED : proposed(await askedOf(options, proposal.asked.tool, args), signal);
 }
 
 const EDITOR_FAILED: ToolOutcome = {
   ok: false,
   response: { error: 'Nothing was changed: the editor failed. VISUAL or EDITOR names the one to use.' },
 };
-
-function reasonOf({ response }: ToolOutcome): string {
-  return stringOf(response.error) ?? JSON.stringify(response);
-}
-
-/** What people edit of a call: the command, the new content, else all arguments. */
-const EDITED = ['command', 'content', 'new_string'] as const;
-
-/** Undefined if the editor failed, or what came out of it is no set of arguments. */
-async function editedArgs(
-  { tty, env }: Asking,
-  args: JsonObject,
-  preview: Preview,
-  signal: AbortSignal,
-): Promise<JsonObject | undefined> {
-  const key = EDITED.find((name) => typeof args[name] === 'string');
-  if (key === undefined) {
-    const text = await tty.edit(JSON.stringify(args, null, 2), 'arguments.json', env, signal);
-    return text === undefined ? undefined : parseArgs(text);
-  }
-  const name = preview.kind === 'diff' ? preview.path.replace(/^.*[\\/]/, '') : 'command.sh';
-  const text = await tty.edit(String(args[key]), name, env, signal);
-  return text === undefined ? undefined : { ...args, [key]: text };
-}
-
-function parseArgs(text: string): JsonObject | undefined {
-  const value = parseJson(text) as JsonValue | undefined;
-  return isObject(value) ? (value as JsonObject) : undefined;
-}

@@ -13,6 +13,7 @@ import { isTooBroad } from '../tools/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace.ts';
 import { approval, type Lend } from './approval.ts';
 import { secretFiles } from './approval-secret.ts';
+import { targetFiles } from './approval-target.ts';
 import type { OpenedModel } from './model.ts';
 
 /** The flags that say which tools a run has, and how far they may go unasked. */
@@ -176,6 +177,7 @@ function approveWith(
     isTextFormat: (options.outputFormat ?? 'text') === 'text',
     env: app.env,
     ...secretFiles(workspace),
+    ...targetFiles(workspace),
     lend,
   });
 }

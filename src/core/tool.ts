@@ -54,5 +54,18 @@ export type Verdict =
   | { readonly kind: 'deny'; readonly reason: string }
   | { readonly kind: 'stop' };
 
+/** A call that is still to be decided. */
+export interface PendingCall {
+  readonly tool: Tool;
+  readonly call: ToolCall;
+}
+
+/** What a decision is made in view of, besides the call. */
+export interface ApproveContext {
+  readonly signal: AbortSignal;
+  /** For a call that writes: those of the same reply that come right after it and write, too. One answer may do for all. */
+  readonly following?: readonly PendingCall[];
+}
+
 /** Decides about one call at a time; asks the person where the mode says so and one is there. */
-export type Approve = (tool: Tool, call: ToolCall, signal: AbortSignal) => Promise<Verdict>;
+export type Approve = (tool: Tool, call: ToolCall, context: ApproveContext) => Promise<Verdict>;

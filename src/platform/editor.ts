@@ -23,6 +23,39 @@ export async function editedText(
   { text, name, env, terminal }: Editing,
   signal: AbortSignal,
 ): Promise<string | undefined> {
+  const editor = env.VISUAL || env.EDITOR || (process.platform === 'win32' ? 'notepad' : 'vi');
+  return withFile({ text, name }, signal, async (file) => {
+    if ((await runProgram({ program: editor, file, env, terminal }, signal)) !== 0) return undefined;
+    const edited = await readFile(file, 'utf8');
+    return text.endsWith('\n') ? edited : edited.replace(/\r?\n$/, '');
+  });
+}
+
+export interface Paging {
+  readonly text: string;
+  /** The command of the pager, with arguments if it has any. */
+  readonly pager: string;
+  /** The pager gets all of it. */
+  readonly env: Env;
+  /** The path of the terminal to show it on. */
+  readonly terminal: string;
+}
+
+/** Shows a text in a pager until the person leaves it; false if that failed. Throws the signal's reason. */
+export async function pagedText({ text, pager, env, terminal }: Paging, signal: AbortSignal): Promise<boolean> {
+  // As git does it: colours are shown.
+  const colored = { ...env, LESS: env.LESS ?? 'R', LV: env.LV ?? '-c' };
+  return withFile({ text, name: 'all.txt' }, signal, async (file) => {
+    return (await runProgram({ program: pager, file, env: colored, terminal }, signal)) === 0;
+  });
+}
+
+/** Hands a text to some work in a file that only this user can read, and that is gone afterwards. */
+async function withFile<T>(
+  { text, name }: Pick<Editing, 'text' | 'name'>,
+  signal: AbortSignal,
+  work: (file: string) => Promise<T>,
+): Promise<T> {
   signal.throwIfAborted();
   const directory = await mkdtemp(join(tmpdir(), 'gmn-edit-'));
   const file = join(
@@ -34,23 +67,25 @@ export async function editedText(
   );
   try {
     await writeFile(file, text, { mode: 0o600 });
-    if ((await runEditor(file, env, terminal, signal)) !== 0) return undefined;
-    const edited = await readFile(file, 'utf8');
-    return text.endsWith('\n') ? edited : edited.replace(/\r?\n$/, '');
+    return await work(file);
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-function runEditor(file: string, env: Env, terminal: string, signal: AbortSignal): Promise<number | null> {
+interface Running extends Pick<Editing, 'env' | 'terminal'> {
+  readonly program: string;
+  readonly file: string;
+}
+
+function runProgram({ program, file, env, terminal }: Running, signal: AbortSignal): Promise<number | null> {
   const isWindows = process.platform === 'win32';
-  const editor = env.VISUAL || env.EDITOR || (isWindows ? 'notepad' : 'vi');
   const descriptor = openSync(terminal, 'r+');
   return new Promise<number | null>((resolve, reject) => {
     const stdio = [descriptor, descriptor, descriptor];
     const child = isWindows
-      ? spawn(`${editor} "${file}"`, { stdio: 'inherit', env, shell: true })
-      : spawn('/bin/sh', ['-c', `${editor} "$1"`, editor, file], { stdio, env });
+      ? spawn(`${program} "${file}"`, { stdio: 'inherit', env, shell: true })
+      : spawn('/bin/sh', ['-c', `${program} "$1"`, program, file], { stdio, env });
     const stop = (): void => {
       child.kill();
       reject(signal.reason);

@@ -17,6 +17,8 @@ export interface Tty {
   line(prompt: string, signal: AbortSignal): Promise<string>;
   /** What the person makes of a text in their editor; undefined if the editor failed. For the time it has the terminal. */
   edit(text: string, name: string, env: Env, signal: AbortSignal): Promise<string | undefined>;
+  /** Shows a text in the pager that `PAGER` names; false if there is none, or it failed. */
+  page(text: string, env: Env, signal: AbortSignal): Promise<boolean>;
   /** Gives the terminal back as it was. */
   close(): void;
 }
@@ -66,6 +68,11 @@ function ttyOn(stream: ReadStream, descriptor: number): Tty {
     edit: async (text, name, env, signal) => {
       const { editedText } = await import('./editor.ts');
       return editedText({ text, name, env, terminal: TTY_PATH }, signal);
+    },
+    page: async (text, env, signal) => {
+      if (!env.PAGER) return false;
+      const { pagedText } = await import('./editor.ts');
+      return pagedText({ text, pager: env.PAGER, env, terminal: PATH }, signal);
     },
     close: () => {
       stream.setRawMode(false);

@@ -30,13 +30,18 @@ export interface Asked {
   readonly args: JsonObject;
   /** The real path of the file it would read, if that likely holds keys or passwords. */
   readonly secret?: string | undefined;
+  /** The real path of the file it would write, if it writes one. */
+  readonly target?: string | undefined;
 }
+
+/** What an "always" covers: the scope of the call, or whatever writes the same file. */
+export type Reach = 'scope' | 'file';
 
 export interface Policy {
   /** Depends on the options and on what was remembered, on nothing else. */
   rule(asked: Asked): Ruling;
-  /** The person said "always" to this call: from now on, and for this run, its scope runs without a question. */
-  remember(asked: Asked): void;
+  /** The person said "always" to this call: from now on, and for this run, what that covers runs without a question. */
+  remember(asked: Asked, reach: Reach): void;
 }
 
 type Decision = 'run' | 'ask' | 'deny';
@@ -67,12 +72,12 @@ export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new
     rule(asked) {
       const decision = DECISIONS[mode][asked.tool.effect];
       if (decision === 'deny') return { kind: 'deny', reason: planReason(asked.tool) };
-      if (remembered.has(keyOf(asked))) return { kind: 'run' };
+      if (REACHES.some((reach) => remembered.has(keyOf(asked, reach)))) return { kind: 'run' };
       const scope = scopeOf(asked);
       if (scope === 'call') return { kind: 'ask', scope };
       return decision === 'run' || isAllowed(asked.tool) ? { kind: 'run' } : { kind: 'ask', scope };
     },
-    remember: (asked) => void remembered.add(keyOf(asked)),
+    remember: (asked, reach) => void remembered.add(keyOf(asked, reach)),
   };
 }
 
@@ -102,8 +107,12 @@ function scopeOf({ tool, args, secret }: Asked): Scope {
   return tool.effect === 'execute' && typeof args.command === 'string' ? 'command' : 'tool';
 }
 
-function keyOf(asked: Asked): string {
-  const { tool, args, secret } = asked;
+const REACHES: readonly Reach[] = ['scope', 'file'];
+
+function keyOf(asked: Asked, reach: Reach): string {
+  const { tool, args, secret, target } = asked;
+  // A call that writes no file has a key that nothing else has, and that is never remembered.
+  if (reach === 'file') return canonicalJson([reach, target ?? null]);
   const scope = scopeOf(asked);
   if (scope === 'tool') return canonicalJson([scope, tool.name]);
   // A name may lead elsewhere by the next call.

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { memoryHistory } from '../../src/agent/memory-history.ts';
 import { AppError } from '../../src/core/error.ts';
-import type { Tool } from '../../src/core/tool.ts';
+import type { Approve, Tool, ToolCall } from '../../src/core/tool.ts';
 import { agentOf, call, ok, play, recorded, said, scripted, textOf, tool } from './support.ts';
 
 const BEGIN = [
@@ -248,4 +248,18 @@ test('a turn that does not come to an end is stopped, with every call answered',
   });
   expect(events.filter(({ type }) => type === 'end' || type === 'failure')).toHaveLength(1);
   expect(history.contents.map(({ role }) => role)).toEqual(['user', 'model', 'user', 'model', 'user']);
+});
+
+test('who decides about a change is told of those that follow it in the same reply, and then gets these very calls', async () => {
+  const names = ['change', 'change', 'look', 'change'];
+  const calls = [...names.map((name, n) => call(name, { n })), { ...call('change', { n: 4 }), fault: 'broken' }];
+  const seen: { readonly call: ToolCall; readonly following: readonly ToolCall[] | undefined }[] = [];
+  const approve: Approve = async (_tool, one, { following }) => {
+    seen.push({ call: one, following: following?.map((pending) => pending.call) });
+    return { kind: 'run' };
+  };
+  const tools = [tool('change', 'write', () => ok('')), tool('look', 'read', () => ok(''))];
+  await play(agentOf(scripted([{ calls }, { text: ['ok'] }]), tools, { approve }), memoryHistory());
+  expect(seen.map(({ following }) => following?.map(({ args }) => args.n))).toEqual([[1], [], undefined, []]);
+  expect(seen[0]?.following?.[0]).toBe(seen[1]?.call);
 });

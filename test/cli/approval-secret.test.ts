@@ -32,12 +32,12 @@ async function seated(keys: readonly string[], meanwhile: (root: string) => void
     lend: (work) => work(),
     openTty: () => ({
       ...{ columns: 200, rows: 24, key, close: () => {} },
-      ...{ line: async () => '', edit: async () => undefined },
+      ...{ line: async () => '', edit: async () => undefined, page: async () => false },
     }),
   });
   const tool = here.tools.get('read_file')!;
   const read = async (args: JsonObject) => {
-    const verdict = await approve(tool, { id: '1', name: 'read_file', args }, CALM);
+    const verdict = await approve(tool, { id: '1', name: 'read_file', args }, { signal: CALM });
     return verdict.kind === 'run' ? here.call('read_file', args) : verdict;
   };
   return { read, root: here.root, screen: () => screen };

@@ -189,3 +189,31 @@ posixTest('a sensitive read asks in every mode, and is let through by a yes', as
   expect(screens[0]).toContain('[a]lways this file');
   expect(verdicts).toMatchObject([{ verdict: { kind: 'run' }, told: ['hold', 'permit', 'resume'] }]);
 });
+
+posixTest('several changes of one reply stand in one list, and one key applies them all', async (t) => {
+  const calls = [write('a', 'a.js'), write('b', 'b.js')];
+  const { screens, verdicts } = await answered(t, { calls, isTogether: true }, ['y']);
+  expect(screens[0]?.replace(/^STATE .*\n/, '')).toBe(
+    [
+      '╭ 2 changes  +2 −2',
+      ...['a', 'b'].flatMap((name) => [`│ write_file ${name}.js  +1 −1`, '│ @@ -1 +1 @@', '│ -old', `│ +${name}`]),
+      '╰ [y]es to all [a]lways [d]iff [n]o [o]ne by one [r]eply [q]uit turn › ',
+    ].join('\n'),
+  );
+  expect(verdicts).toEqual([
+    { verdict: { kind: 'run' }, response: { written: 'a' }, told: WAITED },
+    { verdict: { kind: 'run' }, response: { written: 'b' }, told: [] },
+  ]);
+});
+
+posixTest(
+  'd shows a long diff in the pager on the same terminal, and the question stands again after it',
+  async (t) => {
+    const content = Array.from({ length: 40 }, (_, index) => `line ${index}`).join('\n');
+    const before = 'export PAGER="[ -t 0 ] && [ -t 1 ] && tail -n 1"';
+    const { screens, verdicts } = await answered(t, { calls: [write(content)] }, ['d', 'y'], { before });
+    expect(screens[1]).toMatch(/^d\n│ \+line 39\n╭ write_file hello\.js .*\n/);
+    expect(screens[1]).not.toContain('line 20');
+    expect(verdicts).toMatchObject([{ verdict: { kind: 'run' } }]);
+  },
+);

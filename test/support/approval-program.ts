@@ -12,6 +12,8 @@ export interface Script {
   readonly calls: readonly { readonly name: string; readonly args: JsonObject }[];
   readonly mode?: ApprovalMode;
   readonly isTextFormat?: boolean;
+  /** Whether the calls are of one reply. */
+  readonly isTogether?: boolean;
   readonly color?: 'always' | 'never';
 }
 
@@ -61,9 +63,14 @@ const approve = approval({
   },
 });
 
-for (const [index, call] of script.calls.entries()) {
-  const tool = [shell, write, read, remote].find(({ name }) => name === call.name) ?? remote;
-  const verdict = await approve(tool, { id: String(index), ...call }, signal);
+const pending = script.calls.map((call, index) => ({
+  tool: [shell, write, read, remote].find(({ name }) => name === call.name) ?? remote,
+  call: { id: String(index), ...call },
+}));
+const following = (index: number) => (script.isTogether ? pending.slice(index + 1) : []);
+
+for (const [index, { tool, call }] of pending.entries()) {
+  const verdict = await approve(tool, call, { signal, following: following(index) });
   const args = verdict.kind === 'run-edited' ? verdict.args : call.args;
   const isRun = verdict.kind === 'run' || verdict.kind === 'run-edited';
   const outcome = isRun ? await tool.invoke(args, new AbortController().signal) : undefined;

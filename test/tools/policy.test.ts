@@ -7,6 +7,7 @@ import {
   approvalPolicy,
   declared,
   type PolicyOptions,
+  type Reach,
   unattendedReason,
 } from '../../src/tools/policy.ts';
 
@@ -30,10 +31,11 @@ function policy(options: Partial<PolicyOptions> = {}) {
     tool: one,
     args,
     secret: String(args.file_path).startsWith('.env') ? `/w/${args.file_path}` : undefined,
+    ...(one === WRITE ? { target: `/w/${args.file_path}` } : {}),
   });
   return {
     rule: (one: Tool, args: JsonObject) => rules.rule(asked(one, args)),
-    remember: (one: Tool, args: JsonObject) => rules.remember(asked(one, args)),
+    remember: (one: Tool, args: JsonObject, reach: Reach = 'scope') => rules.remember(asked(one, args), reach),
   };
 }
 
@@ -197,4 +199,13 @@ test('without a terminal the model is told how the user can allow the call', () 
     "read_file was not run: it needs the user's approval, and nobody is asked in this output format. " +
       'The file may hold keys or passwords; the user can attach it with -f, or run gmn with -o text in a terminal.',
   );
+});
+
+test('"always this file" covers that file, whichever tool writes it, and no other', () => {
+  const rules = policy();
+  rules.remember(WRITE, { file_path: 'a' }, 'file');
+  expect(rules.rule(WRITE, { file_path: 'a', content: 'x' })).toEqual({ kind: 'run' });
+  expect(rules.rule(WRITE, { file_path: 'b' })).toEqual({ kind: 'ask', scope: 'tool' });
+  expect(rules.rule(SHELL, { command: 'a' })).toEqual({ kind: 'ask', scope: 'command' });
+  expect(rules.rule(FETCH, { file_path: 'a' })).toEqual({ kind: 'ask', scope: 'tool' });
 });

@@ -1,0 +1,19 @@
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { targetFiles } from '../../src/commands/approval-target.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import { place } from '../tools/place.ts';
+
+test('the file a call would write is told by where it really is, under every name, and of writers only', async () => {
+  const { root, tools, workspace } = await place({ 'a.txt': 'a\n' });
+  symlinkSync('a.txt', join(root, 'link'));
+  const { targetOf } = targetFiles(workspace);
+  const target = (name: string, args: JsonObject) => targetOf?.(tools.get(name)!, args);
+  for (const name of ['a.txt', './a.txt', 'link', join(root, 'x/../a.txt')])
+    expect(await target('edit_file', { path: name })).toBe(join(root, 'a.txt'));
+  expect(await target('write_file', { file_path: 'new/b.txt' })).toBe(join(root, 'new/b.txt'));
+  for (const args of [{ file_path: '../b' }, { file_path: '.git/config' }, { file_path: 7 }, {}])
+    expect(await target('write_file', args)).toBe(undefined);
+  expect(await target('read_file', { file_path: 'a.txt' })).toBe(undefined);
+});

@@ -1,0 +1,114 @@
+import { type ApprovalOptions, approval } from '../../src/commands/approval.ts';
+import type { Out } from '../../src/core/io.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { Preview, Tool, ToolOutcome, Verdict } from '../../src/core/tool.ts';
+import { INTERRUPT, type Tty } from '../../src/platform/tty.ts';
+import { approvalPolicy } from '../../src/tools/policy.ts';
+
+/** What the model is told of a bare no. */
+export const NO =
+  'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
+
+interface Person {
+  readonly keys?: readonly string[];
+  readonly lines?: readonly string[];
+  readonly edits?: readonly (string | undefined)[];
+  readonly rows?: number;
+  readonly columns?: number;
+  readonly isStyled?: boolean;
+  readonly hasPager?: boolean;
+}
+
+/** A person who answers from a list, and all they got to see. */
+export function seated(
+  { keys = [], lines = [], edits = [], rows = 24, columns = 80, isStyled = false, hasPager = false }: Person,
+  options: Partial<ApprovalOptions> = {},
+) {
+  const queues = { keys: [...keys], lines: [...lines], edits: [...edits] };
+  const told: string[] = [];
+  let screen = '';
+  const err: Out = {
+    write: async (text) => {
+      screen += text;
+    },
+    isTerminal: true,
+    isStyled,
+    columns,
+  };
+  const tty: Tty = {
+    columns,
+    rows,
+    key: async (_, show) => {
+      await show();
+      const key = queues.keys.shift();
+      if (key === undefined) throw new Error('asked once too often');
+      return key;
+    },
+    line: async (prompt) => {
+      screen += prompt;
+      return queues.lines.shift() ?? INTERRUPT;
+    },
+    edit: async (text, name) => {
+      told.push(`edit ${name}: ${text}`);
+      return queues.edits.shift();
+    },
+    page: async (text) => {
+      told.push(`page ${text}`);
+      return hasPager;
+    },
+    close: () => void told.push('close'),
+  };
+  const approve = approval({
+    policy: approvalPolicy({ mode: 'default', allowedTools: [], isTrusted: () => false }),
+    err,
+    isTextFormat: true,
+    env: {},
+    secretOf: async (_, args) => (args.file_path === '.env' ? '/w/.env' : undefined),
+    permit: async (path) => void told.push(`permit ${path}`),
+    lend: async (work) => {
+      told.push('hold');
+      return work().finally(() => told.push('resume'));
+    },
+    openTty: () => tty,
+    ...options,
+  });
+  const decide = (tool: Tool, args: JsonObject, signal = new AbortController().signal) =>
+    approve(tool, { id: '1', name: tool.name, args }, { signal });
+  /** The calls of one reply, one after the other. */
+  const decideAll = async (calls: readonly (readonly [Tool, JsonObject])[]) => {
+    const pending = calls.map(([one, args]) => ({ tool: one, call: { id: '1', name: one.name, args } }));
+    const verdicts: Verdict[] = [];
+    for (const [index, { tool: one, call }] of pending.entries()) {
+      const following = pending.slice(index + 1);
+      verdicts.push(await approve(one, call, { signal: new AbortController().signal, following }));
+    }
+    return verdicts;
+  };
+  return { decide, decideAll, told, err, screen: () => screen };
+}
+
+type PreviewOf = (args: JsonObject) => Preview | ToolOutcome;
+
+export function tool(name: string, effect: Tool['effect'], preview?: PreviewOf): Tool {
+  return {
+    name,
+    effect,
+    description: '',
+    input: {},
+    invoke: async () => ({ ok: true, response: {} }),
+    ...(preview && { preview: async (args: JsonObject) => preview(args) }),
+  };
+}
+
+export const SHELL = tool('run_shell_command', 'execute', ({ command }) => ({
+  kind: 'command',
+  command: String(command),
+  directory: '/w',
+}));
+export const WRITE = tool('write_file', 'write', ({ content }) =>
+  content === 'bad'
+    ? { ok: false, response: { error: 'Bad\ncontent.' } }
+    : { kind: 'diff', path: 'src/a.ts', diff: `@@ @@\n+${content}\n`, added: 1, removed: 0 },
+);
+export const READ = tool('read_file', 'read');
+export const REMOTE = tool('files__delete', 'network');
