@@ -1,13 +1,17 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readFile, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
-import { makePrivateDirectory } from './atomic-file.ts';
+import type { Clock } from '../core/io.ts';
+import { makePrivateDirectory, replaceFile } from './atomic-file.ts';
 import { errnoOf, reasonOf } from './errno.ts';
+import { acquireLock } from './lock.ts';
 import { fingerprint } from './workspace-file.ts';
 
-/** Lines that are only ever added to, and bytes found again by their fingerprint. For the user's eyes only. */
+/** Lines that are added to, and bytes found again by their fingerprint. For the user's eyes only. */
 export interface JournalFiles {
+  /** Does some work while no other process does such; false: another did not let go of it, and it may be at work as well. */
+  alone<T>(work: (isAlone: boolean) => Promise<T>): Promise<T>;
   /** Adds a line; it is on the disk when this resolves. Throws AppError `config`. */
   append(line: string): Promise<void>;
   /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
@@ -16,7 +20,15 @@ export interface JournalFiles {
   keep(bytes: Uint8Array): Promise<string>;
   /** What was kept. Throws AppError `config` if it is gone, or not what it was. */
   fetch(print: string): Promise<Uint8Array>;
+  /** The fingerprints of all that is kept, with its size in bytes. Throws AppError `config`. */
+  sizes(): Promise<ReadonlyMap<string, number>>;
+  /** Puts these lines in the place of all others, so that readers see the old ones or the new. Throws AppError `config`. */
+  replaceLines(lines: readonly string[]): Promise<void>;
+  /** Lets go of what was kept. Never throws. */
+  drop(print: string): Promise<void>;
 }
+
+const PATIENCE_MS = 5000;
 
 /** Removes a directory that has nothing in it; false if it has, or is none. Never throws. */
 export async function removeEmptyDirectory(path: string): Promise<boolean> {
@@ -29,10 +41,20 @@ export async function removeEmptyDirectory(path: string): Promise<boolean> {
 const LINE_FEED = 10;
 
 /** The files of a journal in a directory, which is made when something is first written. */
-export function journalFiles(directory: string): JournalFiles {
+export function journalFiles(directory: string, clock: Clock): JournalFiles {
   const index = join(directory, 'changes.jsonl');
   const blobs = join(directory, 'blobs');
   return {
+    alone: async (work) => {
+      const { signal } = new AbortController();
+      const options = { clock, signal, patienceMs: PATIENCE_MS, isDone: async () => false };
+      const lock = await acquireLock(join(directory, 'lock'), options);
+      try {
+        return await work(lock?.isHeld === true);
+      } finally {
+        await lock?.release();
+      }
+    },
     append: (line) => writing(index, () => appendLine(directory, index, line)),
     lines: () =>
       writing(index, async () => {
@@ -50,6 +72,9 @@ export function journalFiles(directory: string): JournalFiles {
         hint: 'It was removed from the undo directory, or damaged there.',
       });
     },
+    sizes: () => writing(blobs, () => sizesIn(blobs)),
+    replaceLines: (lines) => replaceFile(index, lines.map((line) => `${line}\n`).join('')),
+    drop: (print) => unlink(join(blobs, print)).catch(() => {}),
   };
 }
 
@@ -83,6 +108,15 @@ async function endsInFeed(handle: FileHandle): Promise<boolean> {
   if (size === 0) return true;
   const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
   return buffer[0] === LINE_FEED;
+}
+
+async function sizesIn(blobs: string): Promise<ReadonlyMap<string, number>> {
+  const sizes = new Map<string, number>();
+  for (const name of await readdir(blobs).catch(() => [])) {
+    const status = await stat(join(blobs, name)).catch(() => undefined);
+    if (status !== undefined) sizes.set(name, status.size);
+  }
+  return sizes;
 }
 
 async function keepBlob(blobs: string, bytes: Uint8Array): Promise<string> {

@@ -2,7 +2,8 @@ import { dirname } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { fingerprint } from '../platform/workspace-file.ts';
-import { journalFiles, removeEmptyDirectory } from '../platform/workspace-journal.ts';
+import { type JournalFiles, journalFiles, removeEmptyDirectory } from '../platform/workspace-journal.ts';
+import { forgotten } from './journal-limits.ts';
 import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
 
 /** One change a tool made to a file, or was about to make. */
@@ -48,33 +49,32 @@ export interface UndoStore {
   pass(changes: readonly Change[]): Promise<void>;
 }
 
-/** A store in that directory, usually `~/.gmn/undo`. */
-export function undoStore(directory: string, clock: Clock): UndoStore {
-  const files = journalFiles(directory);
-  const note = async (key: 'undone' | 'passed', changes: readonly Change[]): Promise<void> => {
-    for (const { id } of changes) await files.append(JSON.stringify({ v: 1, [key]: id, time: clock.now() }));
-  };
+/**
+ * A store in that directory, usually `~/.gmn/undo`. With the first change of a run, whole runs are forgotten, the oldest
+ * first: those of more than 30 days ago, and as many as it takes to keep no more than `maxBytes`.
+ */
+export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_BYTES): UndoStore {
+  const files = journalFiles(directory, clock);
+  const note = (key: 'undone' | 'passed', changes: readonly Change[]): Promise<void> =>
+    files.alone(async () => {
+      for (const { id } of changes) await files.append(JSON.stringify({ v: 1, [key]: id, time: clock.now() }));
+    });
   return {
     journal: (run, roots = []) => {
       let count = 0;
       return {
-        before: async (path, bytes, mode, after, missing) => {
-          const before = bytes === undefined ? null : await files.keep(bytes);
-          count += 1;
-          const made = { run, roots, time: clock.now(), path, mode, missing, before, after: fingerprint(after) };
-          await files.append(JSON.stringify({ v: 1, id: `${run}.${count}`, ...made }));
-        },
+        before: (path, bytes, mode, after, missing) =>
+          files.alone(async (isAlone) => {
+            const before = bytes === undefined ? null : await files.keep(bytes);
+            count += 1;
+            const made = { run, roots, time: clock.now(), path, mode, missing, before, after: fingerprint(after) };
+            await files.append(JSON.stringify({ v: 1, id: `${run}.${count}`, ...made }));
+            // What cannot be tidied now is tidied by the next run; it must not be in the way of this change.
+            if (isAlone && count === 1) await prune(files, { nowMs: clock.now(), maxBytes }).catch(() => {});
+          }),
       };
     },
-    changes: async () => {
-      const records = (await files.lines()).map(parseJson);
-      const undone = new Set(records.map((record) => parseNote(record, 'undone')));
-      const passed = new Set(records.map((record) => parseNote(record, 'passed')));
-      return records
-        .flatMap((record) => parseChange(record) ?? [])
-        .filter(({ id }) => !undone.has(id))
-        .map((change) => ({ ...change, isPassed: passed.has(change.id) }));
-    },
+    changes: async () => standing((await files.lines()).map(parseJson)),
     before: async ({ before }) => (before === undefined ? undefined : files.fetch(before)),
     takeBack: async (changes, workspace) => {
       const undoing = await takenBack(changes, workspace, files.fetch);
@@ -88,6 +88,43 @@ export function undoStore(directory: string, clock: Clock): UndoStore {
         changes.filter(({ isPassed }) => !isPassed),
       ),
   };
+}
+
+const MAX_KEPT_BYTES = 200_000_000;
+
+/** The changes that were not taken back. */
+function standing(records: readonly unknown[]): readonly Change[] {
+  const undone = new Set(records.map((record) => parseNote(record, 'undone')));
+  const passed = new Set(records.map((record) => parseNote(record, 'passed')));
+  return records
+    .flatMap((record) => parseChange(record) ?? [])
+    .filter(({ id }) => !undone.has(id))
+    .map((change) => ({ ...change, isPassed: passed.has(change.id) }));
+}
+
+/** The lines go before the bytes: a crash in between costs room, no change that can be taken back. */
+async function prune(
+  files: JournalFiles,
+  { nowMs, maxBytes }: { readonly nowMs: number; readonly maxBytes: number },
+): Promise<void> {
+  const lines = await files.lines();
+  const records = lines.map(parseJson);
+  // What a newer gmn has written is not for us to judge.
+  if (records.some((record) => isObject(record) && record.v !== 1)) return;
+  const sizes = await files.sizes();
+  const changes = standing(records);
+  const runs = forgotten(changes, sizes, { nowMs, maxBytes });
+  const kept = changes.filter(({ run }) => !runs.has(run));
+  const ids = new Set(kept.map(({ id }) => id));
+  const keptLines = lines.filter((_, index) => ids.has(String(idOf(records[index]))));
+  if (keptLines.length < lines.length) await files.replaceLines(keptLines);
+  const prints = new Set(kept.map(({ before }) => before));
+  for (const print of sizes.keys()) if (!prints.has(print)) await files.drop(print);
+}
+
+/** Which change a line is, or is about. */
+function idOf(record: unknown): unknown {
+  return isObject(record) ? (record.id ?? record.passed) : undefined;
 }
 
 async function takenBack(
