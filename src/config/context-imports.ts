@@ -5,6 +5,7 @@ import { AppError } from '../core/error.ts';
 import { isSecretName } from '../core/secret-files.ts';
 import { readBytes } from '../platform/files.ts';
 import { isDirectory, realPath } from '../platform/real-path.ts';
+import type { ContextPlace } from './context-place.ts';
 
 const MAX_DEPTH = 5;
 const MAX_FILE_BYTES = 1_000_000;
@@ -12,8 +13,11 @@ const MAX_TOTAL_LENGTH = 2_000_000;
 
 /** Reads files of context with what they import. */
 export interface ContextReader {
-  /** The text of a file, its `@imports` put in; undefined, and a notice, if it cannot be had. */
-  read(file: string, root: string): Promise<string | undefined>;
+  /**
+   * The text of a file, its `@imports` put in; undefined, and a notice, if it cannot be had. The user's own file may be a
+   * link to wherever they keep it; what it imports may not.
+   */
+  read(place: Pick<ContextPlace, 'file' | 'root' | 'scope'>): Promise<string | undefined>;
   readonly notices: readonly string[];
 }
 
@@ -26,18 +30,18 @@ interface Import {
 }
 
 /**
- * A reader that never leaves the root, follows links only inside it, opens no file that is likely to hold keys, and reads
+ * A reader that never leaves the root, but for the user's own file, follows links only inside it, opens no file that is likely to hold keys, and reads
  * regular text files only: 1 MB each, five imports deep, 2 million characters in all.
  */
 export function contextReader(): ContextReader {
   const notices: string[] = [];
   let left = MAX_TOTAL_LENGTH;
 
-  async function load(file: string, root: string): Promise<string | undefined> {
+  async function load(file: string, root: string | undefined): Promise<string | undefined> {
     const real = realPath(file);
     // Said once is enough.
     if (real === undefined || left < 0) return undefined;
-    if (!contains(root, real)) return refuse(file, `it leads out of ${root}`);
+    if (root !== undefined && !contains(root, real)) return refuse(file, `it leads out of ${root}`);
     if (isSecretName(real.split(/[\\/]/).at(-1) ?? '')) return refuse(file, 'a file of that name may hold keys');
     try {
       const tooLarge = (): AppError => new AppError('usage', 'it is larger than 1 MB');
@@ -81,8 +85,8 @@ export function contextReader(): ContextReader {
 
   return {
     notices,
-    async read(file, root) {
-      const text = await load(file, root);
+    async read({ file, root, scope }) {
+      const text = await load(file, scope === 'user' ? undefined : root);
       return text === undefined ? undefined : expand(text, { file, root, chain: [realPath(file) ?? file] });
     },
   };

@@ -39,7 +39,7 @@ export async function readContext(question: ContextQuestion, tools: readonly str
       ignored.set(place.directory, untrusted(place.file, verdict));
       continue;
     }
-    const text = (await reader.read(place.file, place.root))?.trim();
+    const text = (await reader.read(place))?.trim();
     if (text) texts.push(framed(place, question.cwd, text));
   }
   const { system, notice } = systemMd(question, tools, judge);

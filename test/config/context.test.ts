@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readContext, systemInstructionText } from '../../src/config/context.ts';
@@ -157,6 +157,18 @@ test('a context file that is a link out of the project is not read', async (t) =
   const { memory, notices } = await contextOf(here);
   expect(memory).toBeUndefined();
   expect(notices).toHaveLength(1);
+});
+
+test('the user’s own file may be a link to where they keep it, what it imports may not', async (t) => {
+  const here = place(t, { 'dotfiles/GEMINI.md': 'mine @other.md @inside.md', 'dotfiles/other.md': 'SECRET' });
+  mkdirSync(here.path('home/.gemini'), { recursive: true });
+  symlinkSync(here.path('dotfiles/GEMINI.md'), here.path('home/.gemini/GEMINI.md'));
+  symlinkSync(here.path('dotfiles/other.md'), here.path('home/.gemini/other.md'));
+  writeFileSync(here.path('home/.gemini/inside.md'), 'inside');
+  const { memory, notices } = await contextOf(here);
+  expect(memory).toContain('mine @other.md <!-- inside.md -->\ninside\n');
+  expect(memory).not.toContain('SECRET');
+  expect(notices).toEqual([expect.stringMatching(/other\.md is not used: it leads out of /)]);
 });
 
 test('a bomb of imports is stopped', async (t) => {
