@@ -82,6 +82,32 @@ describe('json', () => {
 `);
   });
 
+  test('calls that had been made are kept in the error', async () => {
+    const events = [
+      begin,
+      { type: 'call', id: '1', name: 'look', args: { a: 1 } },
+      {
+        type: 'answer',
+        id: '1',
+        name: 'look',
+        outcome: { ok: true, response: { output: 'x' }, usage: { totalTokenCount: 1 } },
+      },
+      { type: 'call', id: '2', name: 'look', args: {} },
+      failure(new AppError('limit', 'Too many.')),
+    ] as const;
+    expect(JSON.parse((await renderAll('json', events)).out)).toEqual({
+      error: {
+        code: 1,
+        type: 'LimitError',
+        message: 'Too many.',
+        toolCalls: [
+          { id: '1', name: 'look', args: { a: 1 }, result: { output: 'x' } },
+          { id: '2', name: 'look', args: {} },
+        ],
+      },
+    });
+  });
+
   test('an error without a next step has no suggestion', async () => {
     expect(JSON.parse((await renderAll('json', interrupted)).out)).toEqual({
       error: { code: 130, type: 'Interrupted', message: 'Interrupted.', partialResponse: 'Once' },
