@@ -1,5 +1,6 @@
 import { isObject, type JsonObject, objectsOf, stringOf } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
+import type { Usage } from '../core/usage.ts';
 
 /** What a search on the web gave. */
 export interface Grounded {
@@ -9,6 +10,8 @@ export interface Grounded {
   readonly sources: readonly Source[];
   /** What was searched for. */
   readonly queries: readonly string[];
+  /** What the request has cost. */
+  readonly usage: Usage;
 }
 
 export interface Source {
@@ -27,13 +30,13 @@ export function grounder(model: Model, request: Pick<ModelRequest, 'model' | 'ge
     let text = '';
     for (;;) {
       const step = await stream.next();
-      if (step.done) return groundedOf(text, step.value.grounding ?? {});
+      if (step.done) return { ...groundedOf(text, step.value.grounding ?? {}), usage: step.value.usage };
       if (step.value.type === 'text') text += step.value.delta;
     }
   };
 }
 
-function groundedOf(text: string, metadata: JsonObject): Grounded {
+function groundedOf(text: string, metadata: JsonObject): Omit<Grounded, 'usage'> {
   const sources = objectsOf(metadata.groundingChunks).map(({ web }) => {
     const { title, uri } = isObject(web) ? web : {};
     return { title: stringOf(title) ?? stringOf(uri) ?? 'untitled', uri: stringOf(uri) ?? '' };

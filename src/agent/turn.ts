@@ -22,7 +22,10 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
       return;
     }
     answer ??= (await import('./answers.ts')).answerer(agent, turn);
-    yield* answer(calls);
+    for await (const event of answer(calls)) {
+      if (event.type === 'answer') usage = addUsage(usage, event.outcome.usage ?? NO_USAGE);
+      yield event;
+    }
   }
   throw new AppError('limit', `stopped after ${agent.maxTurns} model ${agent.maxTurns === 1 ? 'turn' : 'turns'}`, {
     hint: 'Raise --max-turns, or ask for less at once.',

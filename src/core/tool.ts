@@ -1,5 +1,6 @@
 import type { MediaPart } from './content.ts';
 import type { JsonObject } from './json.ts';
+import type { Usage } from './usage.ts';
 
 /** What a tool may do to the world. Approval is decided from this alone, never inside a tool. */
 export type Effect = 'read' | 'write' | 'execute' | 'network';
@@ -16,6 +17,8 @@ export interface Tool {
    * are shown. May refuse, with the outcome the model gets, if the call cannot succeed anyway; nobody is asked then.
    */
   preview?(args: JsonObject, signal: AbortSignal): Promise<Preview | ToolOutcome>;
+  /** The arguments in one form for all that mean the same, to tell whether a call was made before. Absent: as they are. */
+  plain?(args: JsonObject): JsonObject;
   /** Runs it. A failure is data for the model (`ok: false`); throws only the signal's reason, or what is a bug. */
   invoke(args: JsonObject, signal: AbortSignal): Promise<ToolOutcome>;
 }
@@ -37,6 +40,8 @@ export interface ToolOutcome {
   readonly ok: boolean;
   readonly response: JsonObject;
   readonly media?: readonly MediaPart[];
+  /** What requests of its own have cost. */
+  readonly usage?: Usage;
 }
 
 /** A call of the model, with an id of ours if it gave none. */

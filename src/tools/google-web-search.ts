@@ -1,10 +1,13 @@
 import type { Tool } from '../core/tool.ts';
+import type { Usage } from '../core/usage.ts';
 import { defineTool, done, failed } from './define.ts';
 
 /** What a search found, in the words of the model that searched. */
 export interface Grounding {
   readonly text: string;
   readonly sources: readonly { readonly title: string; readonly uri: string }[];
+  /** What the request has cost. */
+  readonly usage: Usage;
 }
 
 /** Asks a model that may search. Throws AppError when there is no answer. */
@@ -22,11 +25,11 @@ export function googleWebSearch(ground: Ground): Tool {
     },
     async run({ query }, signal) {
       if (query.trim() === '') return failed('google_web_search: "query" is empty. Say what to search for.');
-      const { text, sources } = await ground(query, signal);
-      if (text.trim() === '') return failed('The search found nothing. Try other words.');
-      if (sources.length === 0) return done(text);
+      const { text, sources, usage } = await ground(query, signal);
+      if (text.trim() === '') return { ...failed('The search found nothing. Try other words.'), usage };
+      if (sources.length === 0) return { ...done(text), usage };
       const list = sources.map(({ title, uri }, index) => `[${index + 1}] ${title} (${uri})`);
-      return done(`${text}\n\nSources:\n${list.join('\n')}`);
+      return { ...done(`${text}\n\nSources:\n${list.join('\n')}`), usage };
     },
   });
 }
