@@ -24,6 +24,7 @@ type Events = AsyncGenerator<TurnEvent, void>;
  */
 export function answerer(agent: Agent, { history, signal }: Turn): (calls: readonly ReplyCall[]) => Events {
   const repeats = repeatWatch();
+  let count = 0;
   const record = async (slot: Slot): Promise<ToolOutcome> => {
     const outcome = slot.outcome ?? cancelled();
     slot.isAnswered = true;
@@ -36,7 +37,8 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
     if (slot.decision?.kind !== 'run') return;
     try {
       slot.outcome = await slot.decision.run();
-      if (slot.outcome.ok && slot.tool?.effect !== 'read') repeats.changed(slot.call);
+      if (slot.outcome.ok && slot.tool !== undefined && slot.tool.effect !== 'read')
+        repeats.changed(slot.call, slot.tool);
     } catch (thrown) {
       if (!signal.aborted) slot.outcome = failed(thrown);
     }
@@ -58,7 +60,10 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
   }
 
   return async function* answer(calls) {
-    const slots = calls.map((call, index) => slotFor({ call, index, tool: toolFor(call, agent) }));
+    const slots = calls.map((call, index) =>
+      slotFor({ call, index, count: count + index, tool: toolFor(call, agent) }),
+    );
+    count += calls.length;
     const rest = (): readonly Slot[] => slots.filter(({ isAnswered }) => !isAnswered);
     try {
       for (const batch of batches(slots)) yield* answerBatch(batch, slots);

@@ -5,8 +5,8 @@ import type { Agent } from './agent.ts';
 import { edited, refusal, unknownTool } from './outcomes.ts';
 import type { RepeatWatch } from './repeats.ts';
 
-/** More calls than this in one reply are not run. */
-const MAX_CALLS = 64;
+/** More calls than this are not run. */
+const MAX_CALLS = { inReply: 64, inTurn: 200 } as const;
 
 /** What becomes of a call: it has its outcome already, or it is run. */
 export type Decision =
@@ -17,6 +17,8 @@ export interface Question {
   readonly call: ReplyCall;
   /** Its place in the reply. */
   readonly index: number;
+  /** Its place in the turn. */
+  readonly count: number;
   readonly tool: Tool | undefined;
 }
 
@@ -33,13 +35,15 @@ export interface DecisionContext {
  * signal's reason.
  */
 export async function decide(
-  { call, index, tool }: Question,
+  question: Question,
   { agent, repeats, signal, following }: DecisionContext,
 ): Promise<Decision> {
+  const { call, tool } = question;
   if (call.fault !== undefined) return refused(call.fault);
-  if (index >= MAX_CALLS) return refused(`at most ${MAX_CALLS} calls in one reply are run`);
+  const limit = limitOf(question);
+  if (limit !== undefined) return refused(limit);
   if (tool === undefined) return { kind: 'refused', outcome: unknownTool(call.name, agent.tools) };
-  if (repeats.isTooOften(call, tool.effect)) return refused(repeats.words);
+  if (repeats.isTooOften(call, tool)) return refused(repeats.words);
   const verdict = await agent.approve(tool, call, {
     signal,
     ...(tool.effect === 'write' ? { following: writesAtOnce(following) } : {}),
@@ -62,11 +66,19 @@ export async function decide(
 /** Those up to the first that does something else. */
 function writesAtOnce(questions: readonly Question[]): readonly PendingCall[] {
   const pending: PendingCall[] = [];
-  for (const { call, index, tool } of questions) {
-    if (tool?.effect !== 'write' || call.fault !== undefined || index >= MAX_CALLS) break;
+  for (const question of questions) {
+    const { call, tool } = question;
+    if (tool?.effect !== 'write' || call.fault !== undefined || limitOf(question) !== undefined) break;
     pending.push({ tool, call });
   }
   return pending;
+}
+
+/** Why a call is too many; undefined: it is not. */
+function limitOf({ index, count }: Question): string | undefined {
+  if (index >= MAX_CALLS.inReply) return `at most ${MAX_CALLS.inReply} calls in one reply are run`;
+  if (count < MAX_CALLS.inTurn) return undefined;
+  return `at most ${MAX_CALLS.inTurn} calls are run until the user speaks again; answer with what you have`;
 }
 
 function refused(reason: string): Decision {

@@ -1,17 +1,17 @@
 import { AppError } from '../core/error.ts';
 import { canonicalJson } from '../core/json.ts';
-import type { Effect, ToolCall } from '../core/tool.ts';
+import type { Effect, Tool, ToolCall } from '../core/tool.ts';
 
 const MAX_SAME = 3;
 
 /** Notices a model that goes in circles. */
 export interface RepeatWatch {
   /** Counts the call; true from the third time on that it is made with the same arguments. */
-  isTooOften(call: ToolCall, effect: Effect): boolean;
+  isTooOften(call: ToolCall, tool: Tool): boolean;
   /** What the model is told then. */
   readonly words: string;
   /** This call changed something: what was looked at or tried before may now turn out otherwise. */
-  changed(call: ToolCall): void;
+  changed(call: ToolCall, tool: Tool): void;
   /** Throws AppError `limit` if a call was made once more after the model was told. */
   throwIfStuck(): void;
 }
@@ -21,17 +21,17 @@ export function repeatWatch(): RepeatWatch {
   const counts = new Map<string, { count: number; readonly effect: Effect }>();
   let stuck: string | undefined;
   return {
-    isTooOften(call, effect) {
-      const key = keyOf(call);
-      const seen = counts.get(key) ?? { count: 0, effect };
+    isTooOften(call, tool) {
+      const key = keyOf(call, tool);
+      const seen = counts.get(key) ?? { count: 0, effect: tool.effect };
       seen.count += 1;
       counts.set(key, seen);
       if (seen.count > MAX_SAME) stuck ??= call.name;
       return seen.count >= MAX_SAME;
     },
     words: `the same call was made ${MAX_SAME} times, and was not run again; use what it gave, or do something else`,
-    changed(call) {
-      const own = keyOf(call);
+    changed(call, tool) {
+      const own = keyOf(call, tool);
       // The same text written a third time is a circle, whatever was done in between.
       for (const [key, { effect }] of counts) if (key !== own && effect !== 'write') counts.delete(key);
     },
@@ -44,6 +44,6 @@ export function repeatWatch(): RepeatWatch {
   };
 }
 
-function keyOf({ name, args }: ToolCall): string {
-  return `${name} ${canonicalJson(args)}`;
+function keyOf({ name, args }: ToolCall, tool: Tool): string {
+  return `${name} ${canonicalJson(tool.plain?.(args) ?? args)}`;
 }

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import type { Effect, Preview, Tool, ToolOutcome } from '../core/tool.ts';
@@ -42,6 +43,8 @@ export interface ToolSpec<S extends InputSchema> {
   readonly input: S;
   /** Other names a parameter is known by, e.g. `path` for `file_path`; understood, but not shown to the model. */
   readonly aliases?: Readonly<Record<string, Key<S>>>;
+  /** The directory in which `file_path` and `dir_path` begin, and which the latter means if it is left out. */
+  readonly root?: string | undefined;
   /** What a person is shown first; an outcome refuses the call. An AppError that is thrown becomes one. */
   preview?(input: InputOf<S>, signal: AbortSignal): Promise<Preview | ToolOutcome>;
   /** An AppError that is thrown becomes an outcome with its message and hint. */
@@ -65,7 +68,7 @@ export function argumentOf(
 
 /** A tool from one literal: the type of the handler's argument follows from the schema, and arguments are checked first. */
 export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool {
-  const { name, description, effect, input, aliases = {}, preview, run } = spec;
+  const { name, description, effect, input, aliases = {}, root, preview, run } = spec;
   const checked =
     <T>(handle: (input: InputOf<S>, signal: AbortSignal) => Promise<T>) =>
     (args: JsonObject, signal: AbortSignal): Promise<T | ToolOutcome> =>
@@ -75,6 +78,7 @@ export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool
     description,
     effect,
     input: jsonSchemaOf(input),
+    plain: (args) => Object.fromEntries(plainValues(givenValues(input.properties, aliases, args), input, root)),
     invoke: checked((values, signal) => run(values, signal)),
     ...(preview === undefined ? {} : { preview: checked((values, signal) => preview(values, signal)) }),
   };
@@ -116,17 +120,42 @@ function parseInput<S extends InputSchema>(
   aliases: Readonly<Record<string, string>>,
   args: JsonObject,
 ): InputOf<S> {
-  const values = new Map<string, JsonValue>();
-  for (const key of Object.keys(properties)) {
-    const value = argumentOf(args, key, aliases);
-    if (value !== undefined) values.set(key, value);
-  }
+  const values = givenValues(properties, aliases, args);
   for (const key of required) if (!values.has(key)) throw wrong(tool, `"${key}" is missing`, describe(properties[key]));
   for (const [key, value] of values) {
     const property = properties[key];
     if (property !== undefined && !fits(property, value)) throw wrong(tool, `"${key}" is wrong`, describe(property));
   }
   return Object.fromEntries(values) as InputOf<S>;
+}
+
+/** The parameters that are given, under their own names. */
+function givenValues(
+  properties: InputSchema['properties'],
+  aliases: Readonly<Record<string, string>>,
+  args: JsonObject,
+): Map<string, JsonValue> {
+  const values = new Map<string, JsonValue>();
+  for (const key of Object.keys(properties)) {
+    const value = argumentOf(args, key, aliases);
+    if (value !== undefined) values.set(key, value);
+  }
+  return values;
+}
+
+/** Words for the user: what a call does is the same with others. */
+const WORDS: readonly string[] = ['description', 'instruction'];
+
+function* plainValues(
+  values: ReadonlyMap<string, JsonValue>,
+  { properties }: InputSchema,
+  root: string | undefined,
+): Generator<readonly [key: string, value: JsonValue]> {
+  for (const key of Object.keys(properties).filter((name) => !WORDS.includes(name))) {
+    const value = values.get(key) ?? (key === 'dir_path' ? '.' : undefined);
+    const isPath = key === 'file_path' || key === 'dir_path';
+    if (value !== undefined) yield [key, isPath && typeof value === 'string' && root ? resolve(root, value) : value];
+  }
 }
 
 function wrong(tool: string, what: string, wanted: string): AppError {

@@ -30,6 +30,7 @@ export function editFile(workspace: Workspace): Tool {
       required: ['file_path', 'old_string', 'new_string'],
     },
     aliases: { path: 'file_path', replace_all: 'allow_multiple' },
+    root: workspace.roots[0],
     async preview(input) {
       const { place, before, after } = await planned(workspace, input.file_path, editOf(input));
       return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after.text)) };

@@ -26,6 +26,7 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
       required: ['pattern'],
     },
     aliases: { path: 'dir_path' },
+    root: workspace.roots[0],
     async run({ pattern, dir_path = '.', case_sensitive = false, respect_git_ignore = true }, signal) {
       const text = pattern.includes('/') ? pattern : `**/${pattern}`;
       const compiled = compileGlob(text, { isCaseSensitive: case_sensitive, hasBraces: true });

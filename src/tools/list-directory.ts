@@ -27,6 +27,7 @@ export function listDirectory(workspace: Workspace): Tool {
       required: ['dir_path'],
     },
     aliases: { path: 'dir_path' },
+    root: workspace.roots[0],
     async run({ dir_path, ignore = [] }, signal) {
       const ignored = ignore.map((glob) => compileGlob(glob, { isCaseSensitive: true, hasBraces: true }));
       const { place, directory } = await workspace.openDirectory(dir_path);

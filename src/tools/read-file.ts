@@ -32,6 +32,7 @@ export function readFile(workspace: Workspace): Tool {
       required: ['file_path'],
     },
     aliases: FILE_ALIASES,
+    root: workspace.roots[0],
     async run({ file_path, start_line = 1, end_line }, signal) {
       if (end_line !== undefined && end_line < start_line) {
         throw new AppError('usage', 'end_line is before start_line', { hint: 'Swap them, or leave one out.' });

@@ -43,6 +43,7 @@ export function searchFileContent(workspace: Workspace, ripgrep: () => string | 
       required: ['pattern'],
     },
     aliases: { path: 'dir_path', include: 'include_pattern' },
+    root: workspace.roots[0],
     async run(
       { dir_path = '.', include_pattern, exclude_pattern, no_ignore = false, names_only = false, ...rest },
       signal,

@@ -22,6 +22,7 @@ export function writeFile(workspace: Workspace): Tool {
       required: ['file_path', 'content'],
     },
     aliases: { path: 'file_path' },
+    root: workspace.roots[0],
     async preview({ file_path, content }) {
       const { place, before, after } = await planned(workspace, file_path, content);
       return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after)) };
@@ -30,7 +31,9 @@ export function writeFile(workspace: Workspace): Tool {
       const { before, after } = await planned(workspace, file_path, content);
       const place = await workspace.write(file_path, (before ?? NEW_TEXT_FILE).encode(after));
       const lines = after.split('\n').length - (after.endsWith('\n') ? 1 : 0);
-      return done(`${before === undefined ? 'Created' : 'Replaced'} ${place.name} (${lines} lines).`);
+      return done(
+        `${before === undefined ? 'Created' : 'Replaced'} ${place.name} (${lines} ${lines === 1 ? 'line' : 'lines'}).`,
+      );
     },
   });
 }

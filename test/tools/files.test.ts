@@ -130,7 +130,7 @@ test('a new file is made with its directories, and shown first as a diff', async
   });
   expect(await here.output('write_file', args)).toBe('Created a/b/new.txt (2 lines).');
   expect(readFileSync(join(here.root, 'a/b/new.txt'), 'utf8')).toBe('one\ntwo\n');
-  expect(await here.output('write_file', { ...args, content: 'three\n' })).toBe('Replaced a/b/new.txt (1 lines).');
+  expect(await here.output('write_file', { ...args, content: 'three\n' })).toBe('Replaced a/b/new.txt (1 line).');
 });
 
 test('a file that exists is overwritten only after its content was read', async () => {
@@ -147,7 +147,7 @@ test('a file that exists is overwritten only after its content was read', async 
   );
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('other\n');
   await here.output('read_file', { path: 'a.txt' });
-  expect(await here.output('write_file', args)).toBe('Replaced a.txt (1 lines).');
+  expect(await here.output('write_file', args)).toBe('Replaced a.txt (1 line).');
 });
 
 test('a file is replaced only after all of it was read; for an edit a part is enough', async () => {
@@ -168,7 +168,7 @@ test('a file is replaced only after all of it was read; for an edit a part is en
   expect(await replaced('long.txt')).toContain('only a part of it was read');
   await here.output('read_file', { path: 'long.txt', start_line: 2001 });
   await here.output('read_file', { path: 'long.txt', start_line: 7, end_line: 8 });
-  expect(await here.output('write_file', { path: 'long.txt', content: 'new\n' })).toBe('Replaced long.txt (1 lines).');
+  expect(await here.output('write_file', { path: 'long.txt', content: 'new\n' })).toBe('Replaced long.txt (1 line).');
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('one\nthree\n');
 });
 

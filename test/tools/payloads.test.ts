@@ -197,7 +197,7 @@ test('a link that stays inside is followed, and read by the name of its target',
   expect(await here.output('read_file', { path: 'link/a.txt' })).toBe('text');
   expect(await here.output('read_file', { path: 'real/again' })).toBe('text');
   expect(await here.output('write_file', { path: 'link/new.txt', content: 'x' })).toBe(
-    'Created real/new.txt (1 lines).',
+    'Created real/new.txt (1 line).',
   );
 });
 

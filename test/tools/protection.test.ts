@@ -90,7 +90,7 @@ test('a root that is itself protected stays so', async () => {
 test('a work tree that another program keeps in its own directory can be written', async () => {
   const here = await place({ '.claude/worktrees/one/a.txt': 'a\n' });
   const inner = await placeAt(join(here.root, '.claude/worktrees/one'));
-  expect(await inner.output('write_file', { path: 'b.txt', content: 'b\n' })).toBe('Created b.txt (1 lines).');
+  expect(await inner.output('write_file', { path: 'b.txt', content: 'b\n' })).toBe('Created b.txt (1 line).');
 });
 
 test('a directory named besides the working directory is judged with all that it lies in', async () => {
@@ -124,7 +124,7 @@ test('files that others take for settings or keys are not made, but changed if t
     await here.output('write_file', { path, content: 'x\n' });
   await here.workspace.permit('.env');
   await here.output('read_file', { path: '.env' });
-  expect(await here.output('write_file', { path: '.env', content: 'A=2\n' })).toBe('Replaced .env (1 lines).');
+  expect(await here.output('write_file', { path: '.env', content: 'A=2\n' })).toBe('Replaced .env (1 line).');
 });
 
 test.each([

@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { memoryHistory } from '../../src/agent/memory-history.ts';
+import { place } from '../tools/place.ts';
+import { agentOf, call, ok, play, scripted, tool } from './support.ts';
+
+function outcomes(events: Awaited<ReturnType<typeof play>>['events']) {
+  return events.flatMap((event) => (event.type === 'answer' ? [event.outcome] : []));
+}
+
+test('after 200 calls in one turn the rest are not run, and a new turn begins anew', async () => {
+  let runs = 0;
+  const look = tool('look', 'read', () => {
+    runs += 1;
+    return ok('');
+  });
+  const calls = (from: number) => ({ calls: Array.from({ length: 60 }, (_, n) => call('look', { n: from + n })) });
+  const replies = [0, 60, 120, 180].map(calls);
+  const { events } = await play(agentOf(scripted([...replies, { text: ['ok'] }]), [look]), memoryHistory());
+  expect(runs).toBe(200);
+  expect(outcomes(events).slice(199, 201)).toEqual([
+    { ok: true, response: { output: '' } },
+    {
+      ok: false,
+      response: { error: 'at most 200 calls are run until the user speaks again; answer with what you have' },
+    },
+  ]);
+  await play(agentOf(scripted([calls(0), { text: ['ok'] }]), [look]), memoryHistory());
+  expect(runs).toBe(260);
+});
+
+test.for([
+  ['read_file', ['a.txt', './a.txt', 'ROOT/a.txt', 'x/../a.txt'].map((path) => ({ path }))],
+  [
+    'read_file',
+    [{ file_path: 'a.txt' }, { path: 'a.txt' }, { absolute_path: 'a.txt' }, { file_path: './/a.txt', x: 1 }],
+  ],
+  ['list_directory', [{ dir_path: '.' }, { path: './' }, { path: 'ROOT' }, { dir_path: 'x/..' }]],
+  [
+    'glob',
+    [{ pattern: '*' }, { pattern: '*', dir_path: '.' }, { pattern: '*', path: 'ROOT' }, { pattern: '*', path: null }],
+  ],
+  ['write_file', [1, 2, 3, 4].map((n) => ({ path: `${'./'.repeat(n)}new.txt`, content: 'x' }))],
+] as const)('the same call of %s is seen through its spellings', async ([name, spellings]) => {
+  const { root, tools } = await place({ 'a.txt': 'a\n' });
+  const calls = spellings.map((args) => call(name, JSON.parse(JSON.stringify(args).replaceAll('ROOT', root))));
+  const model = scripted([...calls.map((one) => ({ calls: [one] })), { text: ['never'] }]);
+  const { events, error } = await play(agentOf(model, [...tools.values()]), memoryHistory());
+  expect(outcomes(events).map(({ response }) => String(response.error).startsWith('the same call was made'))).toEqual([
+    false,
+    false,
+    true,
+    true,
+  ]);
+  expect(error).toMatchObject({ fault: 'limit' });
+});
+
+test('calls of other files, or with other contents, are other calls', async () => {
+  const { tools } = await place({ 'a.txt': 'a\n', 'b/a.txt': 'b\n' });
+  const paths = ['a.txt', 'b/a.txt', 'A.txt', 'a.txt/', 'a.tx'];
+  const calls = paths.map((path) => call('read_file', { path, start_line: 1 }));
+  const model = scripted([{ calls }, { calls: calls.slice(0, 2) }, { text: ['ok'] }]);
+  const { error } = await play(agentOf(model, [...tools.values()]), memoryHistory());
+  expect(error).toBeUndefined();
+});
+
+test('what a tool has spent itself is part of the usage', async () => {
+  const search = tool('search', 'network', () => ({
+    ...ok(''),
+    usage: { promptTokenCount: 100, totalTokenCount: 300 },
+  }));
+  const model = scripted([{ calls: [call('search')] }, { text: ['ok'] }]);
+  const { events } = await play(agentOf(model, [search]), memoryHistory());
+  expect(events.at(-1)).toMatchObject({ type: 'end', usage: { promptTokenCount: 120, totalTokenCount: 324 } });
+});
