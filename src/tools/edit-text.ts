@@ -1,4 +1,5 @@
 import { AppError } from '../core/error.ts';
+import { aligned, indentOf, relined, respaced } from './text-alignment.ts';
 import { lineEnding } from './text-file.ts';
 
 export interface Edit {
@@ -93,10 +94,37 @@ function applied(text: string, plain: PlainText, matches: readonly Match[]): str
     const to = originalPlace(plain, end);
     const whole = text.slice(originalPlace(plain, match.start), originalPlace(plain, match.end));
     const ending = /\r\n|\r|\n/.exec(text.slice(from, to))?.[0] ?? /\r\n|\r|\n/.exec(whole)?.[0] ?? usual;
-    result += text.slice(done, from) + replacement.replaceAll('\n', () => ending);
+    const kept = (piece: Stretch): string =>
+      text.slice(originalPlace(plain, start + piece.start), originalPlace(plain, start + piece.end));
+    result += text.slice(done, from) + lined(plain.text.slice(start, end), replacement, { ending, kept });
     done = to;
   }
   return result + text.slice(done);
+}
+
+interface Stretch {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The new text with line endings of the file; a line that was there keeps its own. */
+function lined(
+  old: string,
+  next: string,
+  { ending, kept }: { readonly ending: string; readonly kept: (line: Stretch) => string },
+): string {
+  const [oldLines, lines] = [old, next].map((text) => text.split(/(?<=\n)/));
+  if (oldLines === undefined || lines === undefined) return next;
+  const starts: number[] = [0];
+  for (const line of oldLines) starts.push((starts.at(-1) ?? 0) + line.length);
+  const same = aligned(oldLines, lines);
+  return lines
+    .map((line, index) => {
+      const at = same[index];
+      if (at === undefined) return line.replace('\n', () => ending);
+      return kept({ start: starts[at] ?? 0, end: starts[at + 1] ?? 0 });
+    })
+    .join('');
 }
 
 /** Without what stays the same at both ends, so that the line endings there stay too. */
@@ -126,25 +154,25 @@ function looseMatches(text: string, wanted: string, next: string): readonly Matc
   return byLines.length > 0 ? byLines : runMatches(text, wanted, next);
 }
 
-/** Whole lines that differ only in the white space at their ends; the new lines take over the indentation found. */
+/** Whole lines that differ only in the white space at their ends. */
 function lineMatches(text: string, wanted: string, next: string): readonly Match[] {
   const hasEnd = wanted.endsWith('\n');
-  const wantedLines = (hasEnd ? wanted.slice(0, -1) : wanted).split('\n').map((line) => line.trim());
+  const wantedLines = (hasEnd ? wanted.slice(0, -1) : wanted).split('\n');
   const lines = text.split('\n');
   const starts: number[] = [0];
   for (const line of lines) starts.push((starts.at(-1) ?? 0) + line.length + 1);
-  const body = hasEnd && next.endsWith('\n') ? next.slice(0, -1) : next;
-  const found: Match[] = [];
-  for (const index of lineRuns(
-    lines.map((line) => line.trim()),
-    wantedLines,
-  )) {
+  const trims = (list: readonly string[]): readonly string[] => list.map((line) => line.trim());
+  return lineRuns(trims(lines), trims(wantedLines)).map((index) => {
     const start = starts[index] ?? 0;
     const end = (starts[index + wantedLines.length] ?? 0) - 1;
-    const indent = { from: indentOf(wanted), to: indentOf(text.slice(start, end)) };
-    found.push({ start, end, replacement: reindented(body, indent) });
-  }
-  return found;
+    const found = lines.slice(index, index + wantedLines.length);
+    // Lines that are to go take their line feed with them, if there is one.
+    if (hasEnd && next === '') return { start, end: Math.min(end + 1, text.length), replacement: '' };
+    const body = hasEnd && next.endsWith('\n') ? next.slice(0, -1) : next;
+    const isJoined = hasEnd && body === next && end < text.length;
+    const replacement = relined(body.split('\n'), { wanted: wantedLines, found }).join('\n');
+    return { start, end: isJoined ? end + 1 : end, replacement };
+  });
 }
 
 /** The indices at which some lines stand among others. As one text, so that the search is the system's own. */
@@ -169,7 +197,8 @@ function placesOfRun(text: string, wanted: string): readonly number[] {
 
 /** Stretches that differ only in how much white space stands between the words. */
 function runMatches(text: string, wanted: string, next: string): readonly Match[] {
-  const needle = wanted.trim().replace(/\s+/g, ' ');
+  const words = wanted.trim();
+  const needle = words.replace(/\s+/g, ' ');
   let squeezed = '';
   const origins: number[] = [];
   for (const { 0: piece, index } of text.matchAll(/\s+|\S+/g)) {
@@ -177,33 +206,26 @@ function runMatches(text: string, wanted: string, next: string): readonly Match[
     squeezed += isGap ? ' ' : piece;
     for (let offset = 0; offset < (isGap ? 1 : piece.length); offset += 1) origins.push(index + offset);
   }
+  const body = withoutEnds(next, wanted);
   return placesOf(squeezed, needle).map((place) => {
     const start = origins[place] ?? 0;
     const end = (origins[place + needle.length - 1] ?? 0) + 1;
-    const line = text.slice(text.lastIndexOf('\n', start - 1) + 1);
-    const indent = { from: indentOf(wanted), to: indentOf(line) };
-    return { start, end, replacement: reindented(next.trim(), { ...indent, isInline: true }) };
+    const found = piecesOf(text.slice(start, end));
+    const line = text.slice(text.lastIndexOf('\n', start - 1) + 1, end);
+    const indent = { from: indentOf(wanted.replace(/^\s*\n/, '')), to: indentOf(line) };
+    return { start, end, replacement: respaced(piecesOf(body), { wanted: piecesOf(words), found, indent }).join('') };
   });
 }
 
-interface Indent {
-  readonly from: string;
-  readonly to: string;
-  /** The first line begins after its indentation. */
-  readonly isInline?: boolean;
+/** Without the white space that the wanted text has at its ends too: what was found has none there. */
+function withoutEnds(next: string, wanted: string): string {
+  const head = wanted.slice(0, wanted.length - wanted.trimStart().length);
+  const tail = wanted.slice(wanted.trimEnd().length);
+  const start = next.startsWith(head) ? next.slice(head.length) : next.trimStart();
+  return start.endsWith(tail) ? start.slice(0, start.length - tail.length) : start.trimEnd();
 }
 
-function reindented(text: string, { from, to, isInline = false }: Indent): string {
-  return text
-    .split('\n')
-    .map((line, index) => {
-      if (line.trim() === '' || (isInline && index === 0)) return line;
-      return line.startsWith(from) ? to + line.slice(from.length) : line;
-    })
-    .join('\n');
-}
-
-/** Of the first line that says something. */
-function indentOf(text: string): string {
-  return /^(?:[^\S\n]*\n)*([^\S\n]*)/.exec(text)?.[1] ?? '';
+/** Words, and the gaps between them. */
+function piecesOf(text: string): readonly string[] {
+  return text.match(/\s+|\S+/g) ?? [];
 }

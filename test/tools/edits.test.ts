@@ -139,6 +139,66 @@ test('words with other white space between them are found', () => {
   expect(edited).toEqual({ text: 'call(2);\n', count: 1, isLoose: true });
 });
 
+const indent = fc.constantFrom('', ' ', '  ', '    ', '\t', '\t\t');
+const blank = fc.constantFrom('', ' ', '\t ', '   ');
+const word = fc.constantFrom('if (a)', 'b();', '}', 'x = 1', '');
+
+test('500 loose edits leave every byte of the lines that were not to be changed', () => {
+  const line = fc.record({ text: word, indent, end: blank, ending: fc.constantFrom('\n', '\r\n'), told: indent });
+  const scene = fc.record({
+    lines: fc.array(line, { minLength: 1, maxLength: 8 }),
+    around: fc.nat(7),
+    changed: fc.nat(7),
+    hasEnd: fc.boolean(),
+  });
+  let loose = 0;
+  fc.assert(
+    fc.property(scene, ({ lines: all, around, changed, hasEnd }) => {
+      const at = changed % all.length;
+      const from = Math.max(0, at - around);
+      const to = Math.min(all.length, at + 1 + (around % 3));
+      const texts = all.map((one, index) => (index === at ? 'MARK' : one.text));
+      const whole = all.map((one, index) => `${one.indent}${texts[index]}${one.end}${one.ending}`);
+      // As a model has it that does not mind white space: other indentation, none at the ends.
+      const told = (mark: string) =>
+        all
+          .slice(from, to)
+          .map((one, index) => (from + index === at ? `${one.told}${mark}` : `${one.told}${one.text}`))
+          .join('\n') + (hasEnd ? '\n' : '');
+      const edited = editText(whole.join(''), { oldText: told('MARK'), newText: told('DONE'), isMultiple: false });
+      if (edited.isLoose) loose += 1;
+      const result = edited.text.split(/(?<=\n)/);
+      expect(result.filter((_, index) => index !== at)).toEqual(whole.filter((_, index) => index !== at));
+      expect(result[at]).toContain('DONE');
+      expect(/\r?\n$/.exec(result[at] ?? '')?.[0]).toBe(all[at]?.ending);
+    }),
+    { numRuns: 500 },
+  );
+  expect(loose).toBeGreaterThan(100);
+});
+
+test('lines in the middle of a change keep the endings they have', () => {
+  const edited = editText('a\r\nb\nc\r\nd', { oldText: 'a\nb\nc', newText: 'x\nb\ny', isMultiple: false });
+  expect(edited.text).toBe('x\r\nb\ny\r\nd');
+});
+
+test.each([
+  ['lines that are to go leave no empty line', '\ta\n\tb\n\tc\n', '  b\n', '', '\ta\n\tc\n'],
+  ['so do the last ones of a file without a line end', '\ta\n\tb', '  b\n', '', '\ta\n'],
+  ['a line feed that is to go goes', '\ta\n\tb\n', '  a\n', '  a;', '\ta;\tb\n'],
+  ['a line feed that is to come comes', 'f(a,  b)\n', 'f(a, b)', 'f(a, b)\ng()\n', 'f(a,  b)\ng()\n\n'],
+  [
+    'tabs stay tabs at every depth',
+    '\tif\n\t\ta\n\tend\n',
+    'if\n  a\nend',
+    'if\n  b\n  c\nend',
+    '\tif\n\t\tb\n\t\tc\n\tend\n',
+  ],
+  ['gaps between words that stay are kept', 'f(a,\n  b,  c)\n', 'f(a, b, c)', 'f(a, b, d)', 'f(a,\n  b, d)\n'],
+])('%s', (_, text, oldText, newText, expected) => {
+  expect(editText(text, { oldText, newText, isMultiple: false })).toMatchObject({ text: expected, isLoose: true });
+});
+
 test('a file that is not Unicode is left alone', async () => {
   const here = await place({ 'latin.txt': Buffer.from('caf\xe9\n', 'latin1') });
   expect(await here.output('read_file', { path: 'latin.txt' })).toBe(

@@ -1,0 +1,107 @@
+/** A place that was found without regard to white space: its pieces, and the same ones as they were asked for. */
+export interface LooseMatch {
+  readonly wanted: readonly string[];
+  readonly found: readonly string[];
+}
+
+/**
+ * The lines that are to stand there. One that was not to be changed stays as it is found, to the byte; a new one takes over
+ * the indentation that the lines around it have there.
+ */
+export function relined(next: readonly string[], { wanted, found }: LooseMatch): readonly string[] {
+  const kept = aligned(wanted, next);
+  const indents = new Map<string, string>();
+  wanted.forEach((line, index) => {
+    const own = indentOf(line);
+    if (line.trim() !== '' && !indents.has(own)) indents.set(own, indentOf(found[index] ?? ''));
+  });
+  return next.map((line, index) => {
+    const same = kept[index];
+    return same === undefined ? reindented(line, indents) : (found[same] ?? line);
+  });
+}
+
+/** The indentation that was asked for, and the one that is there. */
+export interface Indent {
+  readonly from: string;
+  readonly to: string;
+}
+
+/**
+ * The words and gaps that are to stand there. A gap between two words that were not to be changed stays as it is found; in
+ * another, a line takes over the indentation.
+ */
+export function respaced(
+  next: readonly string[],
+  { wanted, found, indent }: LooseMatch & { readonly indent: Indent },
+): readonly string[] {
+  const kept = aligned(wanted, next);
+  const indents = new Map([[indent.from, indent.to]]);
+  return next.map((piece, index) => {
+    if (piece.trim() !== '') return piece;
+    const same = kept[index];
+    const isInside = kept[index - 1] !== undefined && kept[index + 1] !== undefined;
+    if (same !== undefined && isInside) return found[same] ?? piece;
+    return piece.replace(/(?<=\n)[^\S\n]*$/, (blanks) => reindented(`${blanks}x`, indents).slice(0, -1));
+  });
+}
+
+/** The white space a line begins with. */
+export function indentOf(line: string): string {
+  return /^[^\S\n]*/.exec(line)?.[0] ?? '';
+}
+
+/** With the indentation that stands for its own there, or for the longest part of it that is known. */
+function reindented(line: string, indents: ReadonlyMap<string, string>): string {
+  if (line.trim() === '') return line;
+  const own = indentOf(line);
+  const known = [...indents.keys()].filter((indent) => own.startsWith(indent));
+  const longest = known.reduce((best, indent) => (indent.length > best.length ? indent : best), '');
+  return `${indents.get(longest) ?? ''}${line.slice(longest.length)}`;
+}
+
+/** More than this is not compared piece by piece; its two ends are. */
+const MAX_CELLS = 1_000_000;
+
+/** For each new piece the index of the old one that it is, undefined if it is none: a longest common subsequence. */
+export function aligned(old: readonly string[], next: readonly string[]): readonly (number | undefined)[] {
+  const kept: (number | undefined)[] = next.map(() => undefined);
+  const room = Math.min(old.length, next.length);
+  let head = 0;
+  while (head < room && old[head] === next[head]) head += 1;
+  let tail = 0;
+  while (tail < room - head && old[old.length - 1 - tail] === next[next.length - 1 - tail]) tail += 1;
+  for (let index = 0; index < head; index += 1) kept[index] = index;
+  for (let index = 1; index <= tail; index += 1) kept[next.length - index] = old.length - index;
+  const [rows, columns] = [old.length - head - tail, next.length - head - tail];
+  if (rows * columns > MAX_CELLS) return kept;
+  const lengths = commonLengths(old.slice(head, head + rows), next.slice(head, head + columns));
+  for (let [row, column] = [0, 0]; row < rows && column < columns; ) {
+    if (old[head + row] === next[head + column]) {
+      kept[head + column] = head + row;
+      row += 1;
+      column += 1;
+    } else if (lengthAt(lengths, row + 1, column) >= lengthAt(lengths, row, column + 1)) row += 1;
+    else column += 1;
+  }
+  return kept;
+}
+
+/** How long the longest common subsequence of two ends is, by where they begin. */
+function commonLengths(old: readonly string[], next: readonly string[]): readonly Uint32Array[] {
+  const lengths = Array.from({ length: old.length + 1 }, () => new Uint32Array(next.length + 1));
+  for (let row = old.length - 1; row >= 0; row -= 1) {
+    const line = lengths[row] ?? new Uint32Array();
+    for (let column = next.length - 1; column >= 0; column -= 1) {
+      line[column] =
+        old[row] === next[column]
+          ? lengthAt(lengths, row + 1, column + 1) + 1
+          : Math.max(lengthAt(lengths, row + 1, column), lengthAt(lengths, row, column + 1));
+    }
+  }
+  return lengths;
+}
+
+function lengthAt(lengths: readonly Uint32Array[], row: number, column: number): number {
+  return lengths[row]?.[column] ?? 0;
+}
