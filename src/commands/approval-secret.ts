@@ -1,25 +1,29 @@
 import { AppError } from '../core/error.ts';
 import { stringOf } from '../core/json.ts';
 import { argumentOf, FILE_ALIASES } from '../tools/define.ts';
-import type { Workspace } from '../tools/workspace.ts';
+import type { Secret, Workspace } from '../tools/workspace.ts';
 import type { ApprovalOptions } from './approval.ts';
 
-/** Which calls read a file that may hold secrets, and the way to let one through: by where it really is, not by its name. */
+/** Which calls read a file that may hold secrets, and the way to let one through: by which file it is, not by its name. */
 export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'secretOf' | 'permit'> {
+  /** As they were when they were last asked about, by path. */
+  const shown = new Map<string, Secret>();
   return {
     secretOf: async (tool, args) => {
       const path = tool.name === 'read_file' ? stringOf(argumentOf(args, 'file_path', FILE_ALIASES)) : undefined;
       if (path === undefined) return undefined;
-      // What the fence refuses, it refuses when the tool runs.
-      const place = await workspace.place(path, 'read').catch(() => undefined);
-      return place?.isSensitive ? place.path : undefined;
+      const secret = await workspace.secretAt(path);
+      if (secret !== undefined) shown.set(secret.path, secret);
+      return secret?.path;
     },
     permit: async (path) => {
-      // A link that took the file's place while the question stood is not what the person said yes to.
-      if ((await workspace.place(path, 'read')).path !== path) {
+      const secret = shown.get(path);
+      const now = await workspace.secretAt(path);
+      // What took the file's place while the question stood is not what the person said yes to.
+      if (secret === undefined || now?.path !== path || now.identity !== secret.identity) {
         throw new AppError('usage', `${path} is another file by now, and was not read`, { hint: 'Ask again.' });
       }
-      await workspace.permit(path);
+      workspace.permit(secret);
     },
   };
 }

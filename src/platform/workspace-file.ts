@@ -11,6 +11,8 @@ export interface OpenedFile {
   readonly mode: number;
   /** Differs whenever the file was written or replaced. */
   readonly version: string;
+  /** The same for as long as it is the same file, whatever it holds. */
+  readonly identity: string;
   /** When it was last written, in milliseconds since the epoch. */
   readonly modifiedMs: number;
   /** The bytes from a place on; fewer than asked for only at the end. */
@@ -53,6 +55,7 @@ function opened(handle: FileHandle, status: BigIntStats): OpenedFile {
     size: Number(status.size),
     mode: Number(status.mode) & 0o7777,
     version: versionOf(status),
+    identity: `${status.dev}.${status.ino}`,
     modifiedMs: Number(status.mtimeMs),
     read: async (position, length) => {
       const buffer = Buffer.allocUnsafe(length);

@@ -146,8 +146,9 @@ async function takenBack(
 /** The fingerprint of what is there now; undefined: nothing. Of a file too large for tools, that of its beginning. */
 async function printOf(path: string, workspace: Workspace): Promise<string | undefined> {
   if ((await workspace.place(path, 'write')).missing > 0) return undefined;
+  const secret = await workspace.secretAt(path);
   // It stays on this machine.
-  await workspace.permit(path);
+  if (secret !== undefined) workspace.permit(secret);
   const { file } = await workspace.open(path);
   try {
     return fingerprint(await file.read(0, Math.min(file.size, MAX_FILE_BYTES) + 1));

@@ -11,6 +11,7 @@ import {
 import { fingerprint, type OpenedFile, openRegular, removeFrom, replaceIn } from '../platform/workspace-file.ts';
 import { type Fence, type FenceOptions, fenceAround, named, type Place } from './fence.ts';
 import { shortLines } from './line-window.ts';
+import { absent, changedSince, partlyRead, privileged, sensitive, tooLarge, unread } from './workspace-refusals.ts';
 
 /** Is told of every change before it is made, with all that is needed to take it back. */
 export interface Journal {
@@ -66,13 +67,20 @@ export interface Restoration {
   readonly expected: string;
 }
 
+/** A file that may hold secrets: this very one, not whatever has its name by then. */
+export interface Secret {
+  /** Free of links. */
+  readonly path: string;
+  readonly identity: string;
+}
+
 /** The only way tools get at files. Every method throws AppError `usage` for what the fence does not let through. */
 export interface Workspace extends Fence {
   readonly hold: Hold;
-  /** Whether reading that path needs a person's permission, in every mode. False for what cannot be read at all. */
-  isSensitive(path: string): Promise<boolean>;
-  /** The person said yes: the next reading of that path, and only that one, is let through. */
-  permit(path: string): Promise<void>;
+  /** The file a path leads to, if it needs a person's permission to be read, in every mode, and can be read at all. */
+  secretAt(path: string): Promise<Secret | undefined>;
+  /** The person said yes: the next reading of that file, and only that one, is let through. */
+  permit(secret: Secret): void;
   /** Keeps a text, its longest lines broken, for `open` and nothing else; says under which path, undefined: it cannot. */
   keep(text: string): Promise<string | undefined>;
   /** Opens a file, or a text that was kept, for reading; whoever calls closes it. */
@@ -97,23 +105,21 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
   const { hold = holdOfSystem(), journal, outputs = NO_OUTPUTS } = options;
   const fence = await fenceAround(options);
   const disk: Disk = { fence, hold, seen: new Map(), journal };
-  const permitted = new Set<string>();
+  /** The identities of files, by their paths. */
+  const permitted = new Map<string, string>();
   return {
     ...fence,
     hold,
-    isSensitive: (path) =>
-      fence.place(path, 'read').then(
-        (place) => place.isSensitive,
-        () => false,
-      ),
-    permit: async (path) => {
-      permitted.add((await fence.place(path, 'read')).path);
-    },
+    secretAt: (path) => secretAt(disk, path),
+    permit: ({ path, identity }) => void permitted.set(path, identity),
     keep: (text) => outputs.keep(shortLines(text)),
     open: async (path) => {
       const place = outputs.holds(path) ? keptPlace(path) : await fence.place(path, 'read');
-      if (place.isSensitive && !permitted.delete(place.path)) throw sensitive(place);
-      return { place, file: await openPlace(disk, place) };
+      if (!place.isSensitive) return { place, file: await openPlace(disk, place) };
+      const identity = permitted.get(place.path);
+      permitted.delete(place.path);
+      if (identity === undefined) throw sensitive(place);
+      return { place, file: await openVery(disk, place, identity) };
     },
     openDirectory: async (path) => {
       const place = await fence.place(path, 'read');
@@ -161,12 +167,6 @@ function seenWith(before: Seen | undefined, print: string, { first, last, total 
   return { print, lines, isWhole: known.isWhole || lines >= total };
 }
 
-function sensitive({ name }: Place): AppError {
-  return new AppError('usage', `${name} may hold secrets and was not read`, {
-    hint: 'Only the user can allow that. Go on without it, or ask the user for what you need to know.',
-  });
-}
-
 function notADirectory(thrown: unknown): never {
   if (errnoOf(thrown) !== 'ENOTDIR') throw thrown;
   throw new AppError('usage', 'it is a file, not a directory', {
@@ -187,8 +187,25 @@ async function openPlace({ hold }: Disk, place: Place): Promise<OpenedFile> {
   });
 }
 
-function absent(): AppError {
-  return new AppError('usage', 'there is no such file', { hint: 'Look with list_directory or glob.' });
+async function secretAt(disk: Disk, path: string): Promise<Secret | undefined> {
+  try {
+    const place = await disk.fence.place(path, 'read');
+    if (!place.isSensitive) return undefined;
+    const file = await openPlace(disk, place);
+    await file.close();
+    return { path: place.path, identity: file.identity };
+  } catch {
+    // What the fence or the system refuses, they refuse again when it is read.
+    return undefined;
+  }
+}
+
+/** Opens the file of that identity, and no other that has come in its place. */
+async function openVery(disk: Disk, place: Place, identity: string): Promise<OpenedFile> {
+  const file = await openPlace(disk, place);
+  if (file.identity === identity) return file;
+  await file.close();
+  throw sensitive(place);
 }
 
 interface Current {
@@ -205,9 +222,7 @@ async function currentOf(disk: Disk, path: string, extent: Extent): Promise<Curr
   if (seen.print !== fingerprint(old.bytes)) throw unread(place, 'it was changed since it was read');
   if (extent === 'whole' && !seen.isWhole) throw partlyRead(place);
   if ((old.mode & 0o6000) !== 0) {
-    throw new AppError('usage', `${place.name} runs with the rights of its owner and is not changed`, {
-      hint: 'Tell the user what to change there.',
-    });
+    throw privileged(place);
   }
   return { place, old };
 }
@@ -222,24 +237,6 @@ async function contentOf(disk: Disk, place: Place): Promise<FileContent & { read
   } finally {
     await file.close();
   }
-}
-
-function unread({ name }: Place, why: string): AppError {
-  return new AppError('usage', `${name} was not written: ${why}`, {
-    hint: 'Read it with read_file, then decide again what to write.',
-  });
-}
-
-function partlyRead({ name }: Place): AppError {
-  return new AppError('usage', `${name} was not written: only a part of it was read`, {
-    hint: 'Change that part with edit_file, or read all of it first.',
-  });
-}
-
-function tooLarge({ name }: Place): AppError {
-  return new AppError('usage', `${name} is larger than 20 MB and is not changed by tools`, {
-    hint: 'Tell the user what to change there.',
-  });
 }
 
 async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<Place> {
@@ -265,12 +262,6 @@ async function restoreTo(disk: Disk, path: string, { bytes, mode, expected }: Re
       : replaceIn(directory, name, { bytes, old: now, mode }),
   );
   disk.seen.delete(place.path);
-}
-
-function changedSince({ name }: Place): AppError {
-  return new AppError('usage', `${name} was changed since, and was left as it is`, {
-    hint: 'Look at it, and take the change back by hand.',
-  });
 }
 
 /** Changes a file in its directory, which is made if it is not there; every step of it is proven. */

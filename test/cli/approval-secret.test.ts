@@ -1,4 +1,4 @@
-import { rmSync, symlinkSync } from 'node:fs';
+import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { approval } from '../../src/commands/approval.ts';
@@ -110,10 +110,13 @@ posixTest('only a reading of a file that may hold secrets has one', async () => 
 
 posixTest('a file that is another by the time of the yes is not let through', async () => {
   const here = await place({ '.env': 'A=1', '.env.prod': 'B=2' });
-  const { permit } = secretFiles(here.workspace);
+  const { permit, secretOf } = secretFiles(here.workspace);
   const path = join(here.root, '.env');
+  await expect(permit(path)).rejects.toThrow('is another file by now');
+  await secretOf(here.tools.get('read_file')!, { path });
   await permit(path);
+  renameSync(join(here.root, '.env.prod'), path);
+  await expect(permit(path)).rejects.toThrow('is another file by now');
   rmSync(path);
-  symlinkSync('.env.prod', path);
   await expect(permit(path)).rejects.toThrow('is another file by now');
 });

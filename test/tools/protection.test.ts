@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { isProtected, isSensitivePath, isSystemPath, isTooBroad, isWindowsTrap } from '../../src/tools/protection.ts';
@@ -122,7 +122,7 @@ test('files that others take for settings or keys are not made, but changed if t
   }
   for (const path of ['.env.example', 'id_map.py', 'AGENTS.md'])
     await here.output('write_file', { path, content: 'x\n' });
-  await here.workspace.permit('.env');
+  here.workspace.permit((await here.workspace.secretAt('.env'))!);
   await here.output('read_file', { path: '.env' });
   expect(await here.output('write_file', { path: '.env', content: 'A=2\n' })).toBe('Replaced .env (1 line).');
 });
@@ -236,14 +236,24 @@ test('only the user lets a file with secrets be read, and only once', async () =
   put(here.root, { 'keys/server.pem': 'KEY\n' });
   mkdirSync(join(here.root, dirname('a/b')), { recursive: true });
   for (const path of ['.env', 'notes.txt', 'keys/server.pem', './keys/../.env']) {
-    expect(await here.workspace.isSensitive(path)).toBe(true);
+    expect(await here.workspace.secretAt(path)).toMatchObject({ path: expect.stringMatching(/\.(?:env|pem)$/) });
     expect(await here.error('read_file', { path })).toContain('may hold secrets');
   }
-  expect(await here.workspace.isSensitive('plain.txt')).toBe(false);
-  expect(await here.workspace.isSensitive('../outside')).toBe(false);
-  await here.workspace.permit('notes.txt');
+  for (const path of ['plain.txt', '../outside', '.env.missing'])
+    expect(await here.workspace.secretAt(path)).toBe(undefined);
+  here.workspace.permit((await here.workspace.secretAt('notes.txt'))!);
   expect(await here.output('read_file', { path: '.env' })).toBe('KEY=1');
   expect(await here.error('read_file', { path: '.env' })).toContain('may hold secrets');
   expect(await here.output('search_file_content', { pattern: 'KEY' })).toEqual({ matches: [] });
   expect(await here.output('glob', { pattern: '**/*' })).toEqual({ files: ['plain.txt'] });
+});
+
+test('a permission is for that very file, not for another in its place', async () => {
+  const here = await place({ '.env': 'KEY=1\n', other: 'KEY=2\n' });
+  here.workspace.permit((await here.workspace.secretAt('.env'))!);
+  renameSync(join(here.root, 'other'), join(here.root, '.env'));
+  expect(await here.error('read_file', { path: '.env' })).toContain('may hold secrets');
+  here.workspace.permit((await here.workspace.secretAt('.env'))!);
+  writeFileSync(join(here.root, '.env'), 'KEY=3\n');
+  expect(await here.output('read_file', { path: '.env' })).toBe('KEY=3');
 });
