@@ -35,6 +35,8 @@ export interface Findings {
 export interface SearchRequest extends Omit<Hunt, 'progress'> {
   /** Matching lines, at most. */
   readonly total: number;
+  /** How long it may take; what was found until then is given. */
+  readonly maxMs: number;
 }
 
 const STUCK_MS = 2000;
@@ -47,7 +49,7 @@ const MAX_WORKERS = 4;
 
 /**
  * Looks through the files of a walk, in threads of their own that can be ended at any moment. Throws AppError `usage` if
- * the pattern takes too long, and the signal's reason at once. Closes every directory it was given.
+ * the pattern takes too long on one of them, and the signal's reason at once. Closes every directory it was given.
  */
 export async function searchFiles(
   walk: AsyncIterable<WalkedDirectory>,
@@ -94,7 +96,12 @@ function crewOf(request: SearchRequest, signal: AbortSignal): Crew {
   const open = new Set<() => void>();
   const tally = tallyOf(request.total);
   const bell = bellOf(signal);
+  const endsAt = performance.now() + request.maxMs;
+  let isLate = false;
+  const isOver = (): boolean => isLate || tally.isFull();
   const watch = setInterval(() => {
+    isLate ||= performance.now() > endsAt;
+    if (isLate) bell.ring();
     const stuck = stuckFile(hands, underWay);
     if (stuck !== undefined) bell.fail(tooSlow(stuck));
   }, LOOK_MS);
@@ -121,13 +128,13 @@ function crewOf(request: SearchRequest, signal: AbortSignal): Crew {
       open.add(directory.close);
       for (const [files, release] of slices(directory, open)) {
         give(directory, files, release);
-        await bell.until(() => underWay.size <= MAX_UNDER_WAY || tally.isFull());
+        await bell.until(() => underWay.size <= MAX_UNDER_WAY || isOver());
       }
-      return !tally.isFull();
+      return !isOver();
     },
     finish: async () => {
-      await bell.until(() => underWay.size === 0 || tally.isFull());
-      return tally.findings();
+      await bell.until(() => underWay.size === 0 || isOver());
+      return { ...tally.findings(), ...(isLate ? { stopped: `after ${request.maxMs / 1000} seconds` } : {}) };
     },
     dismiss: async () => {
       clearInterval(watch);
@@ -192,7 +199,7 @@ function bellOf(signal: AbortSignal): Bell {
 
 function handOf(request: SearchRequest, done: (result: TaskResult) => void, fail: (reason: unknown) => void): Hand {
   const progress = new Int32Array(new SharedArrayBuffer(8));
-  const { total: _, ...hunt } = request;
+  const { total: _, maxMs: __, ...hunt } = request;
   const program = `(${serve})(require,{lineCollector:${lineCollector},linesOf:${linesOf},lookThrough:${lookThrough}})`;
   const worker = new Worker(program, { eval: true, workerData: { ...hunt, progress }, env: {}, stdin: false });
   worker.on('message', done);
@@ -265,7 +272,11 @@ function tallyOf(total: number): Tally {
       }
     },
     isFull: () => matches >= total,
-    findings: () => ({ ...counts, files: firstOf(files, total), isFull: matches >= total }),
+    findings: () => {
+      // Only if it was stopped is there something left behind a gap.
+      const rest = [...waiting].sort(([left], [right]) => left - right).flatMap(([, found]) => found);
+      return { ...counts, files: firstOf([...files, ...rest], total), isFull: matches >= total };
+    },
   };
 }
 

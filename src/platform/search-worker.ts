@@ -47,8 +47,8 @@ export interface TaskResult {
 
 interface LineCollector {
   readonly lines: FoundLine[];
-  /** False once there are enough. */
-  take(line: string): boolean;
+  /** False once there are enough. `isCut`: there is more of the line. */
+  take(line: string, isCut?: boolean): boolean;
 }
 
 /** Collects the lines of one file that match, and those around them. */
@@ -63,11 +63,18 @@ export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
     const from = Math.max(0, Math.min(at - 100, line.length - 500));
     return `${from > 0 ? '…' : ''}${line.slice(from, from + 500)}… [line cut, ${line.length} characters]`;
   };
+  const placeIn = (line: string, isCut: boolean): number => {
+    const text = hunt.isFolded ? line.toLowerCase() : line;
+    if (!isCut) return text.search(pattern);
+    // What holds only because the line seems to end there does not hold a little earlier.
+    const [found, earlier] = [text, text.slice(0, -1)].map((each) => pattern.exec(each));
+    return found && earlier && found.index === earlier.index && found[0] === earlier[0] ? found.index : -1;
+  };
   return {
     lines,
-    take: (line) => {
+    take: (line, isCut = false) => {
       number += 1;
-      const at = matches < hunt.perFile ? (hunt.isFolded ? line.toLowerCase() : line).search(pattern) : -1;
+      const at = matches < hunt.perFile ? placeIn(line, isCut) : -1;
       if (at !== -1) {
         matches += 1;
         lines.push(...recent.splice(0), { line: number, text: shown(line, at), isMatch: true });
@@ -86,21 +93,31 @@ export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
 
 type Fs = typeof import('node:fs');
 
+interface CutLine {
+  readonly text: string;
+  /** Whether there is more of it. */
+  readonly isCut: boolean;
+}
+
 /** The lines of a file that is too large to be read whole: at most 64 MB of it, and 1 MB of each line. */
-export function* linesOf(fs: Fs, fd: number, progress: Int32Array): Generator<string, boolean> {
+export function* linesOf(fs: Fs, fd: number, progress: Int32Array): Generator<CutLine, boolean> {
   const PIECE = 1_048_576;
   const buffer = Buffer.allocUnsafe(PIECE);
   let held: Buffer[] = [];
   let size = 0;
   let isCut = false;
-  const line = (end: Buffer): string => Buffer.concat([...held, end.subarray(0, Math.max(0, PIECE - size))]).toString();
+  const line = (end: Buffer, hasMore: boolean): CutLine => ({
+    text: Buffer.concat([...held, end.subarray(0, Math.max(0, PIECE - size))]).toString(),
+    isCut: hasMore || size + end.length > PIECE,
+  });
   for (let position = 0; ; position += PIECE) {
     Atomics.add(progress, 0, 1);
     const piece = buffer.subarray(0, fs.readSync(fd, buffer, 0, PIECE, position));
     let from = 0;
     for (let feed = piece.indexOf(10); feed !== -1; feed = piece.indexOf(10, from)) {
-      yield line(piece.subarray(from, feed));
-      isCut ||= size > PIECE;
+      const next = line(piece.subarray(from, feed), false);
+      isCut ||= next.isCut;
+      yield next;
       held = [];
       size = 0;
       from = feed + 1;
@@ -108,8 +125,9 @@ export function* linesOf(fs: Fs, fd: number, progress: Int32Array): Generator<st
     if (size < PIECE) held.push(Buffer.from(piece.subarray(from)));
     size += piece.length - from;
     if (piece.length === PIECE && position < 63 * PIECE) continue;
-    if (size > 0) yield line(Buffer.alloc(0));
-    return isCut || size > PIECE || piece.length === PIECE;
+    const hasMore = piece.length === PIECE;
+    if (size > 0) yield line(Buffer.alloc(0), hasMore);
+    return isCut || size > PIECE || hasMore;
   }
 }
 
@@ -141,7 +159,8 @@ export function lookThrough(fs: Fs, hunt: Hunt, pattern: RegExp, path: string, p
       const lines = parts.linesOf(fs, fd, hunt.progress);
       for (let next = lines.next(); ; next = lines.next()) {
         if (next.done === true) return { kind: 'text', lines: collector.lines, isCut: next.value };
-        if (!collector.take(next.value)) return { kind: 'text', lines: collector.lines, isCut: true };
+        if (!collector.take(next.value.text, next.value.isCut))
+          return { kind: 'text', lines: collector.lines, isCut: true };
       }
     }
     const text = isWide ? bytes.toString('utf16le', 2) : bytes.toString('utf8');

@@ -12,6 +12,7 @@ import type { Workspace } from './workspace.ts';
 const DEFAULT_MATCHES = 100;
 const MAX_MATCHES = 1000;
 const MAX_PATTERN = 10_000;
+const MAX_MS = 20_000;
 /** Characters of lines, as much as one reading of a file may give. */
 const MAX_TOLD = 256_000;
 
@@ -85,6 +86,7 @@ function requestOf(wanted: Wanted): SearchRequest {
     after: names_only ? 0 : after,
     perFile: names_only ? 1 : Math.min(wanted.max_matches_per_file ?? total, total),
     total,
+    maxMs: MAX_MS,
     // Looking ahead and behind sees other things in a whole text than in a line.
     canSkip: !/\(\?<?[=!]/.test(source),
   };

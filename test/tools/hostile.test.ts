@@ -4,7 +4,9 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { place, ticksDuring } from './place.ts';
+import { searchFiles } from '../../src/platform/search-engine.ts';
+import type { WalkedDirectory } from '../../src/platform/search-walk.ts';
+import { CALM, place, ticksDuring } from './place.ts';
 
 const CALLS: readonly ((path: string) => readonly [name: string, args: JsonObject])[] = [
   (path) => ['list_directory', { path }],
@@ -75,6 +77,42 @@ test('a search that is stuck in a pattern ends at once when it is aborted', asyn
   const search = here.call('search_file_content', { pattern: '(a+)+\\1b' }, stop.signal);
   setImmediate(() => stop.abort(reason));
   await expect(search).rejects.toBe(reason);
+});
+
+test('a search that takes too long over many files ends in time, with what it has found', async () => {
+  const here = await place({ 'a.txt': 'needle\n', 'b.txt': 'nothing\n' });
+  let closed = 0;
+  async function* endless(): AsyncGenerator<WalkedDirectory> {
+    for (;;) {
+      const close = (): void => {
+        closed += 1;
+      };
+      yield { below: '', address: here.root, files: ['a.txt', 'b.txt'], close };
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+  const hunt = { source: 'needle', flags: 'm', isFolded: false, before: 0, after: 0, perFile: 1, canSkip: true };
+  const found = await searchFiles(endless(), { ...hunt, total: Number.POSITIVE_INFINITY, maxMs: 500 }, CALM);
+  expect(found).toMatchObject({ isFull: false, stopped: 'after 0.5 seconds' });
+  expect(new Set(found.files.map(({ path }) => path))).toEqual(new Set(['a.txt']));
+  expect(closed).toBeGreaterThanOrEqual(found.files.length);
+});
+
+test.each([
+  ['x$', []],
+  ['$', ['2', '3']],
+  ['x.*$', []],
+  ['^x', ['1']],
+  ['needle', ['2']],
+  ['tail$', ['3']],
+])('the pattern %j does not take the cut of a huge line for its end', async (pattern, expected) => {
+  const here = await place();
+  longLine(join(here.root, 'long.txt'), 5_000_000, '\na needle\ntail\n');
+  const { matches } = (await here.output('search_file_content', { pattern, case_sensitive: true })) as {
+    matches: readonly { lines: readonly string[] }[];
+  };
+  const lines = matches.flatMap((file) => file.lines).map((line) => line.split(':')[0]);
+  expect(lines).toEqual(expected);
 });
 
 test.each(['list_directory', 'read_file', 'glob', 'search_file_content', 'write_file', 'edit_file'])(
