@@ -14,6 +14,8 @@ export interface GlobOptions {
   readonly isCaseSensitive: boolean;
   /** Whether `{a,b}` and `@(a|b)` stand for several patterns; ignore files know no such thing. */
   readonly hasBraces: boolean;
+  /** Whether names that begin with a dot are found only by a pattern that does, too. */
+  readonly hidesDots?: boolean;
 }
 
 export interface GlobPattern {
@@ -29,7 +31,8 @@ const MAX_LENGTH = 4096;
 const MAX_ALTERNATIVES = 1000;
 
 /**
- * A glob as shells know it: `*`, `?`, `[a-z]`, `**` as a whole step, braces. Names that begin with a dot are like others.
+ * A glob as shells know it: `*`, `?`, `[a-z]`, `**` as a whole step, braces. Names that begin with a dot are like others
+ * unless `hidesDots`.
  * It is no regular expression, so that no pattern takes long. Throws AppError `usage` if it stands for too many.
  */
 export function compileGlob(pattern: string, options: GlobOptions): GlobPattern {
@@ -43,7 +46,7 @@ export function compileGlob(pattern: string, options: GlobOptions): GlobPattern 
     depth: isDeep ? Number.POSITIVE_INFINITY : Math.max(...ways.map((steps) => steps.length)),
     matches: (path) => {
       const names = fold(path).split('/');
-      return ways.some((steps) => matchSteps(steps, names));
+      return ways.some((steps) => matchSteps(steps, names, options.hidesDots === true));
     },
   };
 }
@@ -121,7 +124,8 @@ function classOf(body: string): (char: string) => boolean {
 }
 
 /** The usual walk with one point to fall back to: at most the product of both lengths. */
-function matchSteps(steps: readonly Step[], names: readonly string[]): boolean {
+function matchSteps(steps: readonly Step[], names: readonly string[], hidesDots: boolean): boolean {
+  const isHidden = (name: string | undefined): boolean => hidesDots && name?.startsWith('.') === true;
   let step = 0;
   let name = 0;
   let lastDeep = -1;
@@ -132,12 +136,13 @@ function matchSteps(steps: readonly Step[], names: readonly string[]): boolean {
       lastDeep = step;
       // At the end it stands for something inside, not for the directory itself.
       resume = step === steps.length - 1 ? name + 1 : name;
+      if (resume > name && isHidden(names[name])) return false;
       name = resume;
       step += 1;
-    } else if (current !== undefined && matchStep(current, names[name] ?? '')) {
+    } else if (current !== undefined && matchStep(current, names[name] ?? '', hidesDots)) {
       step += 1;
       name += 1;
-    } else if (lastDeep !== -1) {
+    } else if (lastDeep !== -1 && !isHidden(names[resume])) {
       resume += 1;
       name = resume;
       step = lastDeep + 1;
@@ -146,9 +151,10 @@ function matchSteps(steps: readonly Step[], names: readonly string[]): boolean {
   return name === names.length && step === steps.length;
 }
 
-function matchStep(step: Exclude<Step, '**'>, name: string): boolean {
+function matchStep(step: Exclude<Step, '**'>, name: string, hidesDots: boolean): boolean {
   if ('name' in step) return step.name === name;
   const { tokens } = step;
+  if (hidesDots && name.startsWith('.') && tokens[0]?.kind !== 'char') return false;
   let token = 0;
   let place = 0;
   let lastMany = -1;

@@ -1,6 +1,7 @@
 import { basename, dirname, join, posix, resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
+import { compileGlob } from '../core/glob.ts';
 import { type FoundPath, listDirectory, lookUp, readBytes } from '../platform/files.ts';
 import {
   type Attachment,
@@ -12,7 +13,6 @@ import {
   tooLargeError,
 } from './attachment.ts';
 import { slashed } from './ignore-rules.ts';
-import { compileGlob } from './lazy.ts';
 import { INLINE_LIMIT } from './limits.ts';
 import { nearMiss } from './near-miss.ts';
 import { type Walked, walk } from './walk.ts';
@@ -55,7 +55,7 @@ async function* addValue(value: string, context: FileContext): AsyncGenerator<Tu
       hint: `Fetch it yourself: curl -fsSL '${value}' | gmn "…"`,
     });
   }
-  if (!/[*?[{]|[@!+]\(/.test(value)) throw await missing(value, context.cwd);
+  if (!GLOB.test(value)) throw await missing(value, context.cwd);
   return yield* addGlob(value, context);
 }
 
@@ -87,8 +87,8 @@ export async function* addDirectory(
 }
 
 async function* addGlob(pattern: string, context: FileContext): AsyncGenerator<TurnEvent, void> {
-  const { base, pattern: below, matches } = await compileGlob(slashed(pattern));
-  const name = base === '' ? '.' : base;
+  const { base: name, below } = splitGlob(slashed(pattern));
+  const { matches, depth } = compileGlob(below, { isCaseSensitive: true, hasBraces: true, hidesDots: true });
   const found = await lookUp(resolve(context.cwd, name), name);
   const noMatch = new AppError('usage', `no file matches ${pattern}`, {
     hint: 'Check the pattern; files left out by .gitignore or .geminiignore do not count.',
@@ -100,10 +100,19 @@ async function* addGlob(pattern: string, context: FileContext): AsyncGenerator<T
     workspace: await workspaceOf(context.cwd),
     signal: context.signal,
     accepts: matches,
-    ...(below.includes('**') ? {} : { maxDepth: below.split('/').length }),
+    maxDepth: depth,
   });
   if (isEmpty(walked)) throw noMatch;
   yield* addWalked(walked, { root: found.path, name, context });
+}
+
+const GLOB = /[*?[{]|[@!+]\(/;
+
+/** The directory that every match is in, and the pattern below it. */
+function splitGlob(pattern: string): { readonly base: string; readonly below: string } {
+  const slash = pattern.lastIndexOf('/', pattern.search(GLOB));
+  const base = pattern.slice(0, slash + 1).replace(/(?<=.)\/+$/, '');
+  return { base: base === '' ? '.' : base, below: pattern.slice(slash + 1) };
 }
 
 interface WalkTarget {

@@ -1,8 +1,8 @@
 import { dirname, join, relative, sep } from 'node:path';
 import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
+import { type IgnoreFile, parseIgnoreFile } from '../core/ignore-file.ts';
 import { lookUp, readBytesIfAny } from '../platform/files.ts';
-import { type IgnoreMatcher, ignoreMatcher } from './lazy.ts';
 
 const IGNORE_FILES = ['.gitignore', '.geminiignore'] as const;
 const MAX_IGNORE_BYTES = 1_000_000;
@@ -17,7 +17,7 @@ export interface IgnoreRules {
 
 interface Level {
   readonly directory: string;
-  readonly matcher: IgnoreMatcher;
+  readonly file: IgnoreFile;
 }
 
 /** No rules but the one that leaves `.git` out. */
@@ -28,12 +28,8 @@ function rulesOf(levels: readonly Level[]): IgnoreRules {
     ignores: (path, kind) => {
       if (path.endsWith(`${sep}.git`)) return true;
       // Like git: the deepest file that has a word to say has the last one.
-      for (const { directory, matcher } of levels) {
-        const verdict = matcher.test(slashed(relative(directory, path)) + (kind === 'directory' ? '/' : ''));
-        if (verdict.ignored) return true;
-        if (verdict.unignored) return false;
-      }
-      return false;
+      const verdicts = levels.map(({ directory, file }) => file.verdict(slashed(relative(directory, path)), kind));
+      return verdicts.find((verdict) => verdict !== undefined) === 'ignored';
     },
     within: async (directory) => {
       const level = await readLevel(directory);
@@ -53,7 +49,11 @@ async function readLevel(directory: string): Promise<Level | undefined> {
     if (bytes !== undefined) texts.push(new TextDecoder().decode(bytes));
   }
   if (texts.length === 0) return undefined;
-  return { directory, matcher: await ignoreMatcher(texts) };
+  const file = parseIgnoreFile(texts.join('\n'));
+  if (file !== undefined) return { directory, file };
+  throw new AppError('usage', `the ignore files of ${directory} have too many patterns, or too long ones`, {
+    hint: 'Nobody can say what they leave out. Name the files one by one.',
+  });
 }
 
 /**

@@ -199,12 +199,30 @@ test('a glob is expanded in order, ignore files honoured', async (t) => {
   expect((await namesOf(cwd, './src/*.js')).names).toEqual(['src/c.js']);
   expect((await namesOf(join(cwd, 'src'), '../t*.ts')).names).toEqual(['../top.ts']);
   expect((await namesOf(cwd, join(cwd, 'src/*.js'))).names).toEqual([join(cwd, 'src/c.js')]);
+  expect((await namesOf(cwd, 'src/**')).names).toEqual(['src/a.ts', 'src/b.ts', 'src/c.js', 'src/deep/d.ts']);
+  expect((await namesOf(cwd, 'src/**/@(b|d).ts')).names).toEqual(['src/b.ts', 'src/deep/d.ts']);
   expect(await namesOf(cwd, '*.pem')).toEqual({
     names: [],
     notices: ['left out 1 file (may hold secrets; to send one, name it with -f): id_rsa.pem'],
   });
   expect(await faultOf(cwd, '*.py')).toMatch(/^usage 1: no file matches \*\.py \| /);
   expect(await faultOf(cwd, 'nowhere/*.py')).toMatch(/^usage 1: no file matches nowhere\/\*\.py \| /);
+});
+
+test('names that begin with a dot are found only by patterns that do, too', async (t) => {
+  const cwd = folder(t, { 'a.md': 'a', '.b.md': 'b', '.d/c.md': 'c', 'e/.f/g.md': 'g', 'e/.h.md': 'h' });
+  expect((await namesOf(cwd, '*.md')).names).toEqual(['a.md']);
+  expect((await namesOf(cwd, '**/*.md')).names).toEqual(['a.md']);
+  expect((await namesOf(cwd, '.*.md')).names).toEqual(['.b.md']);
+  expect((await namesOf(cwd, '.d/*')).names).toEqual(['.d/c.md']);
+  expect((await namesOf(cwd, 'e/.[f]/*')).names).toEqual(['e/.f/g.md']);
+  expect((await namesOf(cwd, '**/.h*')).names).toEqual(['e/.h.md']);
+  expect(await faultOf(cwd, 'e/**')).toMatch(/^usage 1: no file matches e/);
+});
+
+test('an ignore file that nobody can ask is said, not passed over', async (t) => {
+  const cwd = folder(t, { 'd/.gitignore': '*x\n'.repeat(3000), 'd/a.txt': 'a' });
+  expect(await faultOf(cwd, 'd')).toMatch(/^usage 1: the ignore files of .* have too many patterns/);
 });
 
 test('a file whose name is a glob is that file', async (t) => {
