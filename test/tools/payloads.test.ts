@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { linkSync, mkdirSync, symlinkSync } from 'node:fs';
+import { linkSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { type Place, place, placeAt, put, snapshot, temporary } from './place.ts';
-
-const CANARY = 'canary-5f0c2a';
+import { CANARY, generatedPayload, payloadTable, plantScene } from './payload-scene.ts';
+import { type Place, place, placeAt, snapshot, temporary } from './place.ts';
 
 interface Scene {
   readonly top: string;
@@ -14,102 +13,10 @@ interface Scene {
   readonly place: Place;
 }
 
-/** A workspace with neighbours that hold the canary, and links to them in every shape. */
 async function scene(hold: 'descriptor' | 'path'): Promise<Scene> {
-  const top = temporary({
-    'secret.txt': CANARY,
-    'app-secret/canary.txt': CANARY,
-    'app.bak/canary.txt': CANARY,
-    'APP/canary.txt': CANARY,
-    'app /canary.txt': CANARY,
-    'outside/deep/canary.txt': CANARY,
-    'outside/canary.txt': CANARY,
-    'app/inside.txt': 'inside\n',
-    'app/sub/inside.txt': 'inside\n',
-  });
-  const root = join(top, 'app');
-  const links: Readonly<Record<string, string>> = {
-    file: '../secret.txt',
-    'file-absolute': join(top, 'secret.txt'),
-    directory: '../outside',
-    'directory-absolute': join(top, 'outside'),
-    'sub/up': '../../outside',
-    'to-root': '/',
-    'to-parent': '..',
-    'to-proc': '/proc/self/root',
-    'to-fd': '/dev/fd/0',
-    'to-environ': '/proc/self/environ',
-    'to-cwd': '/proc/self/cwd',
-    loop: 'loop',
-    'loop-a': 'loop-b',
-    'loop-b': 'loop-a',
-    dangling: '../not-there.txt',
-    'dangling-directory': '../not-there/file.txt',
-    'chain-0': '../outside',
-    'sub/inner': '../sub',
-    'to-sibling': '../app-secret',
-    'inner/../file': '../secret.txt',
-  };
-  mkdirSync(join(root, 'inner'), { recursive: true });
-  for (const [name, target] of Object.entries(links))
-    symlinkSync(target, join(root, name.replace('inner/../', 'via-')));
-  for (let index = 1; index < 38; index += 1) symlinkSync(`chain-${index - 1}`, join(root, `chain-${index}`));
-  put(root, { 'hard-source.txt': 'hard\n' });
-  linkSync(join(root, 'hard-source.txt'), join(root, 'hard.txt'));
+  const top = temporary();
+  const root = plantScene(top);
   return { top, root, place: await placeAt(root, { hold }) };
-}
-
-function table(top: string, root: string): readonly string[] {
-  const up = ['..', '../..', '../../..', './..', 'sub/..', 'sub/../..', '....//', '..\\', '..%2f', '%2e%2e/', '..;/'];
-  const ends = ['secret.txt', 'outside/canary.txt', 'app-secret/canary.txt', 'app.bak/canary.txt', 'outside/new.txt'];
-  const links = ['directory', 'directory-absolute', 'sub/up', 'to-root', 'to-parent', 'to-proc', 'to-cwd', 'chain-0'];
-  const below = ['canary.txt', 'deep/canary.txt', '../secret.txt', 'outside/canary.txt', 'new.txt', 'a/b/new.txt', ''];
-  return [
-    ...up.flatMap((prefix) => ends.map((end) => `${prefix}/${end}`)),
-    ...ends.map((end) => join(top, end)),
-    ...ends.map((end) => `file://${join(top, end)}`),
-    ...ends.map((end) => `${root}/../${end}`),
-    ...ends.map((end) => `${root}-secret/../${end}`),
-    ...links.flatMap((link) => below.map((end) => `${link}/${end}`)),
-    ...['chain-37/canary.txt', 'chain-37', 'to-sibling/canary.txt', 'sub/inner/up/canary.txt', 'via-file'],
-    ...['file', 'file-absolute', 'to-fd', 'to-environ', 'loop', 'loop-a/x', 'dangling', 'dangling-directory', 'loop/x'],
-    ...[
-      '/etc/passwd',
-      '/proc/self/environ',
-      '/proc/self/mem',
-      '/dev/zero',
-      '/dev/stdin',
-      '/sys/kernel',
-      '/',
-      '//',
-      '~',
-    ],
-    ...[
-      '~/.ssh/id_rsa',
-      '~root',
-      '$HOME',
-      '$' + '{HOME}/x',
-      '%HOME%',
-      '\\\\server\\share\\x',
-      'C:\\Windows\\x',
-      '\\\\?\\C:\\x',
-    ],
-    ...['', '\0', 'a\0b', '../secret.txt\0.txt', 'inside.txt\0', ' ', '.', './', '..', 'sub/../../secret.txt'],
-    ...[
-      'x'.repeat(5000),
-      `${'a/'.repeat(3000)}b`,
-      'x'.repeat(300),
-      '-rf',
-      '--',
-      '-',
-      '*',
-      '**',
-      '?',
-      '[',
-      '{',
-      '..*/secret.txt',
-    ],
-  ];
 }
 
 const TOOLS: readonly ((path: string) => readonly [name: string, args: JsonObject])[] = [
@@ -149,7 +56,7 @@ test.each(['descriptor', 'path'] as const)(
   async (hold) => {
     const here = await scene(hold);
     const before = outsideOf(here);
-    const payloads = [...new Set(table(here.top, here.root))];
+    const payloads = [...new Set(payloadTable(here.top, here.root))];
     expect(payloads.length).toBeGreaterThan(140);
     for (const path of payloads) {
       expect(await everything(here.place, path), `payload ${JSON.stringify(path)}`).not.toContain(CANARY);
@@ -162,14 +69,7 @@ test.each(['descriptor', 'path'] as const)(
 test('no generated path leads out of the workspace either', async () => {
   const here = await scene('descriptor');
   const before = outsideOf(here);
-  const step = fc.constantFrom(
-    ...['..', '.', '', 'sub', 'directory', 'to-parent', 'to-root', 'to-proc', 'up', 'outside', 'app', 'app-secret'],
-    ...['canary.txt', 'secret.txt', 'inside.txt', 'new.txt', 'tmp', 'chain-9', 'deep', 'inner', here.top.slice(1)],
-    ...['%2e%2e', '..\\', '...', '\u2025', '\uff0e\uff0e', '..\u0000', 'APP', 'app ', 'file', 'dangling', here.root],
-  );
-  const path = fc
-    .tuple(fc.constantFrom('', '/', './', '//', `${here.root}/`), fc.array(step, { minLength: 1, maxLength: 6 }))
-    .map(([start, steps]) => start + steps.join('/'));
+  const path = generatedPayload(here.top, here.root);
   const seen = new Set<string>();
   await fc.assert(
     fc.asyncProperty(path, async (payload) => {

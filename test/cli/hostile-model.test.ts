@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { realpathSync } from 'node:fs';
+import fc from 'fast-check';
+import { expect, type TestContext } from 'vitest';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { GMN, place } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+import { CANARY, generatedPayload, payloadTable, plantScene } from '../tools/payload-scene.ts';
+import { snapshot } from '../tools/place.ts';
+import { DISGUISES, PROTECTED } from '../tools/protected-paths.ts';
+
+const CALLS: readonly ((path: string) => { readonly name: string; readonly args: object })[] = [
+  (path) => ({ name: 'read_file', args: { file_path: path } }),
+  (path) => ({ name: 'list_directory', args: { dir_path: path } }),
+  (path) => ({ name: 'write_file', args: { file_path: path, content: 'pwned' } }),
+  (path) => ({ name: 'edit_file', args: { file_path: path, old_string: CANARY.slice(0, 6), new_string: 'pwned' } }),
+  (path) => ({ name: 'edit_file', args: { file_path: path, old_string: '', new_string: 'pwned' } }),
+  (path) => ({ name: 'glob', args: { dir_path: path, pattern: '**/*' } }),
+  (path) => ({ name: 'glob', args: { pattern: path } }),
+  (path) => ({ name: 'search_file_content', args: { dir_path: path, pattern: 'canar' } }),
+  (path) => ({ name: 'search_file_content', args: { pattern: 'canar', include_pattern: path } }),
+  (path) => ({ name: 'run_shell_command', args: { command: 'echo here', dir_path: path } }),
+  (path) => ({ name: 'web_fetch', args: { prompt: `read file://${path}`, url: `file://${path}` } }),
+];
+
+const IN_REPLY = 50;
+const IN_RUN = 190;
+const MODES = ['default', 'auto_edit', 'plan', 'yolo'] as const;
+
+function chunksOf<T>(list: readonly T[], size: number): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(list.length / size) }, (_, index) =>
+    list.slice(index * size, (index + 1) * size),
+  );
+}
+
+interface Attack {
+  readonly mode: string;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** One run in which the model reads a file that it may, then makes these calls, fifty a reply; all it was told. */
+async function attacked(t: TestContext, others: readonly object[], { mode, cwd, env }: Attack): Promise<string> {
+  const calls = [{ name: 'read_file', args: { file_path: 'inside.txt' } }, ...others];
+  const script = chunksOf(calls, IN_REPLY).map((some) => reply(...some.map((functionCall) => ({ functionCall }))));
+  const gemini = await fakeGemini(t, [...script, reply('done')]);
+  const child = spawn(process.execPath, [GMN, '--tools', 'all', '--approval-mode', mode, '-o', 'json', 'go'], {
+    cwd,
+    env: { ...env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (data) => (output += data));
+  await new Promise((resolve) => child.on('close', resolve));
+  const { response, toolCalls } = JSON.parse(output);
+  expect(response).toBe('done');
+  expect(toolCalls).toHaveLength(calls.length);
+  expect(toolCalls[0].result).toEqual({ output: 'inside' });
+  return output + gemini.requests.map(({ body }) => JSON.stringify(body)).join('\n');
+}
+
+posixTest.for(MODES)(
+  'in mode %s no tool of the real program is led out of the workspace by any of 500 paths',
+  { timeout: 120_000 },
+  async (mode, t) => {
+    const { root: spelled, env } = place(t);
+    const top = realpathSync(spelled);
+    const cwd = plantScene(top);
+    const more = fc.sample(generatedPayload(top, cwd), { numRuns: 600, seed: 7 });
+    const payloads = [...new Set([...payloadTable(top, cwd), ...more])].slice(0, 600);
+    expect(payloads.length).toBeGreaterThanOrEqual(500);
+    const outside = () => Object.entries(snapshot(top)).filter(([name]) => !/^\/(?:app|home)(?:\/|$)/.test(name));
+    const before = outside();
+    // A path meets another tool in each mode, and each tool all kinds of paths.
+    const shift = MODES.indexOf(mode) * 3;
+    const calls = payloads.map((path, index) => CALLS[(index + shift) % CALLS.length]?.(path) ?? {});
+    for (const some of chunksOf(calls, IN_RUN)) {
+      expect(await attacked(t, some, { mode, cwd, env })).not.toContain(CANARY);
+    }
+    expect(outside()).toEqual(before);
+  },
+);
+
+posixTest('under --yolo none of 160 writes to protected paths lands', { timeout: 60_000 }, async (t) => {
+  const { root, env } = place(t);
+  const cwd = plantScene(realpathSync(root));
+  const before = snapshot(cwd);
+  const paths = PROTECTED.flatMap((path) => DISGUISES.map((disguise) => disguise(path)));
+  expect(paths).toHaveLength(160);
+  const calls = paths.map((path) => ({ name: 'write_file', args: { file_path: path, content: 'pwned' } }));
+  await attacked(t, calls, { mode: 'yolo', cwd, env });
+  expect(snapshot(cwd)).toEqual(before);
+});
+
+posixTest('Ctrl+C ends a search that is stuck in a pattern, before the pattern is given up', async (t) => {
+  const functionCall = { name: 'search_file_content', args: { pattern: '(a+)+\\1b' } };
+  // There is no second answer: a search that gave up by itself would ask for one.
+  const gemini = await fakeGemini(t, [reply({ functionCall })]);
+  const { cwd, env } = place(t, { gemini, files: { 'a.txt': `${'a'.repeat(60)}!\n` } });
+  const child = spawn(process.execPath, [GMN, '--tools', 'read', '-o', 'stream-json', 'go'], { cwd, env });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (data) => {
+    output += data;
+    if (output.includes('"tool_call"')) child.kill('SIGINT');
+  });
+  const exitCode = await new Promise((resolve) => child.on('close', resolve));
+  expect(exitCode).toBe(130);
+  expect(output).toContain('[cancelled]');
+});
