@@ -98,7 +98,11 @@ posixTest('Ctrl+C ends a search that is stuck in a pattern, before the pattern i
   // There is no second answer: a search that gave up by itself would ask for one.
   const gemini = await fakeGemini(t, [reply({ functionCall })]);
   const { cwd, env } = place(t, { gemini, files: { 'a.txt': `${'a'.repeat(60)}!\n` } });
-  const child = spawn(process.execPath, [GMN, '--tools', 'read', '-o', 'stream-json', 'go'], { cwd, env });
+  const child = spawn(process.execPath, [GMN, '--tools', 'read', '-o', 'stream-json', 'go'], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   t.onTestFinished(() => void child.kill('SIGKILL'));
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (data) => {
