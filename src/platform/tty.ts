@@ -72,7 +72,7 @@ function ttyOn(stream: ReadStream, descriptor: number): Tty {
     page: async (text, env, signal) => {
       if (!env.PAGER) return false;
       const { pagedText } = await import('./editor.ts');
-      return pagedText({ text, pager: env.PAGER, env, terminal: PATH }, signal);
+      return pagedText({ text, pager: env.PAGER, env, terminal: TTY_PATH }, signal);
     },
     close: () => {
       stream.setRawMode(false);
