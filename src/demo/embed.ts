@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../core/json.ts';
+import { estimateTokens } from '../core/tokens.ts';
 import { hash32 } from './hash.ts';
 import { parseObject, textOf } from './request.ts';
-import { estimateTokens } from './tokens.ts';
 
 const DIMENSIONS = 3072;
 

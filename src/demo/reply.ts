@@ -1,10 +1,10 @@
 import type { Clock } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
+import { estimateTokens, MEDIA_TOKENS } from '../core/tokens.ts';
 import type { Answer, Chunk } from './chunk.ts';
 import { isMedia } from './media.ts';
 import { type DemoRequest, textOf } from './request.ts';
 import { isThirdFamily } from './rules.ts';
-import { estimateTokens, MEDIA_TOKENS } from './tokens.ts';
 
 export interface ReplyContext {
   readonly request: DemoRequest;

@@ -39,6 +39,11 @@ export async function* shape(
   faults: readonly DemoFault[],
   timing: Timing,
 ): AsyncGenerator<Frame, void> {
+  if (faults.length === 0) {
+    // Nothing is held back to see whether it is the last.
+    for await (const value of events) yield { kind: 'event', value };
+    return;
+  }
   const amountOf = (name: FaultName) => faults.find((fault) => fault.name === name)?.amount;
   const cutAfter = amountOf('cut-after');
   const hangAfter = amountOf('hang-after');
