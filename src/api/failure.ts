@@ -112,10 +112,18 @@ function enableHint({ error, quote }: Case): string {
 
 /** The status says only that the request is invalid. https://ai.google.dev/gemini-api/docs/thought-signatures */
 const SIGNATURE = /thought[_ ]?signature/i;
+/** "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)." */
+const LENGTH = /\btokens?\b.{0,60}\bexceeds?\b|\bexceeds?\b.{0,60}\btokens?\b/i;
 
 function requestFailure(one: Case): AppError | undefined {
   switch (one.status) {
     case 400:
+      if (LENGTH.test(one.error.message)) {
+        return api(one, "the prompt is longer than the model's window", {
+          hint: 'Send less at once. To see how long it is: --count-tokens',
+          objection: 'length',
+        });
+      }
       return api(one, 'invalid request', {
         hint: one.model === undefined ? WHO_ANSWERED : 'Check the prompt, the attachments and the flags.',
         ...(SIGNATURE.test(one.error.message) ? { objection: 'signature' } : {}),

@@ -6,7 +6,7 @@ import { outputShelf } from '../platform/output-shelf.ts';
 import { randomId } from '../platform/random-id.ts';
 import { realPath } from '../platform/real-path.ts';
 import { userHomes } from '../platform/user-homes.ts';
-import { allowedNames, builtins, selectTools, type ToolSet } from '../tools/builtins.ts';
+import { allowedNames, builtins, isToolSet, selectTools } from '../tools/builtins.ts';
 import { type UndoStore, undoStore } from '../tools/journal.ts';
 import { type ApprovalMode, approvalPolicy, declared } from '../tools/policy.ts';
 import { isTooBroad } from '../tools/protection.ts';
@@ -55,7 +55,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const wanted = options.tools ?? 'none';
   const others = await otherTools(workspace, { ...options, tools: wanted }, context);
   const all = builtins({ workspace, env: app.env, others });
-  const { tools, notices } = withoutRisk(selectTools(all, toolSet(wanted)), workspace, app, wanted);
+  const { tools, notices } = withoutRisk(selectTools(all, names([wanted])), workspace, app, wanted);
   return {
     tools: declared(tools, mode),
     chosen: tools.map(({ name }) => name),
@@ -90,8 +90,8 @@ export function stateDirectories({ env, homes }: Pick<App, 'env' | 'homes'>): re
   return [gmn, gemini, ...userHomes(env).flatMap((home) => [`${home}/.gmn`, `${home}/.gemini`])];
 }
 
-/** `--yolo` is the same as `--approval-mode yolo`, and saying two different things is a mistake. */
-function modeOf({ approvalMode, yolo }: ToolOptions): ApprovalMode {
+/** `--yolo` is the same as `--approval-mode yolo`, and saying two different things is a mistake: AppError `usage`. */
+export function modeOf({ approvalMode, yolo }: ToolOptions): ApprovalMode {
   if (yolo && approvalMode !== undefined && approvalMode !== 'yolo') {
     throw new AppError('usage', `--yolo cannot be combined with --approval-mode ${approvalMode}`, {
       hint: 'Use one of them.',
@@ -108,17 +108,13 @@ function names(values: readonly string[]): readonly string[] {
     .filter((name) => name !== '');
 }
 
-function toolSet(wanted: string): ToolSet | readonly string[] {
-  return wanted === 'none' || wanted === 'read' || wanted === 'edit' || wanted === 'all' ? wanted : names([wanted]);
-}
-
 /** The tools that need more than files, each loaded only if the run may have it. */
 async function otherTools(
   workspace: Workspace,
   { tools: wanted = 'none', shell }: ToolOptions,
   { app, opened }: ToolboxContext,
 ): Promise<readonly Tool[]> {
-  if (['none', 'read', 'edit'].includes(wanted)) return [];
+  if (names([wanted]).every((name) => isToolSet(name) && name !== 'all')) return [];
   const [{ runShellCommand }, { chooseShell }, { webFetch }, { sendPinned }, { isPublicAddress }, { googleWebSearch }] =
     await Promise.all([
       import('../tools/run-shell-command.ts'),
@@ -149,9 +145,9 @@ function withoutRisk(
 ): { readonly tools: readonly Tool[]; readonly notices: readonly string[] } {
   // Whether or not there is a home, `/` is too broad.
   const isBroad = roots.some((root) => ['/', ...userHomes(app.env)].some((home) => isTooBroad(root, home)));
-  const isNamed = Array.isArray(toolSet(wanted));
-  if (!isBroad || isNamed) return { tools, notices: [] };
-  const safe = tools.filter(({ effect }) => effect !== 'write' && effect !== 'execute');
+  if (!isBroad) return { tools, notices: [] };
+  const named = allowedNames(names([wanted]).filter((name) => !isToolSet(name)));
+  const safe = tools.filter(({ name, effect }) => named.includes(name) || (effect !== 'write' && effect !== 'execute'));
   if (safe.length === tools.length) return { tools, notices: [] };
   return {
     tools: safe,

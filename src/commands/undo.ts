@@ -2,10 +2,11 @@ import type { App } from '../core/app.ts';
 import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
 import { isDirectory, realPath } from '../platform/real-path.ts';
-import { type Change, type Undoing, type UndoStore, undoStore } from '../tools/journal.ts';
-import { openWorkspace, type Workspace } from '../tools/workspace.ts';
+import type { Change } from '../tools/journal.ts';
+import { takeBackAll } from '../tools/undoing.ts';
+import { openWorkspace } from '../tools/workspace.ts';
 import { type PrintOptions, printReport } from './report.ts';
-import { stateDirectories } from './toolbox.ts';
+import { stateDirectories, undoStoreOf } from './toolbox.ts';
 
 /**
  * Puts back the files that the last run with tools changed here: all of them if it was run here, else those below. A file
@@ -13,8 +14,7 @@ import { stateDirectories } from './toolbox.ts';
  * to take back here.
  */
 export async function run(options: PrintOptions, app: App): Promise<number> {
-  const { gmn } = app.homes();
-  const store = undoStore(`${gmn}/undo`, app.clock);
+  const store = undoStoreOf(app);
   const here = realPath(app.cwd) ?? app.cwd;
   const changes = lastOf((await store.changes()).filter((change) => isOf(here, change)));
   const workspace = await openWorkspace({
@@ -54,26 +54,4 @@ function lastOf(changes: readonly Change[]): readonly Change[] {
     });
   }
   return changes.filter(({ run: id }) => id === last.run);
-}
-
-type Result = { readonly path: string } & ({ readonly undoing: Undoing } | { readonly problem: AppError });
-
-/** File by file, the one that was changed last first. */
-async function takeBackAll(
-  changes: readonly Change[],
-  store: UndoStore,
-  workspace: Workspace,
-): Promise<readonly Result[]> {
-  const results: Result[] = [];
-  for (const path of new Set(changes.map((change) => change.path).reverse())) {
-    const [first, ...others] = changes.filter((change) => change.path === path);
-    if (first === undefined) continue;
-    try {
-      results.push({ path, undoing: await store.takeBack([first, ...others], workspace) });
-    } catch (thrown) {
-      results.push({ path, problem: AppError.from(thrown) });
-      await store.pass([first, ...others]);
-    }
-  }
-  return results;
 }

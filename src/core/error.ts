@@ -37,8 +37,8 @@ export interface RetryAdvice {
   readonly atMost?: number;
 }
 
-/** Thought signatures it did not make, or a model it does not have. */
-export type Objection = 'signature' | 'model';
+/** Thought signatures it did not make, a model it does not have, or more than the model can take at once. */
+export type Objection = 'signature' | 'model' | 'length';
 
 export interface ErrorOptions {
   readonly cause?: unknown;

@@ -10,7 +10,7 @@ import { readStdin } from './stdin.ts';
  * is nothing but white space. `prompt` must not be blank.
  */
 export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
-  const context = { cwd: input.cwd, signal: input.signal, basket: basket() };
+  const context = { cwd: input.cwd, signal: input.signal, basket: basket(), attached: input.attached };
   let { prompt } = input;
   let stdinPlace: number | undefined;
   if (input.files.length > 0) {

@@ -15,12 +15,14 @@ import {
 import { slashed } from './ignore-rules.ts';
 import { INLINE_LIMIT } from './limits.ts';
 import { nearMiss } from './near-miss.ts';
+import type { Attached } from './prompt-input.ts';
 import { type Walked, walk } from './walk.ts';
 
 export interface FileContext {
   readonly cwd: string;
   readonly signal: AbortSignal;
   readonly basket: Basket;
+  readonly attached?: Attached | undefined;
 }
 
 /**
@@ -59,11 +61,13 @@ async function* addValue(value: string, context: FileContext): AsyncGenerator<Tu
   return yield* addGlob(value, context);
 }
 
-async function addNamedFile(value: string, found: FoundPath, { basket }: FileContext): Promise<void> {
+async function addNamedFile(value: string, found: FoundPath, { basket, attached }: FileContext): Promise<void> {
   if (!basket.isNew(found.path)) return;
-  const loaded = attachmentOf(await readFile(found.path, value), value);
+  const bytes = await readFile(found.path, value);
+  const loaded = attachmentOf(bytes, value);
   if (!isAttachment(loaded)) throw notTextError(value, loaded);
   basket.add(loaded);
+  attached?.(found.path, bytes);
 }
 
 /** Reads one file that is to be sent. Throws AppError `usage`. */
@@ -130,12 +134,14 @@ async function* addWalked(walked: Walked, target: WalkTarget): AsyncGenerator<Tu
     context.signal.throwIfAborted();
     const path = join(root, below);
     if (!context.basket.isNew(path)) continue;
-    const loaded = attachmentOf(await readFile(path, shown(below), 'never'), shown(below));
+    const bytes = await readFile(path, shown(below), 'never');
+    const loaded = attachmentOf(bytes, shown(below));
     if (!isAttachment(loaded)) {
       notText.push(below);
       continue;
     }
     context.basket.add(loaded);
+    context.attached?.(path, bytes);
     added.push(loaded);
   }
   yield* leftOut('neither text nor media that can be sent', notText.map(shown));

@@ -82,12 +82,14 @@ async function* attach(mention: Mention, context: FileContext): AsyncGenerator<T
     return;
   }
   if (!context.basket.isNew(path)) return;
-  const loaded = attachmentOf(await readFile(path, name, 'never'), name);
+  const bytes = await readFile(path, name, 'never');
+  const loaded = attachmentOf(bytes, name);
   if (!isAttachment(loaded)) {
     yield { type: 'notice', message: `not attached: @${name} is neither text nor media that can be sent` };
     return;
   }
   context.basket.add(loaded);
+  context.attached?.(path, bytes);
   const type = 'text' in loaded ? '' : `${loaded.mimeType}, `;
   yield { type: 'notice', message: `+ ${loaded.name} (${type}${formatSize(loaded.bytes)})` };
 }

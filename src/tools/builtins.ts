@@ -39,7 +39,7 @@ export function builtins({ workspace, env, others = [] }: BuiltinOptions): reado
 }
 
 /** What `--tools` may say besides names. */
-export type ToolSet = 'none' | 'read' | 'edit' | 'all';
+type ToolSet = 'none' | 'read' | 'edit' | 'all';
 
 const READERS: readonly string[] = ['list_directory', 'read_file', 'glob', 'search_file_content'];
 const EDITORS: readonly string[] = [...READERS, 'write_file', 'edit_file'];
@@ -47,14 +47,21 @@ const EDITORS: readonly string[] = [...READERS, 'write_file', 'edit_file'];
 /** Tools that are made elsewhere, and only if a run may have them. */
 const OTHERS: readonly string[] = ['run_shell_command', 'web_fetch', 'google_web_search'];
 
+/** The names of all of them. */
+export const BUILTIN_NAMES: readonly string[] = [...EDITORS, ...OTHERS];
+
 /** The official CLI's names for the same tools. */
 const OFFICIAL_NAMES: Readonly<Record<string, string>> = { replace: 'edit_file', grep_search: 'search_file_content' };
 
-/** The tools of a set, or those with these names, in the order of `all`. Throws AppError `usage` for a name there is not. */
-export function selectTools(all: readonly Tool[], wanted: ToolSet | readonly string[]): readonly Tool[] {
-  if (wanted === 'all') return all;
+/** Whether it is the name of a set. */
+export function isToolSet(name: string): name is ToolSet {
+  return name === 'none' || name === 'read' || name === 'edit' || name === 'all';
+}
+
+/** The tools of these sets and names, in the order of `all`. Throws AppError `usage` for a name there is not. */
+export function selectTools(all: readonly Tool[], wanted: readonly string[]): readonly Tool[] {
   const known = all.map(({ name }) => name);
-  const names = typeof wanted === 'string' ? setOf(wanted) : wanted.map((name) => ownName(known, name));
+  const names = wanted.flatMap((name) => (isToolSet(name) ? setOf(name, known) : ownName(known, name)));
   return all.filter(({ name }) => names.includes(name));
 }
 
@@ -63,10 +70,11 @@ export function selectTools(all: readonly Tool[], wanted: ToolSet | readonly str
  * they are. Throws AppError `usage` for a name there is not.
  */
 export function allowedNames(wanted: readonly string[]): readonly string[] {
-  return wanted.map((name) => (name.includes('__') ? name : ownName([...EDITORS, ...OTHERS], name)));
+  return wanted.map((name) => (name.includes('__') ? name : ownName(BUILTIN_NAMES, name)));
 }
 
-function setOf(set: Exclude<ToolSet, 'all'>): readonly string[] {
+function setOf(set: ToolSet, known: readonly string[]): readonly string[] {
+  if (set === 'all') return known;
   if (set === 'none') return [];
   return set === 'read' ? READERS : EDITORS;
 }

@@ -1,0 +1,63 @@
+import { join } from 'node:path';
+import { isSecretName } from '../core/secret-files.ts';
+import { listDirectory } from '../platform/files.ts';
+import { workspaceOf } from './files.ts';
+import { NO_RULES, rulesFor } from './ignore-rules.ts';
+
+/** More entries than this are not looked at: a person waits for the answer. */
+const MAX_ENTRIES = 10_000;
+
+export interface PathQuestion {
+  readonly cwd: string;
+  /** How many are wanted. */
+  readonly most: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Paths below the working directory that look like what was typed, the likeliest first; directories end in a slash. What
+ * ignore files leave out, and what may hold secrets, is not among them. A path with a space is quoted as `@` takes it.
+ */
+export async function pathsLike(typed: string, { cwd, most, signal }: PathQuestion): Promise<readonly string[]> {
+  const wanted = typed.replace(/^"/, '').toLowerCase();
+  const scored: { readonly path: string; readonly score: number }[] = [];
+  for await (const path of pathsBelow(await workspaceOf(cwd), signal)) {
+    const score = likeness(path.toLowerCase(), wanted);
+    if (score !== undefined) scored.push({ path, score });
+  }
+  scored.sort((left, right) => left.score - right.score || left.path.length - right.path.length);
+  return scored.slice(0, most).map(({ path }) => (/\s/.test(path) ? `"${path}"` : path));
+}
+
+/** Breadth first, so that what is near is found even where there is too much. */
+async function* pathsBelow(root: string, signal: AbortSignal): AsyncGenerator<string, void> {
+  const pending = [{ below: '', rules: (await rulesFor(root, root)) ?? NO_RULES }];
+  let entries = 0;
+  for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
+    signal.throwIfAborted();
+    for (const { name, kind } of await listDirectory(join(root, next.below)).catch(() => [])) {
+      entries += 1;
+      if (entries > MAX_ENTRIES) return;
+      const below = next.below === '' ? name : `${next.below}/${name}`;
+      const path = join(root, below);
+      if (name === '.git' || isSecretName(name)) continue;
+      if (next.rules.ignores(path, kind === 'directory' ? 'directory' : 'file')) continue;
+      if (kind === 'file') yield below;
+      else if (kind === 'directory') {
+        yield `${below}/`;
+        pending.push({ below, rules: await next.rules.within(path) });
+      }
+    }
+  }
+}
+
+/** The lower the likelier: the same beginning, the beginning of a name, somewhere in it, its letters in this order. */
+function likeness(path: string, wanted: string): number | undefined {
+  if (path.startsWith(wanted)) return path.slice(wanted.length).replace(/\/$/, '').includes('/') ? 1 : 0;
+  const name = path.replace(/\/$/, '').replace(/^.*\//, '');
+  if (name.startsWith(wanted)) return 2;
+  if (path.includes(wanted)) return 3;
+  let at = 0;
+  for (const letter of path) if (letter === wanted[at]) at += 1;
+  return at >= wanted.length ? 4 : undefined;
+}
