@@ -26,6 +26,8 @@ export interface RenderOptions {
   readonly dialect: 'gmn' | 'gemini';
   /** The prompt as it was typed; the gemini dialect repeats it. */
   readonly prompt: string;
+  /** In a chat every answer of a tool has its line, and notices stand without our name. Absent: not. */
+  readonly isChat?: boolean;
   readonly clock: Pick<Clock, 'now'>;
   readonly ticker: Ticker;
 }

@@ -1,12 +1,15 @@
 import type { AppError } from '../core/error.ts';
 import type { Out } from '../core/io.ts';
 import { filterTerminal, terminalFilter } from './terminal-filter.ts';
+import type { ToolLine } from './tool-line.ts';
 
 /** What the text format says to the person. Whole lines, but for thoughts, which stream. */
 export interface Stderr {
   /** Whether a thought has left the cursor in the middle of a line. */
   readonly isMidLine: boolean;
   notice(message: string): Promise<void>;
+  /** What a tool did. */
+  tool(line: ToolLine): Promise<void>;
   usage(line: string): Promise<void>;
   error(error: AppError): Promise<void>;
   thought(delta: string): Promise<void>;
@@ -14,16 +17,19 @@ export interface Stderr {
   endThought(): Promise<void>;
 }
 
+const GREEN = ['\u001b[32m', '\u001b[39m'] as const;
 const RED = ['\u001b[31m', '\u001b[39m'] as const;
 const DIM = ['\u001b[2m', '\u001b[22m'] as const;
 
 export interface StderrOptions {
   /** Passes thoughts as they are, even to a terminal. */
   readonly rawThoughts?: boolean;
+  /** What stands before a notice; `gmn: ` unless given. */
+  readonly opening?: string;
 }
 
 /** Outside strings are made harmless if stderr is a terminal, styled if it may be. */
-export function stderr(err: Out, { rawThoughts = false }: StderrOptions = {}): Stderr {
+export function stderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: StderrOptions = {}): Stderr {
   const clean = (text: string): string => (err.isTerminal ? filterTerminal(text) : text);
   const paint = (text: string, [on, off]: readonly [string, string]): string =>
     err.isStyled && text !== '' ? `${on}${text}${off}` : text;
@@ -33,7 +39,8 @@ export function stderr(err: Out, { rawThoughts = false }: StderrOptions = {}): S
     get isMidLine() {
       return isThoughtOpen;
     },
-    notice: (message) => err.write(`gmn: ${clean(message)}\n`),
+    notice: (message) => err.write(`${opening}${clean(message)}\n`),
+    tool: ({ isGood, text }) => err.write(`${isGood ? paint('✓', GREEN) : paint('✗', RED)} ${text}\n`),
     usage: (line) => err.write(`${paint(clean(line), DIM)}\n`),
     error: (error) => err.write(paint(clean(headline(error)), RED) + clean(nextStep(error))),
     thought(delta) {

@@ -1,6 +1,7 @@
 import type { AppError } from '../core/error.ts';
 import { type TurnEvent, unreachable } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
+import type { JsonObject } from '../core/json.ts';
 import { type Presentation, presentation } from './presentation.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 import { progress } from './spinner.ts';
@@ -14,6 +15,7 @@ import { usageLine } from './usage-line.ts';
 export function textRenderer(io: Io, options: RenderOptions): Renderer {
   const startedMs = options.clock.now();
   const page = textPage(io, options);
+  const calls = new Map<string, JsonObject>();
   return async (event: TurnEvent) => {
     switch (event.type) {
       case 'wait':
@@ -25,10 +27,14 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
       case 'thought':
         return options.showThoughts ? page.say((err) => err.thought(event.delta)) : undefined;
       case 'call':
+        calls.set(event.id, event.args);
         // What came so far is shown before anybody is asked whether the call may run.
         return page.rest();
-      case 'answer':
-        return;
+      case 'answer': {
+        if (!options.isChat) return;
+        const { toolLine } = await import('./tool-line.ts');
+        return page.tell((err) => err.tool(toolLine(event, calls.get(event.id) ?? {})));
+      }
       case 'notice':
         return options.quiet ? undefined : page.tell((err) => err.notice(event.message));
       case 'end': {
@@ -69,7 +75,7 @@ interface TextPage {
 }
 
 function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
-  const err = stderr(errOut, { rawThoughts: options.rawOutput });
+  const err = stderr(errOut, { rawThoughts: options.rawOutput, ...(options.isChat ? { opening: '' } : {}) });
   // Made when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
   let isMidLine = false;

@@ -8,6 +8,11 @@ export interface Spent {
 
 /** `gemini-2.5-flash · 48 in · 31 out · 79 tokens · 0.1s`; a count the server did not give is left out. */
 export function usageLine({ model, usage, elapsedMs }: Spent): string {
+  return `${model} · ${spending(usage, elapsedMs)}`;
+}
+
+/** The same without the model. */
+export function spending(usage: Usage, elapsedMs: number): string {
   const counts = [
     count(usage.promptTokenCount, 'in'),
     count(usage.cachedContentTokenCount || undefined, 'cached'),
@@ -15,7 +20,7 @@ export function usageLine({ model, usage, elapsedMs }: Spent): string {
     count(usage.thoughtsTokenCount || undefined, 'thoughts'),
     count(usage.totalTokenCount, 'tokens'),
   ];
-  return [model, ...counts.filter((part) => part !== undefined), seconds(elapsedMs)].join(' · ');
+  return [...counts.filter((part) => part !== undefined), seconds(elapsedMs)].join(' · ');
 }
 
 function count(value: number | undefined, unit: string): string | undefined {
