@@ -12,7 +12,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   cli: ['commands'],
   // All below it.
   commands: 'agent api auth chat config demo export input mcp platform render session tools'.split(' '),
-  chat: ['agent', 'platform', 'render', 'session'],
+  chat: ['agent', 'export', 'input', 'platform', 'render', 'session', 'tools'],
   agent: [],
   api: ['platform'],
   auth: ['platform'],

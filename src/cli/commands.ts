@@ -1,3 +1,4 @@
+import { CHAT_FLAGS } from './chat-flags.ts';
 import { APP_FLAGS, AUTH_FLAG, JSON_FLAG, MODEL_FLAGS, QUIET_FLAG } from './common.ts';
 import { type Command, command } from './flag.ts';
 import { PROMPT_FLAGS } from './prompt-flags.ts';
@@ -96,36 +97,6 @@ const DEMO = command({
   ],
 });
 
-const SESSIONS = command({
-  name: 'sessions',
-  summary: 'Saved conversations',
-  flags: APP_FLAGS,
-  subcommands: [
-    command({
-      name: 'export',
-      summary: 'Write a session as Markdown, JSON or one HTML page',
-      args: '<session> [file]',
-      flags: [
-        {
-          long: 'format',
-          value: 'name',
-          choices: ['md', 'json', 'html'],
-          fallback: "by the file's ending, md on stdout",
-          help: 'What to write',
-        },
-        { long: 'force', help: 'Replace a file that exists' },
-        QUIET_FLAG,
-        ...APP_FLAGS,
-      ],
-      examples: [
-        ['gmn sessions export last talk.html', 'the newest session as a page to read, search or print'],
-        ['gmn sessions export last --format json | jq .usage', 'on stdout, for scripts'],
-      ],
-      load: () => import('../commands/sessions-export.ts'),
-    }),
-  ],
-});
-
 /** The command tree. To add a command, add an entry; parsing, help and docs follow. */
 export const ROOT: Command = command({
   name: 'gmn',
@@ -141,6 +112,18 @@ export const ROOT: Command = command({
   ],
   load: () => import('../commands/prompt.ts'),
   subcommands: [
+    command({
+      name: 'chat',
+      summary: 'Talk with the model, which may use tools',
+      args: '[prompt...]',
+      flags: [...MODEL_FLAGS, ...CHAT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
+      examples: [
+        ['gmn chat', 'begin; /help lists the commands'],
+        ['gmn chat -r last', 'go on where you left'],
+        ['printf "hello\\nthanks\\n" | gmn chat', 'every line is a turn'],
+      ],
+      load: () => import('../commands/chat.ts'),
+    }),
     AUTH,
     command({
       name: 'models',

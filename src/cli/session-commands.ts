@@ -41,6 +41,28 @@ export const SESSIONS: Command = command({
       load: () => import('../commands/sessions-delete.ts'),
     }),
     command({
+      name: 'export',
+      summary: 'Write a session as Markdown, JSON or one HTML page',
+      args: '<session> [file]',
+      flags: [
+        {
+          long: 'format',
+          value: 'name',
+          choices: ['md', 'json', 'html'],
+          fallback: "by the file's ending, md on stdout",
+          help: 'What to write',
+        },
+        { long: 'force', help: 'Replace a file that exists' },
+        QUIET_FLAG,
+        ...APP_FLAGS,
+      ],
+      examples: [
+        ['gmn sessions export last talk.html', 'the newest session as a page to read, search or print'],
+        ['gmn sessions export last --format json | jq .usage', 'on stdout, for scripts'],
+      ],
+      load: () => import('../commands/sessions-export.ts'),
+    }),
+    command({
       name: 'prune',
       summary: 'Remove old sessions without a name; gmn does so once a day by itself',
       flags: [

@@ -1,0 +1,29 @@
+import type { Agent } from '../agent/agent.ts';
+import type { ApprovalMode } from '../tools/policy.ts';
+
+/** How the chat is set up. All of it can be changed on the way. */
+export interface Setup {
+  /** As it was named; undefined: the default. */
+  readonly model: string | undefined;
+  /** What stands in the place of the context's own instruction. */
+  readonly system: string | undefined;
+  /** What `--tools` takes. */
+  readonly tools: string;
+  readonly mode: ApprovalMode;
+  readonly showThoughts: boolean;
+}
+
+/** Who answers. */
+export interface Assistant {
+  readonly setup: Setup;
+  /** As it is set up now. */
+  readonly agent: Agent;
+  /** The names of the tools that are on, those that the mode keeps back included. */
+  readonly tools: readonly string[];
+  /** The names of all tools there are. */
+  readonly allTools: readonly string[];
+  /** Where the model is, for people: `demo`, `gemini-api`, … */
+  readonly service: string;
+  /** Sets it up anew and returns what the person should know. Throws AppError, and then all stays as it was. */
+  change(change: Partial<Setup>): Promise<readonly string[]>;
+}

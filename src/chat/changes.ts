@@ -1,0 +1,107 @@
+import { relative } from 'node:path';
+import { decode } from '../core/decode.ts';
+import { AppError } from '../core/error.ts';
+import { readBytesIfAny } from '../platform/files.ts';
+import { randomId } from '../platform/random-id.ts';
+import type { Change, UndoStore } from '../tools/journal.ts';
+import { unifiedDiff } from '../tools/lazy.ts';
+import { type TakenBack, takeBackAll } from '../tools/undoing.ts';
+import { ALL_SHOWN, type Journal, MAX_FILE_BYTES, type Workspace } from '../tools/workspace.ts';
+
+/** What the tools changed in the course of a session, turn by turn. */
+export interface Changes {
+  /** The model is shown all that a file holds: from now on it may change it, if nobody else does before. */
+  shown(path: string, bytes: Uint8Array): Promise<void>;
+  /** From now on changes belong to a new turn of this session. */
+  begin(sessionId: string): void;
+  /**
+   * Puts back what the last turn of the session changed, of those that changed anything and were not taken back. Throws
+   * AppError `usage` if there is none.
+   */
+  undo(sessionId: string): Promise<readonly TakenBack[]>;
+  /** All that is different now from what it was, as unified diffs; empty if nothing is. */
+  diff(sessionId: string): Promise<string>;
+}
+
+/** A journal whose changes are told apart by turns. `gmn undo` takes them back turn by turn, too. */
+export interface TurnJournal {
+  /** Opens it, for the directories that may be written to. */
+  open(roots: readonly string[]): Journal;
+  begin(sessionId: string): void;
+}
+
+/** Notes changes in `store`. */
+export function turnJournal(store: UndoStore): TurnJournal {
+  let roots: readonly string[] = [];
+  let current = store.journal(randomId());
+  return {
+    open: (wanted) => {
+      roots = wanted;
+      return { before: (...change) => current.before(...change) };
+    },
+    begin: (sessionId) => {
+      current = store.journal(`${sessionId}.${randomId()}`, roots);
+    },
+  };
+}
+
+/** The changes that `begin` tells apart. */
+export function sessionChanges(
+  store: UndoStore,
+  { workspace, begin, cwd }: { readonly workspace: Workspace; readonly cwd: string } & Pick<TurnJournal, 'begin'>,
+): Changes {
+  const changesOf = async (sessionId: string): Promise<readonly Change[]> =>
+    (await store.changes()).filter(({ run }) => run.startsWith(`${sessionId}.`));
+  return {
+    begin,
+    shown: async (path, bytes) => {
+      // What the fence does not let through cannot be changed either.
+      const place = await workspace.place(path, 'read').catch(() => undefined);
+      if (place !== undefined) workspace.remember(place, bytes, ALL_SHOWN);
+    },
+    undo: async (sessionId) => {
+      const changes = await changesOf(sessionId);
+      const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
+      if (last === undefined) {
+        throw new AppError('usage', 'there is nothing to undo in this session', {
+          hint: 'Files that tools changed are put back; /rewind drops exchanges.',
+        });
+      }
+      return takeBackAll(
+        changes.filter(({ run }) => run === last.run),
+        store,
+        workspace,
+      );
+    },
+    diff: async (sessionId) => {
+      const firsts = new Map<string, Change>();
+      for (const change of await changesOf(sessionId)) {
+        if (!firsts.has(change.path)) firsts.set(change.path, change);
+      }
+      const diffs = await Promise.all([...firsts.values()].map((change) => diffOf(change, store, cwd)));
+      return diffs.join('');
+    },
+  };
+}
+
+/** The difference between what was there before a change and what is there now. */
+async function diffOf(change: Change, store: UndoStore, cwd: string): Promise<string> {
+  const name = relative(cwd, change.path);
+  const before = await store.before(change);
+  const now = await readBytesIfAny(change.path, {
+    maxBytes: MAX_FILE_BYTES,
+    tooLarge: () => new AppError('usage', `${name} is too large to be compared`, { hint: 'Look at it yourself.' }),
+    links: 'never',
+  });
+  const [old, fresh] = [textOf(before), textOf(now)];
+  if (old === undefined || fresh === undefined) return `${name}: not text, and not compared\n`;
+  if (old === fresh) return '';
+  const { diff } = await unifiedDiff(name, before === undefined ? undefined : old, fresh);
+  return now === undefined ? diff.replace(`+++ b/${name}`, '+++ /dev/null') : diff;
+}
+
+/** Nothing is the empty text; undefined if it is no text. */
+function textOf(bytes: Uint8Array | undefined): string | undefined {
+  const decoded = decode(bytes ?? new Uint8Array());
+  return decoded.isText ? decoded.text : undefined;
+}

@@ -1,0 +1,76 @@
+import type { Content } from '../core/content.ts';
+import type { AppError } from '../core/error.ts';
+import type { Clock, Env, Io } from '../core/io.ts';
+import type { Session, SessionStore } from '../core/session.ts';
+import type { Shell } from '../platform/shell-choice.ts';
+import { stderr } from '../render/stderr.ts';
+import { filterTerminal } from '../render/terminal-filter.ts';
+import type { ApprovalMode } from '../tools/policy.ts';
+import type { Assistant } from './assistant.ts';
+import type { Changes } from './changes.ts';
+import type { LineSource } from './line-source.ts';
+import { type Tally, tally } from './tally.ts';
+
+/** What a chat is made of; `commands/chat.ts` puts it together. */
+export interface ChatParts {
+  readonly version: string;
+  readonly io: Io;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly clock: Clock;
+  /** Aborted by a signal from the system: the chat ends. */
+  readonly signal: AbortSignal;
+  readonly isQuiet: boolean;
+  /** Nothing is laid out, coloured or redrawn. */
+  readonly isPlain: boolean;
+  readonly lines: LineSource;
+  readonly assistant: Assistant;
+  /** The approval modes that may be chosen, in the order of Shift+Tab. */
+  readonly modes: readonly ApprovalMode[];
+  readonly store: SessionStore;
+  readonly session: Session;
+  /** Whether `session` is kept on disk. */
+  readonly isSaved: boolean;
+  readonly changes: Changes;
+  readonly shell: Shell;
+  /** What the parts have had to say since it was asked last. */
+  readonly takeReports: () => readonly string[];
+  /** What stands after `gmn chat` in the command that goes on with this chat. */
+  readonly resumeFlags: string;
+  /** Paths that go with the next prompt. */
+  readonly files: readonly string[];
+}
+
+/** A chat that runs: all that a slash command may look at and change. */
+export interface Chat extends ChatParts {
+  session: Session;
+  isSaved: boolean;
+  files: readonly string[];
+  /** Texts that go with the next prompt: what a command printed, what was taken back. */
+  notes: readonly string[];
+  /** What was asked last, for `/retry`. */
+  lastPrompt: Content | undefined;
+  readonly tally: Tally;
+  /** Writes lines to the person; what a terminal would obey is taken out of them. */
+  say(text: string): Promise<void>;
+  /** Tells of something that happened by the way; not if it is to be quiet. */
+  note(text: string): Promise<void>;
+  /** Shows a failure, as it is shown everywhere. */
+  fail(error: AppError): Promise<void>;
+}
+
+/** Opens the chat; nothing is written yet. */
+export function openChat(parts: ChatParts): Chat {
+  const { err } = parts.io;
+  const words = stderr(err, { opening: '' });
+  const say = (text: string): Promise<void> => err.write(`${err.isTerminal ? filterTerminal(text) : text}\n`);
+  return {
+    ...parts,
+    notes: [],
+    lastPrompt: undefined,
+    tally: tally(parts.clock),
+    say,
+    note: async (text) => (parts.isQuiet ? undefined : say(text)),
+    fail: words.error,
+  };
+}

@@ -1,0 +1,111 @@
+import { resolve } from 'node:path';
+import type { KeptContent } from '../../core/content.ts';
+import { AppError } from '../../core/error.ts';
+import { formatSize } from '../../core/size.ts';
+import { visible } from '../../core/visible.ts';
+import { replaceFile } from '../../platform/atomic-file.ts';
+import { clipboardProgram } from '../../platform/clipboard.ts';
+import { feedCommand } from '../../platform/fed-command.ts';
+import { lookUp } from '../../platform/files.ts';
+import type { Chat } from '../chat.ts';
+import type { SlashCommand } from '../slash-command.ts';
+
+/** `/copy [code|n]` */
+export const COPY: SlashCommand = {
+  name: 'copy',
+  argument: '[code|n]',
+  help: 'Copy the last answer, its last code block, or the n-th answer from the end',
+  complete: () => [{ insert: 'code', hint: 'the last code block' }],
+  async run(argument, chat, signal) {
+    const { io, isPlain, lines } = chat;
+    const text = wantedText(chat, argument);
+    if (!lines.isTerminal || !io.err.isTerminal) {
+      throw new AppError('usage', 'nothing was copied: a clipboard needs a terminal', {
+        hint: 'Hand it to a program of yours: /pipe <command>',
+      });
+    }
+    const program = isPlain ? clipboardProgram(chat.env) : undefined;
+    if (program === undefined) await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
+    else await feed(chat, program, text, signal);
+    await chat.say(`Copied ${formatSize(Buffer.byteLength(text))}.`);
+    return undefined;
+  },
+};
+
+/** `/pipe <command>` */
+export const PIPE: SlashCommand = {
+  name: 'pipe',
+  argument: '<command>',
+  help: 'Hand the last answer to a command',
+  async run(argument, chat, signal) {
+    if (argument === '') throw new AppError('usage', '/pipe needs a command', { hint: 'Example: /pipe less' });
+    await feed(chat, argument, wantedText(chat, ''), signal);
+    return undefined;
+  },
+};
+
+async function feed(
+  { lines, shell, env, cwd }: Chat,
+  command: string,
+  input: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const exitCode = await lines.lend(() => feedCommand({ shell, command, input, env, cwd }, signal));
+  if (exitCode === 0) return;
+  throw new AppError('usage', `the command failed (exit code ${exitCode})`, { hint: 'See what it says above.' });
+}
+
+/** `/export [file]` */
+export const EXPORT: SlashCommand = {
+  name: 'export',
+  argument: '[file]',
+  help: 'Write this session to a file: .md, .json or .html',
+  async run(argument, chat) {
+    const { store, session, isSaved, cwd } = chat;
+    if (!isSaved || session.turns === 0) {
+      throw new AppError('usage', 'there is nothing to export: this session is not saved', {
+        hint: isSaved ? 'Ask something first.' : 'Save it first: /save',
+      });
+    }
+    const { exportSession, formatOf } = await import('../../export/export.ts');
+    const file = argument === '' ? `gmn-${session.name ?? session.id.slice(0, 8)}.md` : argument;
+    const format = formatOf(file);
+    if (format === undefined) {
+      throw new AppError('usage', `${visible(file)} has no ending that stands for a format`, {
+        hint: 'Choose one of: .md, .json, .html',
+      });
+    }
+    const path = resolve(cwd, file);
+    if ((await lookUp(path, file)) !== undefined) {
+      throw new AppError('usage', `${visible(file)} exists`, { hint: 'Name another file: /export <file>' });
+    }
+    const saved = await store.read(await store.find(session.id));
+    await replaceFile(path, await exportSession(saved, format), { mode: 0o600 });
+    await chat.say(`Wrote ${visible(file)}.`);
+    return undefined;
+  },
+};
+
+/** The text that `/copy` and `/pipe` are about. Throws AppError `usage` if there is none. */
+function wantedText({ session }: Chat, which: string): string {
+  const answers = session.contents.filter(isAnswer).map(textOf);
+  const back = which === '' || which === 'code' ? 1 : Number(which);
+  const text = Number.isInteger(back) && back > 0 ? answers.at(-back) : undefined;
+  if (text === undefined) {
+    throw new AppError('usage', which === '' ? 'there is no answer yet' : `there is no answer "${visible(which)}"`, {
+      hint: `There are ${answers.length} answers; 1 is the last.`,
+    });
+  }
+  if (which !== 'code') return text;
+  const block = [...text.matchAll(/^ {0,3}(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^ {0,3}\1[`~]* *$/gm)].at(-1)?.[2];
+  if (block !== undefined) return block;
+  throw new AppError('usage', 'there is no code block in the last answer', { hint: 'All of it: /copy' });
+}
+
+function isAnswer(content: KeptContent): boolean {
+  return content.role === 'model' && textOf(content) !== '';
+}
+
+function textOf({ parts }: KeptContent): string {
+  return parts.map((part) => ('text' in part && part.thought !== true ? part.text : '')).join('');
+}

@@ -1,0 +1,120 @@
+import { AppError } from '../../core/error.ts';
+import { ALIASES, MODELS } from '../../core/models.ts';
+import { visible } from '../../core/visible.ts';
+import type { Setup } from '../assistant.ts';
+import type { Chat } from '../chat.ts';
+import { modeWords } from '../greeting.ts';
+import type { Candidate } from '../line-source.ts';
+import { setMode } from '../mode.ts';
+import type { SlashCommand } from '../slash-command.ts';
+
+/** `/model [name]` */
+export const MODEL: SlashCommand = {
+  name: 'model',
+  argument: '[name]',
+  help: 'Show the model and the others there are, or switch',
+  complete: () => modelCandidates(),
+  async run(argument, chat) {
+    if (argument !== '') await change(chat, { model: argument });
+    const { model } = chat.assistant.agent.request;
+    if (argument !== '') await chat.say(`The model is ${visible(model)} now.`);
+    else {
+      const others = modelCandidates().map(({ insert, hint }) => `  ${insert.padEnd(36)}${hint}`.trimEnd());
+      await chat.say([`The model is ${visible(model)}. Others, with /model <name>:`, ...others].join('\n'));
+    }
+    return undefined;
+  },
+};
+
+function modelCandidates(): readonly (Candidate & { readonly hint: string })[] {
+  const aliases = Object.keys(ALIASES).map((name) => ({ insert: name, hint: 'a short name' }));
+  return [...MODELS.map(({ id, note, status }) => ({ insert: id, hint: note ?? status })), ...aliases];
+}
+
+/** `/system [text]` */
+export const SYSTEM: SlashCommand = {
+  name: 'system',
+  argument: '[text]',
+  help: 'Show the system instruction, or set it; - drops yours',
+  async run(argument, chat) {
+    if (argument !== '') await change(chat, { system: argument === '-' ? undefined : argument });
+    const parts = chat.assistant.agent.request.systemInstruction?.parts ?? [];
+    const text = parts.map((part) => ('text' in part ? part.text : '')).join('');
+    await chat.say(text === '' ? 'There is no system instruction.' : text);
+    return undefined;
+  },
+};
+
+/** `/thoughts on|off` */
+export const THOUGHTS: SlashCommand = {
+  name: 'thoughts',
+  argument: '[on|off]',
+  help: 'Show what the model thinks, or not',
+  complete: () => ['on', 'off'].map((insert) => ({ insert })),
+  async run(argument, chat) {
+    if (argument !== '') await change(chat, { showThoughts: isOn(argument, 'thoughts') });
+    await chat.say(`Thoughts are ${chat.assistant.setup.showThoughts ? 'shown' : 'not shown'}.`);
+    return undefined;
+  },
+};
+
+/** `/tools [name on|off]` */
+export const TOOLS: SlashCommand = {
+  name: 'tools',
+  argument: '[name on|off]',
+  help: 'List the tools, or turn one on or off',
+  complete: ({ assistant }) =>
+    assistant.allTools.map((name) => {
+      const turned = assistant.tools.includes(name) ? 'off' : 'on';
+      return { insert: `${name} ${turned}`, hint: `turn it ${turned}` };
+    }),
+  async run(argument, chat) {
+    const { assistant } = chat;
+    if (argument !== '') {
+      const [name = '', turned = ''] = argument.split(/\s+/);
+      const others = assistant.tools.filter((tool) => tool !== name);
+      // A name that is not there is refused by the tools themselves, on or off.
+      const tools = isOn(turned, `tools ${name}`) ? [...others, name] : others;
+      if (!assistant.allTools.includes(name)) await change(chat, { tools: name });
+      await change(chat, { tools: tools.join(',') || 'none' });
+    }
+    const rows = assistant.allTools.map(
+      (name) => `  ${assistant.tools.includes(name) ? 'on ' : 'off'}  ${visible(name)}`,
+    );
+    await chat.say(rows.join('\n'));
+    return undefined;
+  },
+};
+
+/** `/approve [mode]` */
+export const APPROVE: SlashCommand = {
+  name: 'approve',
+  argument: '[mode]',
+  help: 'Show which tool calls ask first, or change it: default, auto_edit, plan',
+  complete: ({ modes }) => modes.map((mode) => ({ insert: mode, hint: modeWords(mode) })),
+  async run(argument, chat) {
+    const { mode } = chat.assistant.setup;
+    if (argument === '') await chat.say(`${mode}: ${modeWords(mode)}`);
+    else await setMode(chat, argument);
+    return undefined;
+  },
+};
+
+/** `/mcp` */
+export const MCP: SlashCommand = {
+  name: 'mcp',
+  help: 'Show the MCP servers of this chat',
+  async run(_, chat) {
+    await chat.say('No MCP servers are connected.');
+    return undefined;
+  },
+};
+
+async function change(chat: Chat, wanted: Partial<Setup>): Promise<void> {
+  for (const notice of await chat.assistant.change(wanted)) await chat.note(notice);
+}
+
+function isOn(word: string, command: string): boolean {
+  if (word === 'on' || word === 'off') return word === 'on';
+  throw new AppError('usage', `say on or off: /${visible(command)} on`, { hint: `Example: /${visible(command)} on` });
+}

@@ -1,0 +1,131 @@
+import type { Content, KeptContent } from '../../core/content.ts';
+import { AppError } from '../../core/error.ts';
+import { randomId } from '../../platform/random-id.ts';
+import type { Chat } from '../chat.ts';
+import { memorySession } from '../memory-session.ts';
+import type { SlashCommand } from '../slash-command.ts';
+import { askAside } from '../turn.ts';
+import { percent, windowLimit, windowShares } from '../window.ts';
+
+/** `/new` */
+export const NEW: SlashCommand = {
+  name: 'new',
+  help: 'Begin a new session; this one is kept',
+  async run(_, chat) {
+    const { session, store, cwd, isSaved } = chat;
+    chat.session = isSaved ? await store.create({ cwd, by: 'chat' }) : memorySession(randomId());
+    await session.close();
+    chat.tally.forgetWindow();
+    chat.lastPrompt = undefined;
+    await chat.say('This is a new session.');
+    return undefined;
+  },
+};
+
+/** `/clear` */
+export const CLEAR: SlashCommand = {
+  name: 'clear',
+  help: 'Forget the conversation, and go on in the same session',
+  async run(_, chat) {
+    await chat.session.replace([]);
+    chat.tally.forgetWindow();
+    chat.lastPrompt = undefined;
+    await chat.say('The conversation is forgotten.');
+    return undefined;
+  },
+};
+
+/** `/retry` */
+export const RETRY: SlashCommand = {
+  name: 'retry',
+  help: 'Ask the last prompt again; its answer is dropped',
+  async run(_, chat) {
+    const prompts = chat.session.contents.filter(isPrompt);
+    const prompt = chat.lastPrompt ?? prompts.at(-1);
+    if (prompt === undefined) throw new AppError('usage', 'nothing was asked yet', { hint: 'Type a prompt.' });
+    // A prompt that failed is not in the session.
+    if (prompts.at(-1) === prompt) await chat.session.rewind(1);
+    return { ask: { role: 'user', parts: prompt.parts } };
+  },
+};
+
+/** `/rewind [n]` */
+export const REWIND: SlashCommand = {
+  name: 'rewind',
+  argument: '[n]',
+  help: 'Drop the last exchange, or the last n',
+  async run(argument, chat) {
+    const turns = argument === '' ? 1 : Number(argument);
+    if (!Number.isInteger(turns) || turns < 1) {
+      throw new AppError('usage', `/rewind takes a number, not "${argument}"`, { hint: 'Example: /rewind 2' });
+    }
+    const dropped = Math.min(turns, chat.session.turns);
+    if (dropped === 0) throw new AppError('usage', 'there is nothing to drop', { hint: 'Type a prompt.' });
+    await chat.session.rewind(dropped);
+    chat.tally.forgetWindow();
+    chat.lastPrompt = undefined;
+    await chat.say(`Dropped ${dropped === 1 ? 'the last exchange' : `the last ${dropped} exchanges`}.`);
+    return undefined;
+  },
+};
+
+const SUMMARY_REQUEST =
+  'Write a summary of our conversation so far, from which you could go on without it: what I want, what was decided and why, what was done, which files and names matter, what is still open. Leave out what no longer matters. Reply with the summary alone.';
+
+/** `/compress` */
+export const COMPRESS: SlashCommand = {
+  name: 'compress',
+  help: 'Put a summary in the place of the conversation',
+  async run(_, chat, signal) {
+    if (chat.session.contents.length === 0) {
+      throw new AppError('usage', 'there is no conversation to make a summary of', { hint: 'Type a prompt.' });
+    }
+    const before = sizeOf(chat);
+    const summary = await askAside(chat, textContent('user', SUMMARY_REQUEST), signal);
+    await chat.session.replace([
+      textContent('user', `This is a summary of our conversation so far:\n\n${summary}`),
+      textContent('model', 'I go on from there.'),
+    ]);
+    chat.tally.forgetWindow();
+    chat.lastPrompt = undefined;
+    await chat.say(`The conversation is a summary now: about ${sizeOf(chat)} tokens, before that about ${before}.`);
+    return undefined;
+  },
+};
+
+/** `/context` */
+export const CONTEXT: SlashCommand = {
+  name: 'context',
+  help: "Show what is in the model's window, and how full it is",
+  async run(_, chat) {
+    const { model } = chat.assistant.agent.request;
+    const limit = windowLimit(model);
+    const shares = windowShares(chat);
+    const total = sizeOf(chat);
+    const rows = shares.map(({ what, tokens }) => `  ${String(tokens).padStart(9)}  ${what}`);
+    const share = limit === undefined ? '' : `, ${percent(total, limit)} of ${limit}`;
+    const exact = chat.tally.windowTokens;
+    await chat.say(
+      [
+        ...rows,
+        `  ${String(total).padStart(9)}  tokens in all, estimated${share}`,
+        ...(exact === undefined
+          ? []
+          : [`  ${String(exact).padStart(9)}  tokens after the last reply, as the server counts`]),
+      ].join('\n'),
+    );
+    return undefined;
+  },
+};
+
+function sizeOf(chat: Chat): number {
+  return windowShares(chat).reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+function textContent(role: Content['role'], text: string): Content {
+  return { role, parts: [{ text }] };
+}
+
+function isPrompt({ role, parts }: KeptContent): boolean {
+  return role === 'user' && !parts.some((part) => 'functionResponse' in part);
+}

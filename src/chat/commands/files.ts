@@ -1,0 +1,94 @@
+import { relative, resolve } from 'node:path';
+import { AppError } from '../../core/error.ts';
+import { visible } from '../../core/visible.ts';
+import { lookUp } from '../../platform/files.ts';
+import { openTty } from '../../platform/tty.ts';
+import type { Chat } from '../chat.ts';
+import { promptOf } from '../prompt.ts';
+import type { SlashCommand } from '../slash-command.ts';
+import { wordsOf } from '../words.ts';
+
+/** `/file <path…>` */
+export const FILE: SlashCommand = {
+  name: 'file',
+  argument: '[path…]',
+  help: 'Attach files to the next prompt; alone, show what is attached; - drops it',
+  async run(argument, chat) {
+    if (argument === '-') {
+      chat.files = [];
+      chat.notes = [];
+    } else {
+      for (const path of wordsOf(argument)) await attach(chat, path);
+    }
+    const files = chat.files.map((path) => `+ ${visible(path)}`);
+    const notes = chat.notes.length === 0 ? [] : [`+ ${chat.notes.length} of what was run or undone`];
+    const all = [...files, ...notes];
+    await chat.say(all.length === 0 ? 'Nothing goes with the next prompt.' : all.join('\n'));
+    return undefined;
+  },
+};
+
+async function attach(chat: Chat, path: string): Promise<void> {
+  if ((await lookUp(resolve(chat.cwd, path), path)) === undefined && !/[*?[{]/.test(path)) {
+    throw new AppError('usage', `no such file: ${visible(path)}`, { hint: `Paths start at ${visible(chat.cwd)}.` });
+  }
+  if (!chat.files.includes(path)) chat.files = [...chat.files, path];
+}
+
+/** `/edit` */
+export const EDIT: SlashCommand = {
+  name: 'edit',
+  argument: '[text]',
+  help: 'Write the next prompt in your editor',
+  async run(argument, chat, signal) {
+    const text = await chat.lines.lend(async () => {
+      const tty = chat.lines.isTerminal ? openTty() : undefined;
+      if (tty === undefined) {
+        throw new AppError('usage', '/edit needs a terminal', { hint: 'Type the prompt on a line of its own.' });
+      }
+      try {
+        return await tty.edit(argument, 'prompt.md', chat.env, signal);
+      } finally {
+        tty.close();
+      }
+    });
+    if (text === undefined) {
+      throw new AppError('usage', 'the editor failed', { hint: 'VISUAL or EDITOR names the one to use.' });
+    }
+    if (text.trim() === '') {
+      await chat.say('Nothing was written.');
+      return undefined;
+    }
+    await chat.say(text.trim());
+    return { ask: await promptOf(chat, text, signal) };
+  },
+};
+
+/** `/diff` */
+export const DIFF: SlashCommand = {
+  name: 'diff',
+  help: 'Show what tools changed in this session',
+  async run(_, chat) {
+    const diff = await chat.changes.diff(chat.session.id);
+    await chat.say(diff === '' ? 'Tools changed nothing in this session.' : diff.trimEnd());
+    return undefined;
+  },
+};
+
+/** `/undo` */
+export const UNDO: SlashCommand = {
+  name: 'undo',
+  help: 'Put back the files that the last turn changed',
+  async run(_, chat) {
+    const done = await chat.changes.undo(chat.session.id);
+    const lines = done.map((result) => {
+      const path = visible(relative(chat.cwd, result.path));
+      return 'undoing' in result ? `${result.undoing} ${path}` : `✗ ${visible(result.problem.message)}`;
+    });
+    await chat.say(lines.join('\n'));
+    if (done.some((result) => 'undoing' in result)) {
+      chat.notes = [...chat.notes, `I took back changes that your tools made:\n\n${lines.join('\n')}`];
+    }
+    return undefined;
+  },
+};

@@ -1,0 +1,77 @@
+import { AppError } from '../../core/error.ts';
+import { visible } from '../../core/visible.ts';
+import type { Chat } from '../chat.ts';
+import type { Candidate } from '../line-source.ts';
+import { sessionLine, shortId } from '../session-words.ts';
+import type { SlashCommand } from '../slash-command.ts';
+
+const MAX_LISTED = 20;
+
+/** `/sessions` */
+export const SESSIONS: SlashCommand = {
+  name: 'sessions',
+  help: 'List the saved sessions, the newest first',
+  async run(_, chat) {
+    const all = await chat.store.list();
+    const now = chat.clock.now();
+    const rows = all.slice(0, MAX_LISTED).map((summary, index) => sessionLine(summary, index, now));
+    const more = all.length > MAX_LISTED ? [`and ${all.length - MAX_LISTED} more: gmn sessions list`] : [];
+    await chat.say(all.length === 0 ? 'No session is saved.' : [...rows, ...more].join('\n'));
+    return undefined;
+  },
+};
+
+/** `/save [name]` */
+export const SAVE: SlashCommand = {
+  name: 'save',
+  argument: '[name]',
+  help: 'Name this session; it is saved after every step anyway',
+  async run(argument, chat) {
+    if (!chat.isSaved) await beginSaving(chat);
+    if (argument !== '') await chat.session.rename(argument);
+    const { session } = chat;
+    await chat.say(`Saved as ${visible(session.name ?? shortId(session))}.`);
+    return undefined;
+  },
+};
+
+/** A chat that began with `--no-session` is saved from the moment somebody says so. */
+async function beginSaving(chat: Chat): Promise<void> {
+  const { contents } = chat.session;
+  const session = await chat.store.create({ cwd: chat.cwd, by: 'chat' });
+  await session.replace(contents);
+  chat.session = session;
+  chat.isSaved = true;
+}
+
+/** `/load <session>` */
+export const LOAD: SlashCommand = {
+  name: 'load',
+  aliases: ['resume'],
+  argument: '<session>',
+  help: 'Go on with a saved session: its id, name or number',
+  complete: sessionCandidates,
+  async run(argument, chat) {
+    if (argument === '') return SESSIONS.run('', chat, chat.signal);
+    const summary = await chat.store.find(argument);
+    if (summary.id === chat.session.id) {
+      throw new AppError('usage', 'this is the session you are in', { hint: 'To see the others: /sessions' });
+    }
+    const session = await chat.store.resume(summary, chat.cwd);
+    await chat.session.close();
+    chat.session = session;
+    chat.isSaved = true;
+    chat.tally.forgetWindow();
+    chat.lastPrompt = undefined;
+    const { turns } = session;
+    await chat.say(
+      `Going on with ${visible(session.name ?? shortId(session))}: ${turns} ${turns === 1 ? 'turn' : 'turns'}.`,
+    );
+    return undefined;
+  },
+};
+
+async function sessionCandidates({ store }: Chat): Promise<readonly Candidate[]> {
+  const all = await store.list();
+  return all.map((summary) => ({ insert: summary.name ?? shortId(summary), hint: summary.title }));
+}

@@ -1,0 +1,62 @@
+import { nearestNames } from '../../core/edit-distance.ts';
+import { AppError } from '../../core/error.ts';
+import { visible } from '../../core/visible.ts';
+import type { SlashCommand } from '../slash-command.ts';
+import { COPY, EXPORT, PIPE } from './answers.ts';
+import { APPROVE, MCP, MODEL, SYSTEM, THOUGHTS, TOOLS } from './assistant.ts';
+import { EXIT, KEYS, STATS } from './chat.ts';
+import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';
+import { DIFF, EDIT, FILE, UNDO } from './files.ts';
+import { LOAD, SAVE, SESSIONS } from './sessions.ts';
+
+const HELP: SlashCommand = {
+  name: 'help',
+  aliases: ['h'],
+  help: 'List the commands',
+  async run(_, chat) {
+    const usages = COMMANDS.map(usageOf);
+    const width = Math.max(...usages.map(({ length }) => length));
+    const rows = COMMANDS.map(({ help }, index) => `  ${usages[index]?.padEnd(width)}  ${help}`);
+    const more = [
+      '  @path   attaches a file of this directory      !command   runs a command, its output goes with the next prompt',
+      '  //text  sends a text that begins with a slash  /keys      lists the keys',
+    ];
+    await chat.say([...rows, ...more].join('\n'));
+    return undefined;
+  },
+};
+
+/** Every slash command, in the order of help. To add one, add it here; help, completion and the check of docs/chat.md follow. */
+export const COMMANDS: readonly SlashCommand[] = [
+  ...[HELP, KEYS, EXIT, STATS, CONTEXT],
+  ...[MODEL, SYSTEM, THOUGHTS, TOOLS, APPROVE, MCP],
+  ...[NEW, CLEAR, RETRY, REWIND, COMPRESS],
+  ...[SESSIONS, SAVE, LOAD, EXPORT],
+  ...[FILE, EDIT, COPY, PIPE, DIFF, UNDO],
+];
+
+/** `/model [name]`, `/help, /h` */
+export function usageOf({ name, aliases = [], argument }: SlashCommand): string {
+  const names = [name, ...aliases].map((word) => `/${word}`).join(', ');
+  return argument === undefined ? names : `${names} ${argument}`;
+}
+
+/** The command that an entry names, and what stands after it. Throws AppError `usage`, with the nearest, if there is none. */
+export function findCommand(entry: string): { readonly command: SlashCommand; readonly argument: string } {
+  const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(entry) ?? [];
+  const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name));
+  if (command === undefined) throw unknown(name);
+  if (command.argument === undefined && argument !== '') {
+    throw new AppError('usage', `/${name} takes no words`, { hint: `To send it as it is: /${visible(entry)}` });
+  }
+  return { command, argument: argument.trim() };
+}
+
+function unknown(name: string): AppError {
+  const names = COMMANDS.flatMap((command) => [command.name, ...(command.aliases ?? [])]);
+  const near = nearestNames(name, names).map((word) => `/${word}`);
+  const instead = near.length === 0 ? 'To see the commands: /help' : `Did you mean ${near.join(' or ')}?`;
+  return new AppError('usage', `there is no command /${visible(name)}`, {
+    hint: `${instead} To send it as a prompt: //${visible(name)}`,
+  });
+}

@@ -1,0 +1,50 @@
+import { pathsLike } from '../input/path-search.ts';
+import type { Chat } from './chat.ts';
+import { COMMANDS } from './commands/table.ts';
+import type { Candidate, Complete, Completion } from './line-source.ts';
+import type { SlashCommand } from './slash-command.ts';
+
+const MAX_CANDIDATES = 20;
+
+/** Completes slash commands, what they take, and `@paths`. `chat` is asked for late: the line editor is made before it. */
+export function completion(chatOf: () => Chat | undefined): Complete {
+  return async (before, signal) => {
+    const chat = chatOf();
+    if (chat === undefined) return undefined;
+    try {
+      return await completed(chat, before, signal);
+    } catch {
+      // A completion is a courtesy.
+      return undefined;
+    }
+  };
+}
+
+async function completed(chat: Chat, before: string, signal: AbortSignal): Promise<Completion | undefined> {
+  const [, name, gap, argument = ''] = /^\/([^\s/]*)(?:(\s+)([\s\S]*))?$/.exec(before) ?? [];
+  if (name !== undefined && gap === undefined) return found(0, before, COMMANDS.flatMap(named));
+  const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name ?? ''));
+  if (command?.complete !== undefined) {
+    return found(before.length - argument.length, argument, await command.complete(chat));
+  }
+  const word = (command?.name === 'file' ? /()([^\s]*)$/ : /(?:^|\s)(@)([^\s]*)$/).exec(before);
+  if (word === null) return undefined;
+  const [, at = '', path = ''] = word;
+  const paths = await pathsLike(path, { cwd: chat.cwd, most: MAX_CANDIDATES, signal });
+  return {
+    start: before.length - at.length - path.length,
+    candidates: paths.map((insert) => ({ insert: at + insert })),
+  };
+}
+
+function named({ name, aliases = [], help, argument }: SlashCommand): readonly Candidate[] {
+  return [name, ...aliases].map((word) => ({ insert: `/${word}${argument === undefined ? '' : ' '}`, hint: help }));
+}
+
+/** Those that begin so; if none does, those that have it in them. */
+function found(start: number, typed: string, candidates: readonly Candidate[]): Completion {
+  const wanted = typed.toLowerCase();
+  const beginning = candidates.filter(({ insert }) => insert.toLowerCase().startsWith(wanted));
+  const within = candidates.filter(({ insert }) => insert.toLowerCase().includes(wanted.replace(/^\//, '')));
+  return { start, candidates: (beginning.length > 0 ? beginning : within).slice(0, MAX_CANDIDATES) };
+}

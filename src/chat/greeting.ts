@@ -1,0 +1,56 @@
+import { contains } from '../core/containment.ts';
+import { visible } from '../core/visible.ts';
+import type { ApprovalMode } from '../tools/policy.ts';
+import type { Chat } from './chat.ts';
+import { shortId } from './session-words.ts';
+
+const MODE_WORDS: Readonly<Record<ApprovalMode, string>> = {
+  default: 'edits ask first',
+  auto_edit: 'edits run unasked',
+  plan: 'tools only read',
+  yolo: 'nothing asks first',
+};
+
+/** What an approval mode means, in a few words. */
+export function modeWords(mode: ApprovalMode): string {
+  return MODE_WORDS[mode];
+}
+
+/** `gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help` */
+export function greeting(chat: Chat): string {
+  const { version, assistant, cwd, env, session } = chat;
+  const { service, agent, setup } = assistant;
+  return [
+    `gmn ${version}`,
+    service,
+    visible(agent.request.model),
+    visible(shortPath(cwd, env.HOME)),
+    ...(session.turns === 0 ? [] : [`${session.turns} earlier ${session.turns === 1 ? 'turn' : 'turns'}`]),
+    assistant.tools.length === 0 ? 'no tools' : modeWords(setup.mode),
+    '/help',
+  ].join(' · ');
+}
+
+/** What was used, and the command that goes on from here if there is one. */
+export async function goodbye(chat: Chat): Promise<readonly string[]> {
+  const reference = chat.isSaved && chat.session.turns > 0 ? await referenceOf(chat) : undefined;
+  return [
+    ...chat.tally.lines(),
+    ...(reference === undefined ? [] : [`Resume: gmn chat ${chat.resumeFlags}-r ${reference}`]),
+  ];
+}
+
+/** The shortest word that really finds this session; undefined if none does, as where nothing could be written. */
+async function referenceOf({ session, store }: Chat): Promise<string | undefined> {
+  const { name, id } = session;
+  const words = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortId(session), id];
+  for (const word of words) {
+    const found = await store.find(word).catch(() => undefined);
+    if (found?.id === id) return word;
+  }
+  return undefined;
+}
+
+function shortPath(path: string, home: string | undefined): string {
+  return home !== undefined && home !== '' && contains(home, path) ? `~${path.slice(home.length)}` : path;
+}

@@ -1,0 +1,119 @@
+import type { Content } from '../core/content.ts';
+import { AppError, EXIT_CODES } from '../core/error.ts';
+import { cancellable } from './cancel.ts';
+import type { Chat } from './chat.ts';
+import { findCommand } from './commands/table.ts';
+import { goodbye, greeting } from './greeting.ts';
+import type { Entry } from './line-source.ts';
+import { nextMode } from './mode.ts';
+import { promptOf } from './prompt.ts';
+import { runShellLine } from './shell-line.ts';
+import type { Next } from './slash-command.ts';
+import { ask } from './turn.ts';
+
+/** `/exit` and the end of input leave with 0, Ctrl+C with 130; a failure decides only where nobody sat and saw it. */
+type Leaving = { readonly exitCode: number };
+
+/**
+ * Reads entries and answers them until the person leaves; `first`, if there is one, is asked before anything is read. Returns
+ * the exit code: of a pipe that of the first failure, of a signal that of the signal. However it ends, what was said is
+ * saved and the terminal is given back. Throws AppError if entries cannot be read.
+ */
+export async function runChat(chat: Chat, first: string | undefined): Promise<number> {
+  const { lines } = chat;
+  const failures: AppError[] = [];
+  try {
+    if (lines.isTerminal) await chat.note(greeting(chat));
+    await report(chat);
+    const { exitCode } = await untilLeft(chat, first, failures);
+    return exitCode === 0 && !lines.isTerminal ? (failures[0]?.exitCode ?? 0) : exitCode;
+  } finally {
+    lines.close();
+    await chat.session.close();
+    await report(chat);
+    for (const line of await goodbye(chat)) await chat.note(line);
+  }
+}
+
+async function untilLeft(chat: Chat, first: string | undefined, failures: AppError[]): Promise<Leaving> {
+  let entry: Entry = first === undefined ? await nextEntry(chat) : { kind: 'text', text: first };
+  // What was asked on the command line is a prompt, whatever it begins with.
+  let isLiteral = first !== undefined;
+  let rest = Promise.resolve();
+  for (;;) {
+    const leaving = leavingBy(chat, entry);
+    if (leaving !== undefined) return leaving;
+    // Something that was left to wind down may still write to the session.
+    await rest;
+    const outcome = await cancellable(chat, (signal) => answered(chat, entry, { isLiteral, failures, signal }));
+    if (outcome.kind === 'left') rest = outcome.rest;
+    else if (outcome.result === 'leave') return { exitCode: 0 };
+    await report(chat);
+    isLiteral = false;
+    entry = await nextEntry(chat);
+  }
+}
+
+function leavingBy({ signal }: Chat, { kind }: Entry): Leaving | undefined {
+  if (signal.aborted) return AppError.from(signal.reason);
+  if (kind === 'end') return { exitCode: 0 };
+  return kind === 'leave' ? { exitCode: EXIT_CODES.interrupted } : undefined;
+}
+
+async function report(chat: Chat): Promise<void> {
+  for (const message of chat.takeReports()) await chat.note(message);
+}
+
+/** Also `leave` when a signal of the system comes while nobody types. */
+async function nextEntry({ lines, signal, isPlain }: Chat): Promise<Entry> {
+  try {
+    return await lines.read({ prompt: isPlain ? '> ' : '❯ ' });
+  } catch (thrown) {
+    if (signal.aborted) return { kind: 'leave' };
+    throw thrown;
+  }
+}
+
+interface Answering {
+  readonly isLiteral: boolean;
+  readonly signal: AbortSignal;
+  /** What went wrong, all of it shown. */
+  readonly failures: AppError[];
+}
+
+/** Does what an entry asks for. */
+async function answered(
+  chat: Chat,
+  entry: Entry,
+  { isLiteral, signal, failures }: Answering,
+): Promise<'leave' | undefined> {
+  if (entry.kind === 'next-mode') return nextMode(chat);
+  if (entry.kind !== 'text') return undefined;
+  try {
+    const next = isLiteral ? { ask: await promptOf(chat, entry.text, signal) } : await done(chat, entry.text, signal);
+    if (next === undefined || next === 'leave') return next;
+    const failure = await ask(chat, next.ask, signal);
+    if (failure !== undefined) failures.push(failure);
+    return undefined;
+  } catch (thrown) {
+    const error = AppError.from(thrown);
+    // Nobody reads the answers any more.
+    if (error.fault === 'pipe') return 'leave';
+    failures.push(error);
+    await chat.fail(error);
+    return undefined;
+  }
+}
+
+/** Carries out a slash command or a shell line; what is neither, or has a slash too many, is to be asked. */
+async function done(chat: Chat, text: string, signal: AbortSignal): Promise<Next> {
+  const words = text.trim();
+  if (words === '') return undefined;
+  if (words.startsWith('!')) return void (await runShellLine(chat, words.slice(1).trim(), signal));
+  if (words.startsWith('/') && !words.startsWith('//')) {
+    const { command, argument } = findCommand(words);
+    return command.run(argument, chat, signal);
+  }
+  const prompt: Content = await promptOf(chat, words.startsWith('//') ? text.replace('/', '') : text, signal);
+  return { ask: prompt };
+}

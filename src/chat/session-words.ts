@@ -1,0 +1,29 @@
+import { formatDuration } from '../core/duration.ts';
+import type { SessionSummary } from '../core/session.ts';
+import { visible } from '../core/visible.ts';
+
+const SHORT_ID = 8;
+const MAX_TITLE = 50;
+
+/** As much of an id as `-r` and `/load` need. */
+export function shortId({ id }: { readonly id: string }): string {
+  return id.slice(0, SHORT_ID);
+}
+
+/** A session on one line: number, short id, name, turns, age, title. Nothing in it can move the cursor. */
+export function sessionLine(summary: SessionSummary, index: number, now: number): string {
+  const { name, title, turns, updatedAt } = summary;
+  const words = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title;
+  return [
+    String(index + 1).padStart(3),
+    shortId(summary),
+    ...(name === undefined ? [] : [visible(name)]),
+    `${turns} ${turns === 1 ? 'turn' : 'turns'}`,
+    age(now - updatedAt),
+    visible(words),
+  ].join('  ');
+}
+
+function age(ms: number): string {
+  return ms < 60_000 ? 'just now' : `${formatDuration(ms)} ago`;
+}

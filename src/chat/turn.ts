@@ -1,0 +1,106 @@
+import { memoryHistory } from '../agent/memory-history.ts';
+import { runTurn } from '../agent/turn.ts';
+import type { Content } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import { settle, type TurnEvent } from '../core/event.ts';
+import { every } from '../platform/clock.ts';
+import type { Renderer } from '../render/renderer.ts';
+import { textRenderer } from '../render/text.ts';
+import type { Chat } from './chat.ts';
+import { windowNotice } from './window.ts';
+
+/**
+ * Asks, shows what comes, and keeps it in the session; the prompt is there before the request leaves. A turn that fails, or
+ * is cancelled, keeps what had come; if that is nothing, the prompt does not count either. Returns the failure, shown
+ * already, if there was one.
+ */
+export async function ask(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
+  const { assistant, session, tally, changes } = chat;
+  const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model) };
+  chat.lastPrompt = prompt;
+  tally.turn();
+  changes.begin(session.id);
+  const before = session.contents.length;
+  const failure = await shown(chat, runTurn(agent, { history: session, prompt, signal }), {
+    event: tally.event,
+    isKept: () => session.contents.length > before + 1,
+    signal,
+  });
+  if (failure !== undefined && session.contents.length === before + 1) await session.rewind(1);
+  else await chatNotice(chat);
+  return failure;
+}
+
+/** What the model says to a question that is not part of the conversation. Throws AppError. */
+export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
+  const { assistant, session, tally } = chat;
+  const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model), tools: [] };
+  const history = memoryHistory({ earlier: session.contents });
+  let text = '';
+  const render = rendererFor(chat);
+  for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
+    if (event.type === 'text') text += event.delta;
+    // Only what is awaited is shown; an end takes that off the screen.
+    else if (event.type !== 'failure') await render(event);
+    else {
+      await render({ type: 'end', finishReason: '', usage: {}, model: '' });
+      throw event.error;
+    }
+  }
+  return text;
+}
+
+interface Showing {
+  readonly event: (event: TurnEvent) => void;
+  /** Whether something of the answer is in the session. */
+  readonly isKept: () => boolean;
+  readonly signal: AbortSignal;
+}
+
+async function shown(chat: Chat, events: AsyncIterable<TurnEvent>, showing: Showing): Promise<AppError | undefined> {
+  const render = rendererFor(chat);
+  let failure: AppError | undefined;
+  for await (const event of settle(events)) {
+    showing.event(event);
+    if (event.type !== 'failure') await render(event);
+    else {
+      failure = event.error;
+      await render({ type: 'failure', error: inChat(chat, event.error, showing) });
+    }
+  }
+  return failure;
+}
+
+/** One for each turn: it knows where the line stands. */
+function rendererFor({ io, isQuiet, isPlain, assistant, clock }: Chat): Renderer {
+  return textRenderer(io, {
+    quiet: isQuiet,
+    showThoughts: assistant.setup.showThoughts,
+    showUsage: false,
+    render: isPlain ? 'never' : 'auto',
+    rawOutput: false,
+    isDumb: isPlain,
+    dialect: 'gmn',
+    prompt: '',
+    isChat: true,
+    clock,
+    ticker: { every },
+  });
+}
+
+/** The failure in words that help inside a chat. */
+function inChat({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: Showing): AppError {
+  if (error.fault === 'api' && error.objection === 'length') {
+    return new AppError('api', error.message, {
+      hint: '/compress makes a summary of the conversation; a file that is too long must go without.',
+    });
+  }
+  if (!signal.aborted || chatSignal.aborted) return error;
+  const kept = isKept() ? 'partial answer kept' : 'nothing had come';
+  return new AppError('interrupted', `⏹ cancelled; ${kept}. Press Ctrl+C again on an empty line to leave.`);
+}
+
+async function chatNotice(chat: Chat): Promise<void> {
+  const notice = windowNotice(chat);
+  if (notice !== undefined) await chat.note(notice);
+}

@@ -1,0 +1,101 @@
+import type { Agent } from '../agent/agent.ts';
+import type { Assistant, Setup } from '../chat/assistant.ts';
+import type { App } from '../core/app.ts';
+import { BUILTIN_NAMES } from '../tools/builtins.ts';
+import type { Workspace } from '../tools/workspace.ts';
+import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent } from './agent.ts';
+import type { Lend } from './approval.ts';
+import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
+import { requestTime } from './request-time.ts';
+import { modeOf, type Toolbox } from './toolbox.ts';
+
+/** The flags that say who answers in a chat. */
+export interface AssistantOptions extends ModelOptions, AgentOptions {
+  readonly timeout?: number;
+}
+
+export interface OpenedAssistant extends Assistant {
+  /** What the person should know before the first prompt. */
+  readonly notices: readonly string[];
+  close(): Promise<void>;
+}
+
+interface AssistantContext {
+  readonly app: App;
+  readonly lend: Lend;
+  readonly workspace: Workspace;
+}
+
+interface Opened {
+  readonly setup: Setup;
+  readonly model: OpenedModel;
+  readonly agent: Agent & Pick<Toolbox, 'chosen'>;
+  readonly notices: readonly string[];
+}
+
+/** Opens who answers, so that it can be set up anew. Throws AppError: `config`, `auth` or `usage`. */
+export async function openAssistant(options: AssistantOptions, context: AssistantContext): Promise<OpenedAssistant> {
+  const remembered = new Set<string>();
+  const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
+    const isSameModel =
+      before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts
+        ? before?.model
+        : undefined;
+    const model = isSameModel ?? (await openTimedModel({ ...options, ...modelFlags(setup) }, context.app));
+    const events = openAgent(agentFlags(options, setup), { ...context, opened: model, remembered });
+    const notices: string[] = isSameModel === undefined ? [...model.notices] : [];
+    for (;;) {
+      const step = await events.next();
+      if (step.done) return { setup, model, agent: step.value, notices };
+      if (step.value.type === 'notice') notices.push(step.value.message);
+    }
+  };
+  let current = await open(firstSetup(options));
+  return {
+    notices: current.notices,
+    allTools: BUILTIN_NAMES,
+    service: options.demo ? 'demo' : current.model.backend,
+    get setup() {
+      return current.setup;
+    },
+    get agent() {
+      return current.agent;
+    },
+    get tools() {
+      return current.agent.chosen;
+    },
+    async change(change) {
+      const before = current;
+      current = await open({ ...before.setup, ...change }, before);
+      if (current.model !== before.model) await before.model.close();
+      return current.notices;
+    },
+    close: () => current.model.close(),
+  };
+}
+
+function firstSetup(options: AssistantOptions): Setup {
+  return {
+    model: options.model,
+    system: options.system,
+    // `--shell` says that the model may use one.
+    tools: options.tools ?? (options.shell === undefined ? 'edit' : 'edit,run_shell_command'),
+    mode: modeOf(options),
+    showThoughts: options.showThoughts ?? false,
+  };
+}
+
+async function openTimedModel(options: AssistantOptions, app: App): Promise<OpenedModel> {
+  const time = requestTime(options.timeout ?? DEFAULT_TIMEOUT_MS);
+  const opened = await openModel(options, app, time.endsAt);
+  return { ...opened, model: time.limit(opened.model) };
+}
+
+function modelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'model' | 'showThoughts'> {
+  return { ...(model === undefined ? {} : { model }), showThoughts };
+}
+
+function agentFlags({ system: _, yolo: __, ...options }: AssistantOptions, setup: Setup): AgentOptions {
+  const { system, tools, mode } = setup;
+  return { ...options, tools, approvalMode: mode, ...(system === undefined ? {} : { system }) };
+}

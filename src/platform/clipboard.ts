@@ -1,0 +1,9 @@
+import type { Env } from '../core/io.ts';
+
+/** The command that takes what it reads for the clipboard; undefined if there is no sign of one. */
+export function clipboardProgram(env: Env, platform: string = process.platform): string | undefined {
+  if (platform === 'darwin') return 'pbcopy';
+  if (platform === 'win32') return 'clip';
+  if (env.WAYLAND_DISPLAY) return 'wl-copy';
+  return env.DISPLAY ? 'xclip -selection clipboard' : undefined;
+}

@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { memorySession } from '../../src/chat/memory-session.ts';
+import type { Content } from '../../src/core/content.ts';
+
+const said = (role: Content['role'], text: string): Content => ({ role, parts: [{ text }] });
+
+async function talk(turns: number) {
+  const session = memorySession('id');
+  for (let turn = 0; turn < turns; turn += 1) {
+    await session.append({ kind: 'prompt', content: said('user', `p${turn}`) });
+    await session.append({ kind: 'reply', content: said('model', `r${turn}`), usage: {}, model: 'm' });
+  }
+  return session;
+}
+
+test('rewinding drops whole exchanges, never more than there are', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(8), fc.nat(12), async (turns, dropped) => {
+      const session = await talk(turns);
+      await session.rewind(dropped);
+      const left = Math.max(0, turns - dropped);
+      expect([session.turns, session.contents.length]).toEqual([left, 2 * left]);
+    }),
+  );
+});
+
+test('replacing goes on from other contents, which can be rewound', async () => {
+  const session = await talk(3);
+  await session.replace([said('user', 'summary'), said('model', 'yes')]);
+  expect(session.turns).toBe(1);
+  await session.append({ kind: 'prompt', content: said('user', 'next') });
+  await session.rewind(1);
+  expect(session.contents).toEqual([said('user', 'summary'), said('model', 'yes')]);
+  await session.rename('trip');
+  expect(session.name).toBe('trip');
+});
