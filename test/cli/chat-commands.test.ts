@@ -1,0 +1,187 @@
+import { expect, test } from 'vitest';
+import { pipedChat, said, sharedHome } from '../support/chat.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+
+test('/help lists every command, /keys every key', async (t) => {
+  const help = await said(t, ['/help', '/h']);
+  expect(help.match(/^ {2}\/help, \/h +List the commands$/gm)).toHaveLength(2);
+  expect(help.match(/^ {2}\/\w+/gm)).toHaveLength(52);
+  expect(await said(t, ['/keys'])).toMatch(/^ {2}Enter +send\n/);
+});
+
+test.for(['/exit', '/q', '/quit'])('%s leaves, and reads no further', async (command, t) => {
+  const { stdout, exitCode } = await pipedChat(t, ['hello', command, 'hi'], { args: ['--demo'] });
+  expect(stdout).toBe('Hello! How can I help you today?\n');
+  expect(exitCode).toBe(0);
+});
+
+test('/stats tells turns, tokens, time and tools', async (t) => {
+  const { stderr } = await pipedChat(t, ['call read_file {"file_path":"nothing"}', 'hello', '/stats'], {
+    args: ['--demo'],
+  });
+  expect(stderr).toMatch(
+    /^✗ read_file nothing: .*\n2 turns · \d+ in · \d+ out · \d+ tokens · [\d.]+s\ntools: read_file 1 \(1 failed\)\n2 turns/,
+  );
+});
+
+test('/model shows the model and the others, and switches', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
+  const { stderr } = await pipedChat(t, ['/model', 'x', '/model flash', 'y', '/model not/../one'], { gemini });
+  expect(stderr).toMatch(/^The model is gemini-2\.5-flash\. Others, with \/model <name>:\n {2}gemini-2\.5-flash/);
+  expect(stderr).toContain('The model is gemini-flash-latest now.\n');
+  expect(stderr).toContain('"not/../one" cannot be the name of a model');
+  expect(gemini.requests.map(({ path }) => path.replace(/:.*/, ''))).toEqual([
+    '/v1beta/models/gemini-2.5-flash',
+    '/v1beta/models/gemini-flash-latest',
+  ]);
+});
+
+test('/system shows, sets and drops the instruction', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
+  const { stderr } = await pipedChat(t, ['/system', '/system Be brief.', 'x', '/system -', 'y'], { gemini });
+  expect(stderr).toMatch(/^There is no system instruction\.\nBe brief\.\nThere is no system instruction\.\n/);
+  expect(gemini.requests.map(({ body }) => body.systemInstruction?.parts)).toEqual([
+    [{ text: 'Be brief.' }],
+    undefined,
+  ]);
+});
+
+test('/thoughts shows what the model thinks, on stderr', async (t) => {
+  expect(await said(t, ['/thoughts', '/thoughts on', 'hello', '/thoughts off', 'hello', '/thoughts maybe'])).toBe(
+    [
+      'Hello! How can I help you today?',
+      'Hello! How can I help you today?',
+      'Thoughts are not shown.',
+      'Thoughts are shown.',
+      '**Reading the prompt**\n\nThe demo model looks it up.',
+      'Thoughts are not shown.',
+      'Error: say on or off: /thoughts on',
+      'Example: /thoughts on\n',
+    ].join('\n'),
+  );
+});
+
+test('/tools lists the tools and turns them on and off', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a')]);
+  const lines = ['/tools run_shell_command on', '/tools write_file off', '/tools glbo on', '/tools', 'x'];
+  const { stderr } = await pipedChat(t, lines, { gemini });
+  expect(stderr).toContain('Error: there is no tool glbo\nDid you mean glob?\n');
+  const names = gemini.requests[0]?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);
+  expect(names).toEqual([
+    'list_directory',
+    'read_file',
+    'edit_file',
+    'glob',
+    'search_file_content',
+    'run_shell_command',
+  ]);
+  expect(stderr).toMatch(
+    / {2}off {2}write_file\n {2}on {3}edit_file\n {2}on {3}run_shell_command\n {2}off {2}web_fetch\n/,
+  );
+});
+
+test('/approve changes what asks; yolo is for the command line', async (t) => {
+  const files = { 'a.txt': 'a\n' };
+  const lines = [
+    '/approve',
+    '/approve auto_edit',
+    'call write_file {"file_path":"b.txt","content":"b\\n"}',
+    '/approve yolo',
+  ];
+  const told = await said(t, lines, { files });
+  expect(told).toContain('default: edits ask first\nauto_edit: edits run unasked\n✓ write_file b.txt +1\n');
+  expect(told).toContain('Error: yolo is for the command line alone\nStart with: gmn chat --yolo\n');
+  expect(await said(t, ['/approve plan', '/approve yolo'], { args: ['--demo', '-y'] })).toBe(
+    'plan: tools only read\nyolo: nothing asks first\n',
+  );
+});
+
+test('in plan mode only tools that read are offered, and the others come back after it', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
+  await pipedChat(t, ['/approve plan', 'x', '/approve default', 'y'], { gemini });
+  expect(gemini.requests.map(({ body }) => body.tools[0].functionDeclarations.length)).toEqual([4, 6]);
+});
+
+test('/mcp says that there are none', async (t) => {
+  expect(await said(t, ['/mcp'])).toBe('No MCP servers are connected.\n');
+});
+
+test('/context tells what fills the window', async (t) => {
+  const told = await said(t, ['hello', '/context'], { args: ['--demo', '--tools', 'read', '--system', 'Be brief.'] });
+  expect(told).toMatch(
+    /\n +3 {2}system instruction\n +\d+ {2}4 tools\n +2 {2}your prompts\n +8 {2}replies\n +\d+ {2}tokens in all, estimated, 0\.\d % of 1048576\n +17 {2}tokens after the last reply, as the server counts\n$/,
+  );
+});
+
+test('/new begins another session, /clear forgets this one', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a'), reply('b'), reply('c')]);
+  const { env } = sharedHome(t);
+  const { stderr } = await pipedChat(t, ['x', '/clear', 'y', '/new', 'z', '/sessions'], { gemini, env });
+  expect(gemini.requests.map(({ body }) => body.contents.length)).toEqual([1, 1, 1]);
+  expect(stderr).toMatch(
+    /The conversation is forgotten\.\nThis is a new session\.\n {2}1 {2}[\da-f]{8} {2}1 turn {2}just now {2}z\n {2}2 {2}/,
+  );
+});
+
+test('/retry asks again, /rewind drops exchanges', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a'), reply('b'), reply('c'), reply('d')]);
+  const { stdout, stderr } = await pipedChat(t, ['x', 'y', '/retry', '/rewind 2', '/rewind', '/rewind x', 'z'], {
+    gemini,
+  });
+  expect(stdout).toBe('a\nb\nc\nd\n');
+  expect(gemini.requests[2]?.body.contents).toEqual(gemini.requests[1]?.body.contents);
+  expect(gemini.requests[3]?.body.contents).toEqual([{ role: 'user', parts: [{ text: 'z' }] }]);
+  expect(stderr).toMatch(
+    /^Dropped the last 2 exchanges\.\nError: there is nothing to drop\n.*\nError: \/rewind takes a number, not "x"\n/,
+  );
+});
+
+test('/retry asks a prompt again that failed', async (t) => {
+  const gemini = await fakeGemini(t, [
+    (response) => void response.writeHead(400).end('{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT"}}'),
+    reply('now'),
+  ]);
+  const { stdout } = await pipedChat(t, ['x', '/retry'], { gemini });
+  expect(stdout).toBe('now\n');
+  expect(gemini.requests[1]?.body.contents).toEqual([{ role: 'user', parts: [{ text: 'x' }] }]);
+});
+
+test('/compress goes on from a summary that the model makes', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a'), reply('You said x.'), reply('b')]);
+  const { stdout, stderr } = await pipedChat(t, ['/compress', 'x', '/compress', 'y'], { gemini });
+  expect(stdout).toBe('a\nb\n');
+  expect(stderr).toMatch(
+    /^Error: there is no conversation to make a summary of\n.*\nThe conversation is a summary now: about \d+ tokens/,
+  );
+  expect(gemini.requests[1]?.body.tools).toBeUndefined();
+  expect(gemini.requests[2]?.body.contents.map(({ parts }: { parts: object[] }) => parts)).toEqual([
+    [{ text: 'This is a summary of our conversation so far:\n\nYou said x.' }],
+    [{ text: 'I go on from there.' }],
+    [{ text: 'y' }],
+  ]);
+});
+
+test('/save names, /load goes on, /sessions lists', async (t) => {
+  const { env } = sharedHome(t);
+  const gemini = await fakeGemini(t, [reply('a'), reply('b'), reply('c')]);
+  const lines = ['x', '/save trip', '/load trip', '/new', 'y', '/resume trip', 'z', '/load nowhere', '/load'];
+  const { stderr } = await pipedChat(t, lines, { gemini, env });
+  expect(gemini.requests[2]?.body.contents.map(({ parts }: { parts: object[] }) => parts[0])).toEqual([
+    { text: 'x' },
+    { text: 'a' },
+    { text: 'z' },
+  ]);
+  expect(stderr).toMatch(
+    /^Saved as trip\.\nError: this is the session you are in\n.*\nThis is a new session\.\nGoing on with trip: 1 turn\.\nError: .*nowhere.*\n.*\n {2}1 {2}[\da-f]{8} {2}trip {2}2 turns {2}just now {2}x\n/,
+  );
+  expect(stderr).toMatch(/\nResume: gmn chat -r trip\n$/);
+});
+
+test('/save keeps a chat that was not to be saved', async (t) => {
+  const { env } = sharedHome(t);
+  await pipedChat(t, ['hello', '/save kept'], { env, args: ['--demo'] });
+  const { stdout } = await pipedChat(t, ['/copy', '/pipe cat >&2'], { env, args: ['--demo', '-r', 'kept'] });
+  expect(stdout).toBe('');
+  const again = await pipedChat(t, ['/pipe cat'], { env, args: ['--demo', '-r', 'kept'] });
+  expect(again.stderr).toContain('Hello! How can I help you today?');
+});

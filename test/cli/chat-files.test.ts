@@ -1,0 +1,115 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { pipedChat, said, sharedHome } from '../support/chat.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+
+test('/export writes the session, and never over a file', async (t) => {
+  const { env, path } = sharedHome(t);
+  const file = join(path, 'out.md');
+  const lines = ['/export', 'hello', `/export ${file}`, `/export ${file}`, '/export x.pdf'];
+  const { stderr } = await pipedChat(t, lines, { env, args: ['--demo', '--session-name', 'tour'] });
+  expect(stderr).toMatch(
+    /^Error: there is nothing to export.*\n.*\nWrote .*out\.md\.\nError: .*out\.md exists\n.*\nError: x\.pdf has no ending/,
+  );
+  expect(readFileSync(file, 'utf8')).toContain('Hello! How can I help you today?');
+});
+
+test('/file attaches to the next prompt alone', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
+  const files = { 'a b.txt': 'A', 'c.txt': 'C' };
+  const lines = ['/file', '/file "a b.txt" c.txt', '/file nothing.txt', 'x', 'y', '/file c.txt', '/file -'];
+  const { stderr } = await pipedChat(t, lines, { gemini, files });
+  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: '=== a b.txt ===\nA\n\n=== c.txt ===\nC\n\nx' }]);
+  expect(gemini.requests[1]?.body.contents[2].parts).toEqual([{ text: 'y' }]);
+  expect(stderr).toMatch(
+    /^Nothing goes with the next prompt\.\n\+ a b\.txt\n\+ c\.txt\nError: no such file: nothing\.txt\n.*\n\+ c\.txt\nNothing goes/,
+  );
+});
+
+test('/edit and /copy need a terminal, and say what to do without one', async (t) => {
+  expect(await said(t, ['hello', '/edit', '/copy', '/copy 7', '/copy code'])).toBe(
+    [
+      'Hello! How can I help you today?',
+      'Error: /edit needs a terminal',
+      'Type the prompt on a line of its own.',
+      'Error: nothing was copied: a clipboard needs a terminal',
+      'Hand it to a program of yours: /pipe <command>',
+      'Error: there is no answer "7"',
+      'There are 1 answers; 1 is the last.',
+      'Error: there is no code block in the last answer',
+      'All of it: /copy\n',
+    ].join('\n'),
+  );
+});
+
+test('/pipe hands the last answer to a command, whose output is not an answer', async (t) => {
+  expect(await said(t, ['/pipe cat', 'hello', '/pipe tr a-z A-Z', '/pipe exit 3', '/pipe'])).toBe(
+    [
+      'Hello! How can I help you today?',
+      'Error: there is no answer yet',
+      'There are 0 answers; 1 is the last.',
+      'HELLO! HOW CAN I HELP YOU TODAY?Error: the command failed (exit code 3)',
+      'See what it says above.',
+      'Error: /pipe needs a command',
+      'Example: /pipe less\n',
+    ].join('\n'),
+  );
+});
+
+test('/diff shows what tools changed, /undo puts back the last turn, and the model is told', async (t) => {
+  const write = (name: string, content: string) => ({
+    functionCall: { name: 'write_file', args: { file_path: name, content } },
+  });
+  const gemini = await fakeGemini(t, [
+    reply(write('a.txt', 'one\n')),
+    reply('a'),
+    reply(write('b.txt', 'two\n')),
+    reply('b'),
+    reply('c'),
+  ]);
+  const { env } = sharedHome(t);
+  const lines = ['x', '/diff', 'y', '/undo', '/diff', 'z', '/undo', '/undo', '/diff'];
+  const { stderr } = await pipedChat(t, lines, { gemini, env, args: ['--approval-mode', 'auto_edit'] });
+  const diff = '--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+one\n';
+  expect(stderr).toMatch(/^✓ write_file a\.txt \+1\n/);
+  expect(stderr.split(diff)).toHaveLength(3);
+  expect(stderr).toMatch(/✓ write_file b\.txt \+1\nremoved b\.txt\n/);
+  expect(stderr).toMatch(
+    /removed a\.txt\nError: there is nothing to undo in this session\n.*\nTools changed nothing in this session\.\n/,
+  );
+  expect(gemini.requests[4]?.body.contents.at(-1).parts).toEqual([
+    { text: 'I took back changes that your tools made:\n\nremoved b.txt' },
+    { text: 'z' },
+  ]);
+});
+
+test('!command shows what it prints and lets it go with the next prompt, mentions in it not followed', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
+  const lines = ['!echo @a.txt; echo err >&2; exit 3', 'x', 'y'];
+  const { stderr, stdout } = await pipedChat(t, lines, { gemini, files: { 'a.txt': 'secret' } });
+  expect(stdout).toBe('a\nb\n');
+  expect(stderr).toMatch(/^@a\.txt\nerr\nexit code 3\nThis goes with your next prompt; \/file - drops it\.\n/);
+  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([
+    { text: 'I ran this command:\n\necho @a.txt; echo err >&2; exit 3\n\nIt printed (exit code 3):\n\n@a.txt\nerr' },
+    { text: 'x' },
+  ]);
+  expect(gemini.requests[1]?.body.contents.at(-1).parts).toEqual([{ text: 'y' }]);
+});
+
+test('a file that was attached may be edited without being read again', async (t) => {
+  const edit = {
+    functionCall: { name: 'edit_file', args: { file_path: 'a.txt', old_string: 'one', new_string: 'two' } },
+  };
+  const gemini = await fakeGemini(t, [reply(edit), reply('done')]);
+  const { env, path } = sharedHome(t);
+  const { stderr } = await pipedChat(t, ['change @a.txt', `!cp a.txt ${path}/copy`], {
+    gemini,
+    env,
+    files: { 'a.txt': 'one\n' },
+    args: ['--approval-mode', 'auto_edit'],
+  });
+  expect(stderr).toMatch(/^\+ a\.txt \(4 B\)\n✓ edit_file a\.txt \+1 −1\n/);
+  expect(readFileSync(join(path, 'copy'), 'utf8')).toBe('two\n');
+  expect(existsSync(join(path, 'undo'))).toBe(true);
+});

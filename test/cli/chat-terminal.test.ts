@@ -1,0 +1,269 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { pipedChat, sharedHome } from '../support/chat.ts';
+import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
+import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { posixTest } from '../support/posix.ts';
+
+const CTRL_C = '\u0003';
+const CTRL_D = '\u0004';
+const ESC = '\u001b';
+
+/** Says this much, a paragraph of it whole, and then nothing until the client leaves. */
+const begun =
+  (text: string): Scripted =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(chunk([{ text: `${text}\n\nAnd` }])));
+  };
+
+posixTest('an edit with its diff, a cancelled turn, and nothing lost: the sample of the documentation', async (t) => {
+  const chat = chatInTerminal(t, ['--demo', '--session-name', 'tour'], {
+    files: { 'hello.js': 'console.log("Hello");\n' },
+    columns: 120,
+  });
+  await chat.until(/❯ /);
+  chat.enter('挨拶を日本語にして @hello.js');
+  await chat.until(/› $/);
+  chat.type('y');
+  await chat.until(/変えました。[\s\S]*❯ /);
+  chat.enter('write a very long story');
+  await chat.until(/gemini-2\.5-flash · 1 s/);
+  chat.type(CTRL_C);
+  await chat.until(/cancelled[\s\S]*❯ /);
+  chat.enter('/q');
+  const { output, exitCode } = await chat.ended;
+  expect(exitCode).toBe(0);
+  expect(
+    screenOf(output, 120)
+      .replace(/[\d.]+s$/m, '14s')
+      .replace(/(?<=harbour town)[^⏹]*(?=\n⏹)/, '')
+      .replace(/(?<=gmn )\d+\.\d+\.\d+/, '0.1.0')
+      .replace(/ · \S*work · /, ' · ~/work · '),
+  ).toBe(
+    [
+      'gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help',
+      '❯ 挨拶を日本語にして @hello.js',
+      '+ hello.js (22 B)',
+      '╭ edit_file hello.js  +1 −1',
+      '│ @@ -1,1 +1,1 @@',
+      '│ -console.log("Hello");',
+      '│ +console.log("こんにちは");',
+      '╰ [y]es [n]o [a]lways [e]dit [r]eply [d]iff [q]uit turn › y',
+      '✓ edit_file hello.js +1 −1',
+      '日本語の挨拶に変えました。',
+      '❯ write a very long story',
+      'Once upon a time, in a harbour town',
+      '⏹ cancelled; partial answer kept. Press Ctrl+C again on an empty line to leave.',
+      '❯ /q',
+      '2 turns · 96 in · 41 out · 137 tokens · 14s',
+      'tools: edit_file 1',
+      'Resume: gmn chat --demo -r tour',
+    ].join('\n'),
+  );
+});
+
+posixTest.for([
+  ['Esc', ESC],
+  ['Ctrl+C', CTRL_C],
+] as const)(
+  '%s ends the answer alone: what came is saved as interrupted, and goes with the next prompt',
+  async ([, key], t) => {
+    const { env, path } = sharedHome(t);
+    const gemini = await fakeGemini(t, [begun('half of it'), reply('and the rest')]);
+    const chat = chatInTerminal(t, [], { gemini, env });
+    await chat.until(/❯ /);
+    chat.enter('one');
+    await chat.until(/gemini-2\.5-flash {0,1}[^\n]*$/);
+    // The answer has begun when its text is on disk or on the screen; a spinner says that the server was reached.
+    await chat.until(/⠹/);
+    chat.type(key);
+    await chat.until(/half of it\r\n[\s\S]*partial answer kept[\s\S]*❯ /);
+    chat.enter('two');
+    await chat.until(/and the rest[\s\S]*❯ /);
+    chat.type(CTRL_D);
+    const { exitCode } = await chat.ended;
+    expect(exitCode).toBe(0);
+    expect(gemini.requests[1]?.body.contents.map(({ parts }: { parts: object[] }) => parts[0])).toEqual([
+      { text: 'one' },
+      { text: 'half of it\n\nAnd' },
+      { text: 'two' },
+    ]);
+    const [file = ''] = readdirSync(join(path, 'sessions')).filter((name) => name.endsWith('.jsonl'));
+    const replies = readFileSync(join(path, 'sessions', file), 'utf8')
+      .trim()
+      .split('\n')
+      .filter((line) => line.includes('half of it') || line.includes('and the rest'));
+    expect(replies.map((line) => line.includes('STOP'))).toEqual([false, true]);
+  },
+);
+
+posixTest('Ctrl+C clears a line that has text, and leaves with 130 and statistics where it has none', async (t) => {
+  const chat = chatInTerminal(t, ['--demo']);
+  await chat.until(/❯ /);
+  chat.type('half a thought');
+  await chat.until(/half a thought/);
+  chat.type(CTRL_C);
+  chat.enter('hello');
+  await chat.until(/help you today[\s\S]*❯ /);
+  chat.type(CTRL_C);
+  const { exitCode, output } = await chat.ended;
+  expect(exitCode).toBe(130);
+  expect(screenOf(output)).toMatch(/\n1 turn · 5 in · 12 out · 17 tokens · [\d.]+s$/);
+});
+
+posixTest('Ctrl+C twice in a turn leaves, with 130', async (t) => {
+  const gemini = await fakeGemini(t, [begun('half')]);
+  const chat = chatInTerminal(t, [], { gemini });
+  await chat.until(/❯ /);
+  chat.enter('one');
+  await chat.until(/half/);
+  chat.type(CTRL_C);
+  chat.type(CTRL_C);
+  const { exitCode, output } = await chat.ended;
+  expect(exitCode).toBe(130);
+  expect(screenOf(output)).toMatch(/\nResume: gmn chat -r [\da-f]{8}$/);
+});
+
+posixTest.for([
+  ['SIGTERM', 143],
+  ['SIGHUP', 129],
+  ['SIGINT', 130],
+] as const)('%s ends the chat, at the prompt and in a turn, with everything saved', async ([signal, code], t) => {
+  const idle = chatInTerminal(t, ['--demo']);
+  await idle.until(/❯ /);
+  idle.kill(signal);
+  const first = await idle.ended;
+  expect(first.exitCode).toBe(code);
+  // Pastes are no longer marked: the terminal is as it was.
+  expect(first.output.lastIndexOf('\u001b[?2004l')).toBeGreaterThan(first.output.lastIndexOf('\u001b[?2004h'));
+  const { env, path } = sharedHome(t);
+  const gemini = await fakeGemini(t, [begun('half of it')]);
+  const busy = chatInTerminal(t, [], { gemini, env });
+  await busy.until(/❯ /);
+  busy.enter('one');
+  await busy.until(/half of it/);
+  busy.kill(signal);
+  const second = await busy.ended;
+  expect(second.exitCode).toBe(code);
+  expect(second.output.lastIndexOf('\u001b[?2004l')).toBeGreaterThan(second.output.lastIndexOf('\u001b[?2004h'));
+  const [file = ''] = readdirSync(join(path, 'sessions')).filter((name) => name.endsWith('.jsonl'));
+  expect(readFileSync(join(path, 'sessions', file), 'utf8')).toContain('half of it');
+});
+
+posixTest('what is typed during an answer stands in the line after it', async (t) => {
+  let release = (): void => {};
+  const slow: Scripted = async (response, request) => {
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    return reply('first')(response, request);
+  };
+  const gemini = await fakeGemini(t, [slow, reply('second')]);
+  const chat = chatInTerminal(t, [], { gemini });
+  await chat.until(/❯ /);
+  chat.enter('one');
+  await chat.until(/⠹/);
+  chat.type('two');
+  await chat.until(/⠧/);
+  release();
+  await chat.until(/first[\s\S]*❯ two/);
+  chat.type('\r');
+  await chat.until(/second[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+  expect(gemini.requests[1]?.body.contents.at(-1).parts).toEqual([{ text: 'two' }]);
+});
+
+posixTest('q at a question stops the turn, and the pending call is answered', async (t) => {
+  const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
+  const gemini = await fakeGemini(t, [reply(call), reply('as you like')]);
+  const chat = chatInTerminal(t, [], { gemini });
+  await chat.until(/❯ /);
+  chat.enter('write');
+  await chat.until(/› $/);
+  chat.type('q');
+  await chat.until(/stopped before write_file was run[\s\S]*❯ /);
+  chat.enter('do not');
+  await chat.until(/as you like[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+  expect(gemini.requests[1]?.body.contents.at(-1).parts).toMatchObject([
+    { functionResponse: { name: 'write_file', response: { error: '[cancelled]' } } },
+    { text: 'do not' },
+  ]);
+});
+
+posixTest('Shift+Tab goes through the approval modes, and Tab completes commands', async (t) => {
+  const chat = chatInTerminal(t, ['--demo']);
+  await chat.until(/❯ /);
+  chat.type(`${ESC}[Z`);
+  await chat.until(/auto_edit: edits run unasked[\s\S]*❯ /);
+  chat.type(`${ESC}[Z`);
+  await chat.until(/plan: tools only read[\s\S]*❯ /);
+  chat.type('/rew\t2\r');
+  await chat.until(/there is nothing to drop[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+});
+
+posixTest('Tab completes models, tools, sessions and paths', async (t) => {
+  const { env } = sharedHome(t);
+  await pipedChat(t, ['hello'], { env, args: ['--demo', '--session-name', 'holiday'] });
+  const chat = chatInTerminal(t, ['--demo'], { env, files: { 'src/deep/nested.txt': 'x' } });
+  await chat.until(/❯ /);
+  chat.type('/model gemini-3.8\t\r');
+  await chat.until(/The model is gemini-3\.8-flash now\.[\s\S]*❯ /);
+  chat.type('/tools web_f\t\r');
+  await chat.until(/ on {3}web_fetch[\s\S]*❯ /);
+  chat.type('/load hol\t\r');
+  await chat.until(/Going on with holiday[\s\S]*❯ /);
+  chat.type('look at @nest\t\r');
+  await chat.until(/\+ src\/deep\/nested\.txt \(1 B\)[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+});
+
+posixTest('/copy asks the terminal to copy', async (t) => {
+  const chat = chatInTerminal(t, ['--demo', 'bash script that prints the date']);
+  await chat.until(/❯ /);
+  chat.enter('/copy code');
+  await chat.until(/Copied 11 B\.[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  const { output } = await chat.ended;
+  expect(output).toContain(`\u001b]52;c;${Buffer.from("date '+%F'\n").toString('base64')}\u0007`);
+});
+
+posixTest('/edit sends what was written in the editor', async (t) => {
+  const editor = `sh -c 'printf "hello" > "$0"'`;
+  const chat = chatInTerminal(t, ['--demo'], { env: { EDITOR: editor } });
+  await chat.until(/❯ /);
+  chat.enter('/edit');
+  await chat.until(/How can I help you today\?[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+});
+
+posixTest('a thousand resizes leave one prompt, and the chat works on', async (t) => {
+  const chat = chatInTerminal(t, ['--demo']);
+  await chat.until(/❯ /);
+  for (let count = 0; count < 1000; count += 1) chat.resize(40 + (count % 80), 20);
+  chat.resize(80, 24);
+  chat.enter('hello');
+  await chat.until(/How can I help you today\?[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+});
+
+posixTest.for(['--plain', 'TERM=dumb'])('%s shows plain text, without one escape', async (way, t) => {
+  const args = way === '--plain' ? ['--plain'] : [];
+  const chat = chatInTerminal(t, ['--demo', ...args], way === '--plain' ? {} : { env: { TERM: 'dumb' } });
+  await chat.until(/> /);
+  chat.enter('hello');
+  await chat.until(/How can I help you today\?[\s\S]*> /);
+  chat.enter('/q');
+  const { output, exitCode } = await chat.ended;
+  expect(exitCode).toBe(0);
+  expect(output).not.toContain(ESC);
+});

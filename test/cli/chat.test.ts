@@ -1,0 +1,209 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { pipedChat, sharedHome } from '../support/chat.ts';
+import { chunk, events, failure, fakeGemini, finish, reply, type Scripted } from '../support/fake-gemini.ts';
+import { GMN, place, runGmn } from '../support/gmn.ts';
+
+const DEMO = { args: ['--demo'] } as const;
+
+test('every line of a pipe is a turn, and stdout has the answers alone', async (t) => {
+  const { stdout, stderr, exitCode } = await pipedChat(t, ['hello', '', 'hi'], DEMO);
+  expect(stdout).toBe('Hello! How can I help you today?\nHi! What are we building today?\n');
+  expect(stderr).toMatch(/^2 turns · 9 in · 21 out · 30 tokens · [\d.]+s\n$/);
+  expect(exitCode).toBe(0);
+});
+
+test('the second prompt is asked with all that was said before', async (t) => {
+  const gemini = await fakeGemini(t, [reply('November.'), reply('April.')]);
+  const { stdout } = await pipedChat(t, ['best month?', 'and the next?'], { gemini, args: ['--tools', 'none'] });
+  expect(stdout).toBe('November.\nApril.\n');
+  expect(gemini.requests[1]?.body.contents).toEqual([
+    { role: 'user', parts: [{ text: 'best month?' }] },
+    { role: 'model', parts: [{ text: 'November.' }] },
+    { role: 'user', parts: [{ text: 'and the next?' }] },
+  ]);
+});
+
+test('words on the command line are asked first, with the files of -f', async (t) => {
+  const gemini = await fakeGemini(t, [reply('one'), reply('two')]);
+  await pipedChat(t, ['next'], { gemini, args: ['-f', 'a.txt', '/not', 'a command'], files: { 'a.txt': 'A' } });
+  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: '=== a.txt ===\nA\n\n/not a command' }]);
+  expect(gemini.requests[1]?.body.contents[2].parts).toEqual([{ text: 'next' }]);
+});
+
+test('-i of the root command is a chat with that first prompt, and takes only what a chat takes', async (t) => {
+  const { stdout, exitCode } = await runGmn(t, ['--demo', '-i', 'hello'], { stdin: 'hi\n' });
+  expect(stdout).toBe('Hello! How can I help you today?\nHi! What are we building today?\n');
+  expect(exitCode).toBe(0);
+  const refused = await runGmn(t, ['--demo', '-i', 'hello', '-o', 'json']);
+  expect(refused.exitCode).toBe(1);
+  expect(refused.stdout).toContain('-i cannot be combined with --output-format');
+});
+
+test('a failure is shown, the next line is asked, and the exit code is that of the first failure', async (t) => {
+  const gemini = await fakeGemini(t, [reply('one'), failure(403, 'PERMISSION_DENIED'), reply('three')]);
+  const { stdout, stderr, exitCode } = await pipedChat(t, ['a', 'b', '/hlep', 'c'], { gemini });
+  expect(stdout).toBe('one\nthree\n');
+  expect(stderr).toMatch(/^Error: .*\n.*\nError: there is no command \/hlep\nDid you mean \/help\? .*\n3 turns · /);
+  expect(exitCode).toBe(2);
+  // A prompt to which nothing came does not count.
+  expect(gemini.requests[2]?.body.contents).toEqual([
+    { role: 'user', parts: [{ text: 'a' }] },
+    { role: 'model', parts: [{ text: 'one' }] },
+    { role: 'user', parts: [{ text: 'c' }] },
+  ]);
+});
+
+test('a slash command that is not there is never sent; two slashes send one', async (t) => {
+  const gemini = await fakeGemini(t, [reply('ok')]);
+  const { stderr, exitCode } = await pipedChat(t, ['/etc/passwd is what?', '//etc/passwd is what?'], { gemini });
+  expect(stderr).toContain('there is no command /etc/passwd\n');
+  expect(exitCode).toBe(1);
+  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: '/etc/passwd is what?' }]);
+});
+
+test('a mentioned file is announced and goes along', async (t) => {
+  const gemini = await fakeGemini(t, [reply('ok')]);
+  const { stderr } = await pipedChat(t, ['look at @hello.js'], {
+    gemini,
+    files: { 'hello.js': 'console.log("Hello");\n' },
+  });
+  expect(stderr).toMatch(/^\+ hello\.js \(22 B\)\n1 turn/);
+  expect(gemini.requests[0]?.body.contents[0].parts[0].text).toContain('console.log("Hello");');
+});
+
+test('tools that write are offered, and denied where nobody can be asked; each call has its line', async (t) => {
+  const call = { functionCall: { name: 'write_file', args: { file_path: 'new.txt', content: 'x\n' } } };
+  const gemini = await fakeGemini(t, [reply(call), reply('I may not.')]);
+  const { stdout, stderr } = await pipedChat(t, ['write it'], { gemini });
+  const names = gemini.requests[0]?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);
+  expect(names).toEqual(['list_directory', 'read_file', 'write_file', 'edit_file', 'glob', 'search_file_content']);
+  expect(stdout).toBe('I may not.\n');
+  expect(stderr).toMatch(
+    /^✗ write_file new\.txt: write_file was not run: it needs the user's approval.*…\n1 turn .*\ntools: write_file 1 \(1 failed\)\nResume: /,
+  );
+});
+
+test('--shell turns the shell tool on', async (t) => {
+  const gemini = await fakeGemini(t, [reply('ok')]);
+  await pipedChat(t, ['hi'], { gemini, args: ['--shell', '/bin/sh'] });
+  const tools = JSON.stringify(gemini.requests[0]?.body.tools);
+  expect(tools).toContain('Run a command with /bin/sh');
+});
+
+test('-t is the time of one request', async (t) => {
+  const never: Scripted = () => {};
+  const gemini = await fakeGemini(t, [never, reply('in time')]);
+  const { stdout, stderr, exitCode } = await pipedChat(t, ['a', 'b'], { gemini, args: ['-t', '300ms'] });
+  expect(stderr).toContain('Error: timed out after 300 ms\n');
+  expect(stdout).toBe('in time\n');
+  expect(exitCode).toBe(3);
+});
+
+test('the chat is saved as it goes, and the command it prints goes on with it', async (t) => {
+  const { env, path } = sharedHome(t);
+  const first = await fakeGemini(t, [reply('one')]);
+  const { stderr } = await pipedChat(t, ['a'], { gemini: first, env });
+  const [, id = ''] = /^Resume: gmn chat -r ([\da-f]{8})$/m.exec(stderr) ?? [];
+  const [file = ''] = readdirSync(join(path, 'sessions')).filter((name) => name.endsWith('.jsonl'));
+  expect(file).toContain(`-${id}`);
+  const second = await fakeGemini(t, [reply('two')]);
+  await pipedChat(t, ['b'], { gemini: second, env, args: ['-r', id] });
+  expect(second.requests[0]?.body.contents.map(({ parts }: { parts: object[] }) => parts[0])).toEqual([
+    { text: 'a' },
+    { text: 'one' },
+    { text: 'b' },
+  ]);
+  expect(readFileSync(join(path, 'sessions', file), 'utf8')).toContain('two');
+});
+
+test('the prompt is on disk before the request leaves', async (t) => {
+  const { env, path } = sharedHome(t);
+  let saved = '';
+  const look: Scripted = (response, request) => {
+    const [file = ''] = readdirSync(join(path, 'sessions')).filter((name) => name.endsWith('.jsonl'));
+    saved = readFileSync(join(path, 'sessions', file), 'utf8');
+    return reply('ok')(response, request);
+  };
+  await pipedChat(t, ['remember this'], { gemini: await fakeGemini(t, [look]), env });
+  expect(saved).toContain('remember this');
+});
+
+test('--no-session keeps nothing, -r that finds nothing is an error and no new session', async (t) => {
+  const { env, path } = sharedHome(t);
+  const kept = await pipedChat(t, ['hello'], { env, args: ['--demo', '--no-session'] });
+  expect(kept.stderr).not.toContain('Resume');
+  const failed = await pipedChat(t, ['hello'], { env, args: ['--demo', '-r', 'nothing-of-that-name'] });
+  expect(failed.exitCode).toBe(1);
+  expect(failed.stdout).toBe('');
+  expect(readdirSync(path)).not.toContain('sessions');
+});
+
+test('-q leaves the answers and the errors', async (t) => {
+  const { stdout, stderr } = await pipedChat(t, ['hello', '/nothing'], { args: ['--demo', '-q'] });
+  expect(stdout).toBe('Hello! How can I help you today?\n');
+  expect(stderr).toBe(
+    'Error: there is no command /nothing\nTo see the commands: /help To send it as a prompt: //nothing\n',
+  );
+});
+
+test('an answer that is cut short is kept as far as it came', async (t) => {
+  const cut: Scripted = events([chunk([{ text: 'half of ' }])]);
+  const gemini = await fakeGemini(t, [cut, reply('the rest')]);
+  const { stdout, exitCode } = await pipedChat(t, ['a', 'b'], { gemini });
+  expect(stdout).toBe('half of \nthe rest\n');
+  expect(exitCode).toBe(3);
+  expect(gemini.requests[1]?.body.contents.map(({ parts }: { parts: object[] }) => parts[0])).toEqual([
+    { text: 'a' },
+    { text: 'half of ' },
+    { text: 'b' },
+  ]);
+});
+
+test('at four fifths of the window a notice names /compress', async (t) => {
+  const full = events([{ ...finish('STOP', [{ text: 'long' }]), usageMetadata: { promptTokenCount: 900_000 } }]);
+  const { stderr } = await pipedChat(t, ['a'], { gemini: await fakeGemini(t, [full]) });
+  expect(stderr).toMatch(/^86 % of the model's window is full\. \/compress makes a summary/);
+});
+
+test('a prompt that is too long for the model is told with /compress', async (t) => {
+  const message = 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).';
+  const gemini = await fakeGemini(t, [failure(400, 'INVALID_ARGUMENT', message)]);
+  const { stderr, exitCode } = await pipedChat(t, ['a'], { gemini });
+  expect(stderr).toMatch(
+    /^Error: API error: the prompt is longer than the model's window.*\n\/compress makes a summary/,
+  );
+  expect(exitCode).toBe(3);
+});
+
+test('a reader that goes away ends the chat quietly, and what was said is saved', async (t) => {
+  const { env, path } = sharedHome(t);
+  const { cwd, env: clean } = place(t, { env });
+  const args = [GMN, 'chat', '--demo', '--session-name', 'cut', 'count to 1000000'];
+  const child = spawn(process.execPath, args, { cwd, env: clean, stdio: ['pipe', 'pipe', 'pipe'] });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  let stderr = '';
+  child.stderr.on('data', (data: Buffer) => {
+    stderr += data.toString();
+  });
+  child.stdout.once('data', () => child.stdout.destroy());
+  const [exitCode] = await once(child, 'close');
+  expect(exitCode).toBe(0);
+  expect(stderr).toMatch(/^1 turn · [\d.]+s\nResume: gmn chat --demo -r cut\n$/);
+  const [file = ''] = readdirSync(join(path, 'sessions')).filter((name) => name.endsWith('.jsonl'));
+  expect(readFileSync(join(path, 'sessions', file), 'utf8')).toContain('count to 1000000');
+});
+
+test('a session that cannot be written is told, and stops no answer', async (t) => {
+  const { env, path } = sharedHome(t);
+  writeFileSync(join(path, 'sessions'), 'not a directory');
+  const gemini = await fakeGemini(t, [reply('one'), reply('two')]);
+  const { stdout, stderr, exitCode } = await pipedChat(t, ['a', 'b'], { gemini, env });
+  expect(stdout).toBe('one\ntwo\n');
+  expect(exitCode).toBe(0);
+  expect(stderr).not.toContain('Resume');
+  expect(stderr).toMatch(/session/);
+});
