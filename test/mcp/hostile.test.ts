@@ -40,7 +40,7 @@ function isRunning(pid: number): boolean {
 
 const spoken = { content: [{ type: 'text', text: 'spoken ' }], isError: false };
 
-test.for(['noise', 'bytes', 'stderr-flood', 'ids'])(
+test.for(['noise', 'bytes', 'stderr-flood', 'ids', 'modern'])(
   'a server with the manner %s is understood all the same',
   async (manner, t) => {
     const connection = await hostile(t, manner).open();

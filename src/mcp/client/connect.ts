@@ -15,6 +15,11 @@ import { type ChangeBoard, connectionOf } from './remote.ts';
 import type { Sdk } from './sdk.ts';
 import { type TransportKind, transports } from './transports.ts';
 
+/** Greetings, with a sign-in before each but the first. */
+const MAX_ROUNDS = 3;
+/** For the SDK, whose clock cannot be held. */
+const SIGN_IN_MS = 600_000;
+
 /** What an SSE server says to a request of the newer kind. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility */
 const NOT_HERE: readonly (number | undefined)[] = [400, 404, 405];
 
@@ -45,8 +50,12 @@ async function connectOver(
 ): Promise<Connection> {
   const startMs = Math.min(START_MS, server.definition.timeoutMs);
   const limit = deadline(signal, startMs, () => late(server, startMs));
+  // Nobody can sign in within the time that a server has.
+  const { signIn } = context;
+  const patient =
+    signIn === undefined ? context : { ...context, signIn: { ...signIn, onBegin: limit.hold, onEnd: limit.resume } };
   try {
-    return await greet(kind, { server, context, signal: limit.signal, startMs });
+    return await greet(kind, { server, context: patient, signal: limit.signal, startMs });
   } finally {
     limit.clear();
   }
@@ -63,9 +72,12 @@ interface Greeting {
   readonly context: ClientContext;
   readonly signal: AbortSignal;
   readonly startMs: number;
+  /** It refused the old greeting. */
+  readonly isModern?: boolean;
 }
 
-async function greet(kind: TransportKind, greeting: Greeting): Promise<Connection> {
+/** One greeting more for each time that somebody signed in during the last; three in all. */
+async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promise<Connection> {
   const { server, context, signal, startMs } = greeting;
   const loading = loadSdk();
   // A program is started before the SDK is there.
@@ -73,7 +85,7 @@ async function greet(kind: TransportKind, greeting: Greeting): Promise<Connectio
   const sdk = await loading;
   const link = await opening;
   const changes: ChangeBoard = { listeners: new Set() };
-  const isLegacy = link.era === 'legacy' || isLegacyAddress(greeting);
+  const isLegacy = (link.era === 'legacy' && !greeting.isModern) || isLegacyAddress(greeting);
   const client = new sdk.Client(
     { name: 'gmn', version: context.version },
     clientOptions(context, {
@@ -86,10 +98,16 @@ async function greet(kind: TransportKind, greeting: Greeting): Promise<Connectio
   serveClient(client, server, context);
   try {
     // The SDK's own handshake does not listen to a signal everywhere.
-    await orAborted(client.connect(link.transport, { timeout: startMs }), signal);
+    await orAborted(
+      client.connect(link.transport, { timeout: context.signIn === undefined ? startMs : SIGN_IN_MS }),
+      signal,
+    );
   } catch (thrown) {
     const fault = await greetingFault(thrown, greeting, { sdk, link });
     await link.close();
+    const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !greeting.isModern;
+    if (isRefused) return greet(kind, { ...greeting, isModern: true });
+    if (round < MAX_ROUNDS && !signal.aborted && (link.signIns?.() ?? 0) > 0) return greet(kind, greeting, round + 1);
     throw fault;
   }
   if (link.era === 'auto' && !isLegacy && client.getProtocolEra() === 'legacy') await rememberAddress(greeting);

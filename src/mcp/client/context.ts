@@ -9,6 +9,19 @@ export interface ClientContext
   readonly roots?: readonly string[];
   /** Absent: there is nobody to ask, and servers are told so. */
   readonly elicit?: Elicit;
+  /** Absent: whoever must sign in is told how, and nothing is opened. */
+  readonly signIn?: SignInPrompt;
+}
+
+/** How a person is asked to sign in at a server. */
+export interface SignInPrompt {
+  /** Shows an address, and opens it where that is wanted. It is https, or on this machine; untrusted text all the same. */
+  readonly show: (url: string) => Promise<void>;
+  /** Ends the waiting. */
+  readonly signal: AbortSignal;
+  /** Called when the waiting for the person begins and ends, so that no clock runs meanwhile. */
+  readonly onBegin?: () => void;
+  readonly onEnd?: () => void;
 }
 
 /**

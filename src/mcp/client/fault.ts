@@ -17,7 +17,10 @@ export function serverFault(server: NamedServer, words: string, options: ErrorOp
 
 /** A server's own words for a person: one line, nothing a terminal would obey, no secret of its definition in it. */
 function shownWords({ definition }: NamedServer, words: string): string {
-  const secrets = Object.values(definition.kind === 'stdio' ? definition.env : definition.headers);
+  const secrets =
+    definition.kind === 'stdio'
+      ? Object.values(definition.env)
+      : [...Object.values(definition.headers), definition.oauth?.clientSecret ?? ''];
   const safe = redact(concealed(words, secrets), '‹redacted›');
   const lines = safe
     .replace(ANSI, '')
@@ -34,29 +37,34 @@ const ANSI = /\x1b\[[\d;?]*[ -/]*[@-~]/g;
 export interface Failing {
   readonly server: NamedServer;
   readonly sdk: Sdk;
-  readonly link: Pick<Link, 'lastWords'>;
+  readonly link: Pick<Link, 'lastWords' | 'secrets'>;
   /** What was asked, `tools/call` or the like. */
   readonly what: string;
   readonly timeoutMs: number;
+  /** The connection had ended by then. */
+  readonly isOver?: boolean;
 }
 
 /** What the SDK or a transport threw, as AppError `mcp`. Decided on types and codes alone. */
 export async function faultOf(thrown: unknown, failing: Failing): Promise<AppError> {
   const { server, what } = failing;
   const own = ownError(thrown);
-  if (own?.fault === 'mcp' && own.message.startsWith('MCP server ')) return own;
+  if (own?.fault === 'mcp' && own.words !== own.message) return own;
+  if (own?.status === 401) return unauthorized(server, 401, own);
   if (own !== undefined)
     return serverFault(server, own.message, { cause: own, ...(own.hint ? { hint: own.hint } : {}) });
   const status = statusOf(thrown, failing.sdk);
   if (status === 401 || status === 403) return unauthorized(server, status, thrown);
-  if (status !== undefined) return serverFault(server, httpWords(thrown, status), { cause: thrown, status });
+  // Tokens are no part of the definition.
+  const hidden = (words: string): string => concealed(words, failing.link.secrets?.() ?? []);
+  if (status !== undefined) return serverFault(server, hidden(httpWords(thrown, status)), { cause: thrown, status });
   if (thrown instanceof failing.sdk.ProtocolError) {
-    return serverFault(server, `${what} was refused: ${thrown.message}`, { cause: thrown });
+    return serverFault(server, hidden(`${what} was refused: ${thrown.message}`), { cause: thrown });
   }
   return sdkFault(thrown, failing);
 }
 
-async function sdkFault(thrown: unknown, { server, sdk, link, what, timeoutMs }: Failing): Promise<AppError> {
+async function sdkFault(thrown: unknown, { server, sdk, link, what, timeoutMs, isOver }: Failing): Promise<AppError> {
   const { SdkErrorCode } = sdk;
   const code = thrown instanceof sdk.SdkError ? thrown.code : undefined;
   const last = await link.lastWords();
@@ -67,16 +75,11 @@ async function sdkFault(thrown: unknown, { server, sdk, link, what, timeoutMs }:
       hint: 'Its "timeout" in the settings sets how long gmn waits, in milliseconds.',
     });
   }
-  if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected || isUnconnected(thrown)) {
+  if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected || isOver) {
     return serverFault(server, `it went away during ${what}${said}`, { cause: thrown });
   }
-  const words = thrown instanceof Error ? thrown.message : String(thrown);
+  const words = concealed(thrown instanceof Error ? thrown.message : String(thrown), link.secrets?.() ?? []);
   return serverFault(server, `${what} failed: ${words}${said}`, { cause: thrown });
-}
-
-/** The SDK has no code for a request after the end. */
-function isUnconnected(thrown: unknown): boolean {
-  return thrown instanceof Error && thrown.constructor === Error && thrown.message === 'Not connected';
 }
 
 /** What our own parts threw, however often the SDK has wrapped it. */

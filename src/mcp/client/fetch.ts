@@ -3,7 +3,8 @@ import type { HttpRequest, HttpResponse, SendHttp } from '../../core/http.ts';
 import { formatSize } from '../../core/size.ts';
 import { MAX_MESSAGE_BYTES } from './limits.ts';
 
-type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
+/** The shape of `fetch` that the SDK takes. */
+export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
 
 const METHODS: readonly HttpRequest['method'][] = ['GET', 'POST', 'DELETE'];
 

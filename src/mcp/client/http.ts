@@ -4,6 +4,7 @@ import type { ClientContext } from './context.ts';
 import type { RemoteDefinition, ServerDefinition } from './definition.ts';
 import { fetchOver } from './fetch.ts';
 import type { OpenLink } from './link.ts';
+import { authorizationFor } from './oauth.ts';
 
 /** A server's own wish for when to come back is taken within these bounds. */
 const SOONEST_MS = 250;
@@ -13,9 +14,12 @@ const CLOSE_MS = 500;
 /** Streamable HTTP. */
 export const openHttp: OpenLink = async ({ definition }, context, sdk) => {
   const remote = remoteOf(definition);
+  const plain = fetchFor(context);
+  const authorization = await authorizationFor(remote, context, plain);
   const { StreamableHTTPClientTransport } = await sdk;
   const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
-    fetch: fetchFor(context),
+    fetch: authorization?.fetch ?? plain,
+    ...(authorization === undefined ? {} : { authProvider: authorization.provider }),
     requestInit: { headers: { ...remote.headers } },
     reconnectionOptions: {
       initialReconnectionDelay: 1000,
@@ -25,11 +29,14 @@ export const openHttp: OpenLink = async ({ definition }, context, sdk) => {
     },
     reconnectionScheduler: (reconnect, delayMs) => after(Math.min(Math.max(delayMs, SOONEST_MS), LATEST_MS), reconnect),
   });
+  if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
   return {
     transport,
     era: 'auto',
     lastWords: async () => '',
+    ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
     async close() {
+      await authorization?.close();
       // A server that keeps sessions is told that this one is over, but not waited for.
       if (transport.sessionId !== undefined) await briefly(transport.terminateSession());
       await transport.close();
@@ -40,12 +47,25 @@ export const openHttp: OpenLink = async ({ definition }, context, sdk) => {
 /** The older pair of an event stream and a place to post to. */
 export const openSse: OpenLink = async ({ definition }, context, sdk) => {
   const remote = remoteOf(definition);
+  const plain = fetchFor(context);
+  const authorization = await authorizationFor(remote, context, plain);
   const { SSEClientTransport } = await sdk;
   const transport = new SSEClientTransport(new URL(remote.url), {
-    fetch: fetchFor(context),
+    fetch: authorization?.fetch ?? plain,
+    ...(authorization === undefined ? {} : { authProvider: authorization.provider }),
     requestInit: { headers: { ...remote.headers } },
   });
-  return { transport, era: 'legacy', lastWords: async () => '', close: () => transport.close() };
+  if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
+  return {
+    transport,
+    era: 'legacy',
+    lastWords: async () => '',
+    ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
+    async close() {
+      await authorization?.close();
+      await transport.close();
+    },
+  };
 };
 
 function remoteOf(definition: ServerDefinition): RemoteDefinition {

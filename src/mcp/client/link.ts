@@ -9,6 +9,10 @@ export interface Link {
   readonly era: 'legacy' | 'auto';
   /** What the other end had to say besides the protocol, and how it ended, once that is known. Untrusted text. */
   lastWords(): Promise<string>;
+  /** How often somebody has signed in since it was opened. */
+  readonly signIns?: () => number;
+  /** What must not be shown, besides what is secret in the definition. */
+  readonly secrets?: () => readonly string[];
   /** Ends it at once, and all behind it. Never rejects; may be called twice. */
   close(): Promise<void>;
 }

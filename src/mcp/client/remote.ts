@@ -1,7 +1,9 @@
+import type { JsonObject } from '../../core/json.ts';
 import type { CallOptions, Connection, Listing, ListKind, RequestOptions } from './connection.ts';
 import type { NamedServer } from './definition.ts';
 import { faultOf } from './fault.ts';
 import type { Link } from './link.ts';
+import { type AskSdk, modernTools } from './modern.ts';
 import { allPages, type PagedList } from './pages.ts';
 import {
   parseCallResult,
@@ -45,7 +47,6 @@ export function connectionOf(greeted: Greeted): Connection {
   const instructions = client.getInstructions();
   const { name = '', version = '' } = client.getServerVersion() ?? {};
   const ask = asker(greeted);
-  const greeting = client.getProtocolEra() === 'modern' ? 'server/discover' : 'ping';
   let isClosed = false;
   return {
     name: server.name,
@@ -53,13 +54,7 @@ export function connectionOf(greeted: Greeted): Connection {
     protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
     ...(instructions ? { instructions } : {}),
     capabilities,
-    ...listsOf(ask, capabilities),
-    callTool: async (tool, args, options) =>
-      parseCallResult(await ask('tools/call', { name: tool, arguments: args }, options)),
-    getPrompt: async (prompt, args, options) =>
-      parsePromptResult(await ask('prompts/get', { name: prompt, arguments: args }, options)),
-    readResource: async (uri, options) => parseContents(await ask('resources/read', { uri }, options)),
-    ping: async (options) => void (await ask(greeting, {}, options)),
+    ...requestsOf(greeted, ask, capabilities),
     onListChanged(listener) {
       changes.listeners.add(listener);
       return () => void changes.listeners.delete(listener);
@@ -73,6 +68,33 @@ export function connectionOf(greeted: Greeted): Connection {
       await link.close();
       await client.close();
     },
+  };
+}
+
+type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'readResource' | 'ping'>;
+
+function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabilities']): Requests {
+  const { client, sdk } = greeted;
+  const lists = listsOf(ask, capabilities);
+  const plain = {
+    ...lists,
+    callTool: async (tool: string, args: JsonObject, options?: CallOptions) =>
+      parseCallResult(await ask('tools/call', { name: tool, arguments: args }, options)),
+    getPrompt: async (prompt: string, args: Readonly<Record<string, string>>, options?: RequestOptions) =>
+      parsePromptResult(await ask('prompts/get', { name: prompt, arguments: args }, options)),
+    readResource: async (uri: string, options?: RequestOptions) =>
+      parseContents(await ask('resources/read', { uri }, options)),
+    ping: async (options?: RequestOptions) => void (await ask('ping', {}, options)),
+  };
+  if (client.getProtocolEra() !== 'modern') return plain;
+  const askSdk = sdkAsker(greeted);
+  const modern = modernTools(client, sdk, askSdk, lists);
+  return {
+    ...plain,
+    listTools: capabilities.tools ? modern.listTools : lists.listTools,
+    callTool: async (tool, args, options = {}) =>
+      parseCallResult(await askSdk('tools/call', options, (settings) => modern.call(tool, args, settings))),
+    ping: async (options) => void (await ask('server/discover', {}, options)),
   };
 }
 
@@ -98,10 +120,16 @@ function listsOf(ask: Ask, { tools, prompts, resources }: Connection['capabiliti
 
 type Ask = (method: string, params: Readonly<Record<string, unknown>>, options?: CallOptions) => Promise<unknown>;
 
-/** Asks one thing, in the words of the protocol. Tools declare which arguments the modern era repeats in headers. */
+/** Asks one thing, in the words of the protocol. */
 function asker(greeted: Greeted): Ask {
-  const { server, client, link, sdk } = greeted;
-  return async (what, params, options = {}) => {
+  const ask = sdkAsker(greeted);
+  return (method, params, options = {}) =>
+    ask(method, options, (settings) => greeted.client.request({ method, params }, ANYTHING, settings));
+}
+
+/** Gives the SDK what every request has, and makes of what it throws an error for people. */
+function sdkAsker({ server, client, link, sdk }: Greeted): AskSdk {
+  return async (what, options: CallOptions, run) => {
     const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
     signal?.throwIfAborted();
     const settings = {
@@ -111,11 +139,19 @@ function asker(greeted: Greeted): Ask {
       ...(what === 'tools/call' ? { onprogress: onProgress ?? (() => {}) } : {}),
       ...(signal === undefined ? {} : { signal }),
     };
-    try {
-      return await client.request({ method: what, params }, ANYTHING, settings);
-    } catch (thrown) {
-      signal?.throwIfAborted();
-      throw await faultOf(thrown, { server, sdk, link, what, timeoutMs });
+    for (let signIns = signInsOf(link); ; signIns = signInsOf(link)) {
+      try {
+        return await run(settings);
+      } catch (thrown) {
+        signal?.throwIfAborted();
+        // Whoever signed in while it was under way is let in now.
+        if (signInsOf(link) > signIns) continue;
+        throw await faultOf(thrown, { server, sdk, link, what, timeoutMs, isOver: client.transport === undefined });
+      }
     }
   };
+}
+
+function signInsOf(link: Link): number {
+  return link.signIns?.() ?? 0;
 }

@@ -1,6 +1,8 @@
 import {
   Client,
   type ClientOptions,
+  type OAuthClientProvider,
+  type OAuthDiscoveryState,
   ProtocolError,
   SdkError,
   SdkErrorCode,
@@ -27,3 +29,5 @@ export type Sdk = typeof sdk;
 export type SdkClient = Client;
 export type SdkClientOptions = ClientOptions;
 export type SdkTransport = Transport;
+export type SdkAuthProvider = OAuthClientProvider;
+export type SdkDiscovery = OAuthDiscoveryState;

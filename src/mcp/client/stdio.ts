@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import { parseJson } from '../../core/json.ts';
 import { type Program, type ProgramEnd, programEnvironment, startProgram } from '../../platform/child-program.ts';
 import type { StdioDefinition } from './definition.ts';
-import { MAX_NOISE_LINES } from './limits.ts';
+import { MAX_NOISE_LINES, MAX_NONSENSE } from './limits.ts';
 import { linesOf } from './lines.ts';
 import type { OpenLink } from './link.ts';
-import { isMessage } from './message.ts';
+import { isMessage, openRequests } from './message.ts';
 import type { SdkTransport } from './sdk.ts';
 
 /** A server that is a program of its own: started at once, so that it boots while the SDK is loaded. */
@@ -38,12 +38,16 @@ function startOf(
 
 /** The protocol over a program's streams: one message a line. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
 function transportOf(program: Program, noise: string[]): SdkTransport {
+  const requests = openRequests();
   let isClosed = false;
   const transport: SdkTransport = {
     async start() {
       void read().finally(() => transport.close());
     },
-    send: (message) => program.write(`${JSON.stringify(message)}\n`),
+    send(message) {
+      requests.sent(message);
+      return program.write(`${JSON.stringify(message)}\n`);
+    },
     async close() {
       if (isClosed) return;
       isClosed = true;
@@ -51,19 +55,19 @@ function transportOf(program: Program, noise: string[]): SdkTransport {
     },
   };
   const read = async (): Promise<void> => {
-    let nonsense = 0;
+    let noiseLines = 0;
+    let strays = 0;
     for await (const line of linesOf(program.output)) {
       if ('isTooLong' in line) return void noise.push('a line longer than gmn takes');
       const message = messageOf(line.text);
-      if (message !== undefined) transport.onmessage?.(message);
-      else {
-        nonsense += 1;
+      if (message === undefined) {
+        noiseLines += 1;
         // The last few may say why it does not work: many programs write their complaints here.
         noise.push(line.text.slice(0, 200));
         if (noise.length > 5) noise.shift();
-        if (nonsense >= MAX_NOISE_LINES) return;
-      }
-      if (isClosed) return;
+      } else if (requests.isExpected(message)) transport.onmessage?.(message);
+      else strays += 1;
+      if (isClosed || noiseLines >= MAX_NOISE_LINES || strays >= MAX_NONSENSE) return;
     }
     // What it wrote last explains its end.
     await program.ended;

@@ -1,0 +1,59 @@
+import { AppError } from '../../core/error.ts';
+import { visible } from '../../core/visible.ts';
+import { connect } from './connect.ts';
+import type { ClientContext, SignInPrompt } from './context.ts';
+import type { NamedServer, RemoteDefinition } from './definition.ts';
+import { signInStore } from './oauth-store.ts';
+
+/** What is known of a sign-in without asking the server. */
+export interface SignInStatus {
+  readonly isSignedIn: boolean;
+  /** When the access token ends, in milliseconds since the epoch; it is refreshed by itself if `isRefreshable`. */
+  readonly expiresAt?: number;
+  readonly isRefreshable: boolean;
+}
+
+export interface SignInContext extends ClientContext {
+  readonly signIn: SignInPrompt;
+}
+
+/**
+ * Has the person sign in at a server, unless an earlier sign-in still counts, and greets it to be sure. `false`: it let us in
+ * without. Throws AppError `usage` for a server that is a program, and as `connect` does.
+ */
+export async function signIn(server: NamedServer, context: SignInContext, signal: AbortSignal): Promise<boolean> {
+  const definition = remoteOf(server);
+  const connection = await connect(server, context, signal);
+  await connection.close();
+  return signInStatus(definition, context).isSignedIn;
+}
+
+/** Forgets the tokens for a server, and how gmn is registered there. False if there was nothing. Throws AppError. */
+export async function signOut(server: NamedServer, context: Pick<ClientContext, 'homes' | 'clock'>): Promise<boolean> {
+  const store = signInStore(remoteOf(server).url, context);
+  const { tokens, client } = store.read();
+  if (tokens === undefined && client === undefined) return false;
+  await store.change({ tokens: undefined, client: undefined, redirectUrl: undefined, expiresAt: undefined });
+  return true;
+}
+
+/** What is kept of a sign-in. Throws AppError `config` if the file cannot be read. */
+export function signInStatus({ url }: RemoteDefinition, context: Pick<ClientContext, 'homes' | 'clock'>): SignInStatus {
+  const { tokens, expiresAt } = signInStore(url, context).read();
+  return {
+    isSignedIn: tokens !== undefined,
+    isRefreshable: tokens?.refresh_token !== undefined,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  };
+}
+
+function remoteOf({ name, definition }: NamedServer): RemoteDefinition {
+  if (definition.kind !== 'stdio') return definition;
+  throw new AppError(
+    'usage',
+    `MCP server ${visible(name)} is a program on this machine: there is nothing to sign in to`,
+    {
+      hint: 'What it needs goes into its "env" in the settings.',
+    },
+  );
+}
