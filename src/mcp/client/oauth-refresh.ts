@@ -9,15 +9,15 @@ import { parseObject } from './remote-values.ts';
  * The same way to send, but of two processes that would refresh the same token only one does: many servers take a refresh token
  * once, and the loser would have to sign in again. The other gets what the first was given.
  */
-export function oneRefreshAtATime(fetch: Fetch, store: SignInStore, clock: Pick<Clock, 'now'>): Fetch {
+export function oneRefreshAtATime(send: Fetch, store: SignInStore, clock: Pick<Clock, 'now'>): Fetch {
   return (input, init) => {
     const spent = refreshTokenIn(init);
-    if (spent === undefined) return fetch(input, init);
+    if (spent === undefined) return send(input, init);
     return store.exclusively(init?.signal ?? new AbortController().signal, async () => {
       const { tokens, expiresAt } = store.read();
       const isFresh = tokens !== undefined && tokens.refresh_token !== spent && (expiresAt ?? Infinity) > clock.now();
       if (isFresh) return Response.json(tokens);
-      const response = await fetch(input, init);
+      const response = await send(input, init);
       const text = await response.text();
       const given = parseJson(text);
       // Kept before the lock is let go; the SDK will do it a second time.
