@@ -1,10 +1,11 @@
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 
 /** What a key may hold. */
 interface Kinds {
   readonly string: string;
   readonly boolean: boolean;
   readonly object: JsonObject;
+  readonly strings: readonly string[];
 }
 
 /** The keys gmn reads; it checks the type of these and of no others. To read another one, add it here. */
@@ -18,6 +19,8 @@ const KEYS = {
   'mcp.serverCommand': 'string',
   'sessions.oneShot': 'boolean',
   'sessions.retention': 'string',
+  'mcp.allowed': 'strings',
+  'mcp.excluded': 'strings',
   mcpServers: 'object',
 } as const satisfies Readonly<Record<string, keyof Kinds>>;
 
@@ -25,7 +28,7 @@ export type SettingKey = keyof typeof KEYS;
 
 /** A key whose value is replaced by a higher layer as a whole. */
 export type PlainKey = {
-  [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' ? never : Key;
+  [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' | 'strings' ? never : Key;
 }[SettingKey];
 
 export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
@@ -41,6 +44,7 @@ const WANTED: Readonly<Record<keyof Kinds, string>> = {
   string: 'a string',
   boolean: 'true or false',
   object: 'an object',
+  strings: 'a list of strings',
 };
 
 const PATHS: readonly (readonly [path: readonly string[], kind: keyof Kinds])[] = Object.entries(KEYS).map(
@@ -76,10 +80,15 @@ export function findMisfit(document: JsonObject): Misfit | undefined {
       value = Object.hasOwn(value, key) ? value[key] : undefined;
       if (value === undefined) break;
     }
-    if (value !== undefined && !(kind === 'object' ? isObject(value) : typeof value === kind))
-      return { path, wanted: WANTED[kind] };
+    if (value !== undefined && !isOfKind(value, kind)) return { path, wanted: WANTED[kind] };
   }
   return undefined;
+}
+
+function isOfKind(value: JsonValue, kind: keyof Kinds): boolean {
+  if (kind === 'object') return isObject(value);
+  if (kind === 'strings') return isList(value) && value.every((item) => typeof item === 'string');
+  return typeof value === kind;
 }
 
 function parseChecked<Key extends SettingKey>(value: JsonValue | undefined): SettingValue<Key> | undefined {

@@ -6,3 +6,6 @@ export const loadExpansion = () => import('./expansion.ts');
 
 /** Only if there is a `.env` file. */
 export const loadEnvFile = () => import('./env-file.ts');
+
+/** Changes to a settings file: only for the commands that make them. */
+export const loadJsoncEdit = () => import('./jsonc-edit.ts');

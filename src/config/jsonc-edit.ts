@@ -1,0 +1,173 @@
+import { createScanner, findNodeAtLocation, type Node, parseTree } from 'jsonc-parser';
+import type { JsonValue } from '../core/json.ts';
+
+/** One change to a document; without a value, what stands at the path is taken out. A number is a place in a list. */
+export interface Edit {
+  readonly path: readonly [string | number, ...(string | number)[]];
+  /** A number at the end of the path is then ignored: the value is added to the list. */
+  readonly value?: JsonValue;
+}
+
+/**
+ * The text of a JSON file with one change: every comment, the order, the indentation, the kind of line ends, a byte order
+ * mark and everything else stay as they were. The text must be an object that parses, comments and trailing commas
+ * allowed; objects on the way to a new value are made, a list is made for a value whose path ends in a number.
+ */
+export function editJsonc(text: string, edit: Edit): string {
+  const mark = text.startsWith('\uFEFF') ? '\uFEFF' : '';
+  const body = text.slice(mark.length);
+  const whole = parseTree(body, [], { allowTrailingComma: true })?.type === 'object' ? body : `{}${lineEnd(body)}`;
+  return mark + (edit.value === undefined ? removed(whole, edit.path) : set(whole, edit.path, edit.value));
+}
+
+function set(text: string, path: Edit['path'], value: JsonValue): string {
+  const root = treeOf(text);
+  const key = path.at(-1) ?? '';
+  const container = nodeAt(root, path.slice(0, -1));
+  if (container?.type === 'array') return inserted(text, container, (style) => written(value, style));
+  if (container?.type !== 'object') {
+    const [first, ...rest] = path.slice(0, -1);
+    const inner = typeof key === 'number' ? [value] : { [key]: value };
+    return first === undefined ? text : set(text, [first, ...rest], inner);
+  }
+  const name = String(key);
+  const there = nodeAt(container, [name]);
+  if (there !== undefined) {
+    return splice(text, there.offset, there.length, written(value, styleOf(text, container)));
+  }
+  return inserted(text, container, (style) => `${JSON.stringify(name)}:${style.gap}${written(value, style)}`);
+}
+
+function removed(text: string, path: Edit['path']): string {
+  const container = nodeAt(treeOf(text), path.slice(0, -1));
+  const children = container?.children ?? [];
+  const key = path.at(-1);
+  const index =
+    container?.type === 'array'
+      ? Number(key)
+      : children.findLastIndex(({ children: [name] = [] }) => name?.value === key);
+  const child = children[index];
+  if (container === undefined || child === undefined) return text;
+  const shorter = withoutChild(text, children, index);
+  // A key may be there twice, and the earlier one would count from now on.
+  return container.type === 'array' ? shorter : removed(shorter, path);
+}
+
+/** Takes out a child, its comma, and the line it leaves empty; a comment, whoever it was about, stays. */
+function withoutChild(text: string, children: readonly Node[], index: number): string {
+  const child = children[index];
+  const before = children[index - 1];
+  if (child === undefined) return text;
+  const end = child.offset + child.length;
+  const comma = commaAfter(text, end);
+  const isLast = index === children.length - 1;
+  let result = comma === undefined ? text : splice(text, comma, 1, '');
+  result = withoutSpan(result, child.offset, end);
+  const earlier = isLast && comma === undefined && before ? commaAfter(text, before.offset + before.length) : undefined;
+  return earlier === undefined ? result : splice(result, earlier, 1, '');
+}
+
+function withoutSpan(text: string, start: number, end: number): string {
+  const lead = /[ \t]*$/.exec(text.slice(0, start))?.[0].length ?? 0;
+  const tail = /^[ \t]*(\r\n|\n|\r)?/.exec(text.slice(end));
+  const isLineStart = start - lead === 0 || /[\r\n]/.test(text[start - lead - 1] ?? '');
+  if (isLineStart && tail?.[1] !== undefined)
+    return splice(text, start - lead, lead + end - start + tail[0].length, '');
+  return splice(text, start, end - start + (/^ */.exec(text.slice(end))?.[0].length ?? 0), '');
+}
+
+interface Style {
+  /** Of the lines inside the container; undefined if it stands on one line. */
+  readonly indent: string | undefined;
+  /** One step of indentation. */
+  readonly unit: string;
+  readonly newline: string;
+  /** Between a name and its value. */
+  readonly gap: string;
+}
+
+/** Adds a child behind all others, and behind the comments that follow them. */
+function inserted(text: string, container: Node, item: (style: Style) => string): string {
+  const style = styleOf(text, container);
+  const close = container.offset + container.length - 1;
+  const last = container.children?.at(-1);
+  const end = last === undefined ? undefined : last.offset + last.length;
+  const comma = end === undefined ? undefined : commaAfter(text, end);
+  const inner = text.slice(0, close).trimEnd();
+  if (style.indent === undefined) {
+    const separator = end === undefined || comma !== undefined ? '' : `,${style.gap}`;
+    return splice(text, end === undefined ? close : inner.length, 0, `${separator}${item(style)}`);
+  }
+  const outer = lineIndent(text, container.offset);
+  const added = `${style.newline}${style.indent}${item(style)}${comma === undefined ? '' : ','}${style.newline}${outer}`;
+  const result = splice(text, inner.length, close - inner.length, added);
+  return end === undefined || comma !== undefined ? result : splice(result, end, 0, ',');
+}
+
+/** An empty container, or one that is spread over lines, takes its children one a line. */
+function styleOf(text: string, container: Node): Style {
+  const newline = lineEnd(text);
+  const unit = /(?:^|[\r\n])([ \t]+)\S/.exec(text)?.[1] ?? '  ';
+  const inside = text.slice(container.offset, container.offset + container.length);
+  const isOneLine = !/[\r\n]/.test(text.trim()) && text.trim() !== '{}';
+  const first = container.children?.[0];
+  if (isOneLine || (first !== undefined && !/[\r\n]/.test(inside))) {
+    return { indent: undefined, unit: '', newline: '', gap: /":\s/.test(text) ? ' ' : '' };
+  }
+  const isOwnLine = first !== undefined && /[\r\n]\s*$/.test(text.slice(container.offset, first.offset));
+  const indent = isOwnLine ? lineIndent(text, first.offset) : lineIndent(text, container.offset) + unit;
+  return { indent, unit, newline, gap: ' ' };
+}
+
+function written(value: JsonValue, { indent, unit, newline, gap }: Style): string {
+  if (indent === undefined) {
+    const loose = JSON.stringify(value, null, 1).replace(/\n */g, ' ');
+    return gap === '' ? JSON.stringify(value) : loose.replace(/^([[{]) /, '$1').replace(/ ([\]}])$/, '$1');
+  }
+  return JSON.stringify(value, null, unit).replaceAll('\n', newline + indent);
+}
+
+/** Where the comma behind a child stands, comments skipped. */
+function commaAfter(text: string, offset: number): number | undefined {
+  const scanner = createScanner(text, true);
+  scanner.setPosition(offset);
+  scanner.scan();
+  return text[scanner.getTokenOffset()] === ',' ? scanner.getTokenOffset() : undefined;
+}
+
+function treeOf(text: string): Node {
+  const root = parseTree(text, [], { allowTrailingComma: true });
+  if (root === undefined) throw new TypeError('there is no document to edit');
+  return root;
+}
+
+/** Where a key is there twice, the last one, as every reader has it. */
+function nodeAt(from: Node, path: readonly (string | number)[]): Node | undefined {
+  let node: Node | undefined = from;
+  for (const key of path) {
+    if (typeof key === 'number') node = node && findNodeAtLocation(node, [key]);
+    else node = node?.type === 'object' ? propertyOf(node, key) : undefined;
+  }
+  return node;
+}
+
+function propertyOf({ children = [] }: Node, key: string): Node | undefined {
+  return children.findLast(({ children: [name] = [] }) => name?.value === key)?.children?.[1];
+}
+
+function lineIndent(text: string, offset: number): string {
+  const line =
+    text
+      .slice(0, offset)
+      .split(/[\r\n]/)
+      .at(-1) ?? '';
+  return /^[ \t]*/.exec(line)?.[0] ?? '';
+}
+
+function lineEnd(text: string): string {
+  return /\r\n|\n/.exec(text)?.[0] ?? '\n';
+}
+
+function splice(text: string, offset: number, length: number, replacement: string): string {
+  return text.slice(0, offset) + replacement + text.slice(offset + length);
+}

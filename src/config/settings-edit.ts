@@ -1,0 +1,62 @@
+import { dirname } from 'node:path';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import type { JsonObject } from '../core/json.ts';
+import { createFile, makePrivateDirectory, readFileState, replaceVersion } from '../platform/atomic-file.ts';
+import { sha256 } from '../platform/hash.ts';
+import { acquireLock } from '../platform/lock.ts';
+import { realPath } from '../platform/real-path.ts';
+import { parseSettingsText } from './document.ts';
+import type { Edit } from './jsonc-edit.ts';
+import { loadJsoncEdit } from './lazy.ts';
+
+/** Fifty processes that start together take their turns well within this. */
+const PATIENCE_MS = 60_000;
+const MAX_ATTEMPTS = 50;
+
+/**
+ * Changes a settings file as one step: `decide` is given what the file says and names the changes; none leaves the file
+ * alone. Nothing that another gmn writes at the same time is lost; comments, order and mode stay. A missing file is made.
+ * Throws AppError `config` if the file is broken or cannot be written, and whatever `decide` throws; it is untouched then.
+ */
+export async function editSettings(
+  file: string,
+  { clock, signal, homes }: Pick<App, 'clock' | 'signal' | 'homes'>,
+  decide: (document: JsonObject) => readonly Edit[],
+): Promise<'written' | 'unchanged'> {
+  // Not beside the file: that may be a folder under version control.
+  const path = `${homes().gmn}/locks/${sha256(realPath(file) ?? file).slice(0, 32)}.lock`;
+  const lock = await acquireLock(path, { clock, signal, patienceMs: PATIENCE_MS, isDone: async () => false });
+  try {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
+      const outcome = await tryEdit(file, decide);
+      if (outcome !== 'changed') return outcome;
+    }
+  } finally {
+    await lock?.release();
+  }
+  throw new AppError('config', `cannot write ${file}: another program keeps changing it`, { hint: 'Try again.' });
+}
+
+async function tryEdit(
+  file: string,
+  decide: (document: JsonObject) => readonly Edit[],
+): Promise<'written' | 'unchanged' | 'changed'> {
+  const state = await readFileState(file);
+  if (state.kind === 'unreadable') {
+    throw new AppError('config', `cannot read ${file}: ${state.why}`, { hint: 'Mend or remove that file.' });
+  }
+  const text = state.kind === 'absent' ? '' : state.text;
+  const edits = decide(await parseSettingsText({ file, text }));
+  const { editJsonc } = await loadJsoncEdit();
+  const edited = edits.reduce(editJsonc, text);
+  if (edited === text) return 'unchanged';
+  // It has just been read, so it parses; what is written must too.
+  await parseSettingsText({ file, text: edited });
+  if (state.kind === 'text') return replaceVersion(file, edited, { expected: state.version });
+  await makePrivateDirectory(dirname(file));
+  const created = await createFile(file, edited);
+  if (created === 'created') return 'written';
+  if (created === 'exists') return 'changed';
+  throw new AppError('config', `cannot write ${file}`, { hint: 'Check the free space and the permissions there.' });
+}
