@@ -49,6 +49,8 @@ export interface Command {
   /** Positional words as shown in help, e.g. `[prompt...]`; absent: none are taken. */
   readonly args?: string;
   readonly flags: readonly Flag[];
+  /** True once what follows these words is for another program: from there on nothing is read as a flag. */
+  readonly endsFlags?: (words: readonly string[]) => boolean;
   readonly examples?: readonly (readonly [command: string, meaning: string])[];
   readonly subcommands?: readonly Command[];
   /** Loads and runs it; absent for a command that only groups others. */

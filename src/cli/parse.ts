@@ -48,6 +48,7 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
   parser.option('-h, --help').allowExcessArguments(command.subcommands === undefined);
   if (path.length === 0) parser.option('-v, --version');
   for (const flag of command.flags) declare(parser, flag);
+  if (command.endsFlags) parser.passThroughOptions();
   if (command.args) parser.arguments(command.args);
   else if (command.subcommands) parser.argument('[command]');
   // Only sub-commands that are named somewhere on the line are built: the usual one-shot builds none.
@@ -57,6 +58,7 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
     parser.addCommand(parserFor({ command: child, path: here, argv, env, above: below, onRun }));
   }
   parser.action(() => {
+    const words = command.endsFlags === undefined ? parser.args : ownWords(parser, command.endsFlags);
     const given = parser.opts<Record<string, unknown>>();
     if (given.version === true) return onRun({ kind: 'version' });
     if (command.name === 'help') return onRun({ kind: 'help', path: parser.args });
@@ -69,11 +71,29 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
       ...environmentOptions(command.flags, env),
       ...inherited,
       ...given,
-      args: parser.args,
+      args: words,
     };
     return onRun({ kind: 'run', path: here.join(' '), run: command.run, options });
   });
   return parser;
+}
+
+/** The words of a line whose end is for another program: flags before and between the first words are ours, until `--`. */
+function ownWords(parser: Parser, endsFlags: NonNullable<Command['endsFlags']>): readonly string[] {
+  const words: string[] = [];
+  // Whatever stood before the first word has been read.
+  let rest = parser.args;
+  while (rest.length > 0 && !endsFlags(words)) {
+    const [word = '', ...after] = rest;
+    words.push(word);
+    if (endsFlags(words)) return [...words, ...(after[0] === '--' ? after.slice(1) : after)];
+    const end = after.indexOf('--');
+    const { operands, unknown } = parser.parseOptions(end === -1 ? after : after.slice(0, end));
+    if (unknown.length > 0) throw new AppError('usage', `unknown option '${unknown[0]}'`, { hint: 'Run: gmn --help' });
+    if (end !== -1) return [...words, ...operands, ...after.slice(end + 1)];
+    rest = operands;
+  }
+  return [...words, ...rest];
 }
 
 function declare(parser: Parser, flag: Flag): void {

@@ -9,13 +9,22 @@ export interface WantedOutput {
 
 /** Reads just the output flags, as the parser would: values, clusters of letters, `--`, the last one wins. */
 export function wantedOutput(root: Command, argv: readonly string[], env: Env): WantedOutput {
-  const flags = allFlags(root);
+  let command = root;
+  let flags = allFlags(root);
   const given = new Map<string, string>();
   for (let index = 0; index < argv.length && argv[index] !== '--'; index += 1) {
-    const { flag, value } = matchFlag(argv[index] ?? '', flags);
+    const word = argv[index] ?? '';
+    const { flag, value } = matchFlag(word, flags);
+    const child = command.subcommands?.find(({ name }) => name === word);
+    if (child !== undefined) {
+      command = child;
+      flags = [...child.flags, ...allFlags(root)];
+    }
     if (flag === undefined) continue;
     const isNext = flag.value !== undefined && value === undefined;
     if (isNext) index += 1;
+    // `mcp call --json '{…}'` says nothing about the output.
+    if (flag.long === 'json' && flag.value !== undefined) continue;
     given.set(flag.long, (isNext ? argv[index] : value) ?? '');
   }
   const format = given.get('output-format') ?? (given.has('json') ? 'json' : env.GMN_OUTPUT_FORMAT);
