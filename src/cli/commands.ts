@@ -1,6 +1,7 @@
 import { CHAT_FLAGS } from './chat-flags.ts';
 import { APP_FLAGS, AUTH_FLAG, JSON_FLAG, MODEL_FLAGS, QUIET_FLAG } from './common.ts';
 import { type Command, command } from './flag.ts';
+import { MCP } from './mcp-commands.ts';
 import { PROMPT_FLAGS } from './prompt-flags.ts';
 import { SESSIONS } from './session-commands.ts';
 
@@ -131,6 +132,7 @@ export const ROOT: Command = command({
       flags: [{ long: 'refresh', help: 'Ask the service which models this account has' }, AUTH_FLAG, ...REPORT_FLAGS],
       load: () => import('../commands/models.ts'),
     }),
+    MCP,
     CONFIG,
     command({
       name: 'trust',

@@ -52,3 +52,14 @@ export const MODEL_FLAGS = [
   },
   { long: 'demo', env: 'GMN_DEMO', help: 'Use the built-in offline model: no account, no network' },
 ] as const;
+
+/** Which MCP servers there are, for the commands that use them. */
+export const SERVER_FLAGS = [
+  { long: 'mcp-config', value: 'file', help: 'More MCP servers: a file with "mcpServers"' },
+  {
+    long: 'allowed-mcp-server-names',
+    value: 'names',
+    repeatable: true,
+    help: 'Use these MCP servers only; commas, or repeat',
+  },
+] as const;

@@ -1,0 +1,98 @@
+import type { App } from '../core/app.ts';
+import { nearestNames } from '../core/edit-distance.ts';
+import { AppError } from '../core/error.ts';
+import { visible } from '../core/visible.ts';
+import type { CallResult, Connection, RemoteTool } from '../mcp/client/connection.ts';
+import { stderr } from '../render/stderr.ts';
+import { filterTerminal } from '../render/terminal-filter.ts';
+import { jsonArguments, toolArguments } from './mcp-arguments.ts';
+import { mediaOf, textOfBlock, textOfBlocks } from './mcp-content.ts';
+import { terminalElicit } from './mcp-elicitation.ts';
+import { callProgress } from './mcp-progress.ts';
+import { saveMedia } from './mcp-save.ts';
+import { type SessionOptions, withServer } from './mcp-session.ts';
+import { visibleLines } from './mcp-view.ts';
+
+export interface McpCallOptions extends SessionOptions {
+  readonly args: readonly string[];
+  readonly json?: string;
+  readonly outputFormat?: 'text' | 'json';
+  readonly outputFile?: string;
+  readonly quiet?: boolean;
+}
+
+/**
+ * Runs one tool of a server and prints what it gives: text as it is, what has no text as JSON. Throws AppError `mcp` if
+ * the server or the tool fails, with their words; `usage` for arguments that are none, or a tool that is not there.
+ */
+export async function run(options: McpCallOptions, app: App): Promise<number> {
+  const [server = '', tool = '', ...words] = options.args;
+  if (options.json !== undefined && words.length > 0) {
+    throw new AppError('usage', '--json cannot be combined with name=value words', { hint: 'Use one of them.' });
+  }
+  const given = options.json === undefined ? undefined : await jsonArguments(options.json, app);
+  const isText = options.outputFormat !== 'json';
+  const shown = callProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
+  const elicit = isText ? terminalElicit(app, shown.lend) : {};
+  return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
+    const { inputSchema } = await findTool(connection, tool, app.signal);
+    const args = given ?? (await toolArguments(words, inputSchema, app));
+    const result = await connection.callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress });
+    await shown.end();
+    if (result.isError) throw toolFailure(connection.name, tool, result);
+    await printResult(result, { notices, options }, app);
+    return 0;
+  }).finally(shown.end);
+}
+
+/** The tool as its server lists it. Where the list was cut, one that is not in it may still be there. */
+async function findTool(
+  connection: Connection,
+  name: string,
+  signal: AbortSignal,
+): Promise<Pick<RemoteTool, 'inputSchema'>> {
+  const { items, omitted } = await connection.listTools({ signal });
+  const found = items.find((tool) => tool.name === name);
+  if (found !== undefined) return found;
+  if (omitted !== undefined) return { inputSchema: {} };
+  const near = nearestNames(
+    name,
+    items.map((tool) => tool.name),
+  ).map(visible);
+  const shown = visible(connection.name);
+  throw new AppError('usage', `MCP server ${shown} has no tool ${visible(name)}`, {
+    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its tools, run: gmn mcp tools ${shown}`,
+  });
+}
+
+function toolFailure(server: string, tool: string, { content, structuredContent }: CallResult): AppError {
+  const said = content
+    .flatMap((block) => textOfBlock(block) ?? [])
+    .join('\n')
+    .trim();
+  const words =
+    said !== '' ? said : structuredContent === undefined ? 'it gave no reason' : JSON.stringify(structuredContent);
+  return new AppError('mcp', `MCP server ${visible(server)}: ${visible(tool)} failed: ${visibleLines(words)}`, {
+    hint: `To see what it takes, run: gmn mcp tools ${visible(server)}`,
+  });
+}
+
+async function printResult(
+  result: CallResult,
+  { notices, options }: { readonly notices: readonly string[]; readonly options: McpCallOptions },
+  app: App,
+): Promise<void> {
+  const { content, structuredContent } = result;
+  const { out, err } = app.io;
+  const said = [...notices, ...(await saveMedia(mediaOf(content), options.outputFile, app))];
+  if (options.outputFormat === 'json') {
+    const warnings = said.length > 0 ? { warnings: said } : {};
+    return out.write(`${JSON.stringify({ ...result, ...warnings }, null, 2)}\n`);
+  }
+  if (!options.quiet) for (const notice of said) await stderr(err).notice(notice);
+  const hasContent = content.length > 0 || structuredContent === undefined;
+  const text = hasContent
+    ? textOfBlocks(content, options.outputFile !== undefined)
+    : `${JSON.stringify(structuredContent, null, 2)}\n`;
+  await out.write(out.isTerminal ? filterTerminal(text) : text);
+}

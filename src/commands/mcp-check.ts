@@ -1,0 +1,100 @@
+import type { App } from '../core/app.ts';
+import { formatDuration } from '../core/duration.ts';
+import { AppError } from '../core/error.ts';
+import type { JsonObject } from '../core/json.ts';
+import { visible } from '../core/visible.ts';
+import type { Connection } from '../mcp/client/connection.ts';
+import { deadline } from '../platform/clock.ts';
+import { entryJson } from './mcp-list.ts';
+import type { ServerEntry } from './mcp-roster.ts';
+import { lookAt } from './mcp-session.ts';
+import { errorJson, kindOf, shownServer, stateWords } from './mcp-view.ts';
+
+/** How long a server may take to be taken for alive. */
+const CHECK_MS = 5000;
+/** Names of tools that are shown in a row. */
+const MAX_NAMES = 5;
+
+export interface Checked {
+  readonly rows: readonly (readonly string[])[];
+  readonly servers: readonly JsonObject[];
+  /** What to do about the failures, a line each. */
+  readonly remedies: readonly string[];
+  readonly hasFailed: boolean;
+}
+
+interface Outcome {
+  readonly row: readonly string[];
+  readonly json: JsonObject;
+  readonly remedy?: string;
+  readonly isFailure: boolean;
+}
+
+/** Connects to all servers that may be used, at once, five seconds at most. Throws nothing but the signal's reason. */
+export async function checkServers(entries: readonly ServerEntry[], app: App): Promise<Checked> {
+  const outcomes = await Promise.all(entries.map((entry) => check(entry, app)));
+  app.signal.throwIfAborted();
+  return {
+    rows: outcomes.map(({ row }) => row),
+    servers: outcomes.map(({ json }) => json),
+    remedies: outcomes.flatMap(({ remedy }) => remedy ?? []),
+    hasFailed: outcomes.some(({ isFailure }) => isFailure),
+  };
+}
+
+async function check(entry: ServerEntry, app: App): Promise<Outcome> {
+  const { state } = entry;
+  const { name, commandLine } = shownServer(entry);
+  const head = (mark: string, what: string): readonly string[] => [`${mark} ${name}`, kindOf(entry), what];
+  if (state.kind === 'disabled' || state.kind === 'unapproved') {
+    return { row: head('–', `(${stateWords(state)})`), json: entryJson(entry), isFailure: false };
+  }
+  if (state.kind === 'faulty') {
+    return {
+      row: [...head('✗', commandLine), stateWords(state)],
+      json: entryJson(entry),
+      remedy: `${name}: to see it, run: gmn mcp get ${name}`,
+      isFailure: true,
+    };
+  }
+  const startedAt = app.clock.now();
+  const limit = deadline(app.signal, CHECK_MS, tooSlow);
+  const server = { name: entry.name, definition: state.definition };
+  const look = await lookAt(server, { context: app, signal: limit.signal }, (connection) =>
+    offers(connection, limit.signal),
+  ).finally(limit.clear);
+  if ('error' in look) {
+    const { error } = look;
+    const { words, remedy } = failureWords(error, name);
+    const json = { ...entryJson(entry), ok: false, error: errorJson(error) };
+    return { row: [...head('✗', commandLine), words], json, remedy, isFailure: true };
+  }
+  const ms = app.clock.now() - startedAt;
+  const json = { ...entryJson(entry), ok: true, tools: look.value, ms };
+  return { row: [...head('✓', commandLine), toolWords(look.value), formatDuration(ms)], json, isFailure: false };
+}
+
+async function offers(connection: Connection, signal: AbortSignal): Promise<readonly string[]> {
+  return (await connection.listTools({ signal })).items.map(({ name }) => name);
+}
+
+function toolWords(names: readonly string[]): string {
+  if (names.length === 0) return 'no tools';
+  const shown = names.slice(0, MAX_NAMES).map(visible);
+  const more = names.length > MAX_NAMES ? ', …' : '';
+  return `${names.length} ${names.length === 1 ? 'tool' : 'tools'}: ${shown.join(', ')}${more}`;
+}
+
+function tooSlow(): AppError {
+  return new AppError('mcp', `no answer within ${formatDuration(CHECK_MS)}`, {
+    hint: 'Start it by hand once to see what it waits for.',
+  });
+}
+
+function failureWords({ status, words, hint = '' }: AppError, name: string): { words: string; remedy: string } {
+  if (status !== 401) return { words, remedy: `${name}: ${hint === '' ? words : hint}` };
+  return {
+    words: '401 Unauthorized',
+    remedy: `${name}: this server wants a sign-in. Try: gmn mcp auth ${name}`,
+  };
+}

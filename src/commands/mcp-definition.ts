@@ -1,0 +1,71 @@
+import { AppError } from '../core/error.ts';
+import type { JsonObject } from '../core/json.ts';
+import { visible } from '../core/visible.ts';
+import { parseDefinition, type ServerDefinition } from '../mcp/client/definition.ts';
+
+/** The flags that say how a server is reached. */
+export interface TransportOptions {
+  readonly transport?: 'stdio' | 'http' | 'sse';
+  readonly env?: readonly string[];
+  readonly header?: readonly string[];
+}
+
+/** A server's entry in the settings from a command or an address, and what it means. */
+export interface MadeDefinition {
+  readonly entry: JsonObject;
+  readonly definition: ServerDefinition;
+}
+
+/**
+ * An entry of `mcpServers` from the words of a command line: an address is taken as Streamable HTTP unless said otherwise,
+ * all else as a program and its arguments. `more` are further keys of the entry. Throws AppError `usage`.
+ */
+export function makeDefinition(
+  [commandOrUrl = '', ...args]: readonly string[],
+  { transport, env = [], header = [] }: TransportOptions,
+  more: JsonObject = {},
+): MadeDefinition {
+  const isAddress = /^https?:\/\//i.test(commandOrUrl);
+  const kind = transport ?? (isAddress ? 'http' : 'stdio');
+  if (kind === 'stdio') {
+    if (isAddress) throw refusal(`${visible(commandOrUrl)} is an address, no program`, 'Use --transport http or sse.');
+    if (header.length > 0) throw refusal('--header is for an address', 'A program gets variables: --env K=V');
+    return checked({
+      command: commandOrUrl,
+      ...(args.length === 0 ? {} : { args }),
+      ...(env.length === 0 ? {} : { env: Object.fromEntries(env.map(variable)) }),
+      ...more,
+    });
+  }
+  if (env.length > 0) throw refusal('--env is for a program', 'An address gets headers: --header "K: V"');
+  if (args.length > 0) throw refusal('an address takes no arguments', `Leave out: ${visible(args.join(' '))}`);
+  return checked({
+    url: commandOrUrl,
+    type: kind,
+    ...(header.length === 0 ? {} : { headers: Object.fromEntries(header.map(headerPair)) }),
+    ...more,
+  });
+}
+
+function checked(entry: JsonObject): MadeDefinition {
+  const definition = parseDefinition(entry);
+  if (definition.kind === 'fault') throw refusal(`that is no server: ${definition.why}`, 'Run: gmn mcp add --help');
+  return { entry, definition };
+}
+
+/** Values may hold `=`; they are never repeated in an error, since they are often secrets. */
+function variable(text: string): readonly [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw refusal('--env: that is not of the form NAME=value', "Example: --env TOKEN='$MY_TOKEN'");
+  return [text.slice(0, at), text.slice(at + 1)];
+}
+
+function headerPair(text: string): readonly [string, string] {
+  const at = text.indexOf(':');
+  if (at < 1) throw refusal('--header: that is not of the form "Name: value"', `Example: --header 'X-Key: $MY_KEY'`);
+  return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+}
+
+function refusal(message: string, hint: string): AppError {
+  return new AppError('usage', message, { hint });
+}

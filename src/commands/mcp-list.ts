@@ -1,0 +1,62 @@
+import type { App } from '../core/app.ts';
+import { EXIT_CODES } from '../core/error.ts';
+import { isObject, type JsonObject } from '../core/json.ts';
+import { noWords } from './mcp-arguments.ts';
+import { type RosterOptions, readRoster, type ServerEntry } from './mcp-roster.ts';
+import { hiddenDefinition, kindOf, shownServer, stateWords } from './mcp-view.ts';
+import { type PrintOptions, printReport, table } from './report.ts';
+
+export interface McpListOptions extends PrintOptions, RosterOptions {
+  readonly args: readonly string[];
+  readonly check?: boolean;
+}
+
+/**
+ * Every configured server, from where, and whether it may be used; nothing is started. With `--check` each of them is
+ * connected to, all at once, and the exit code is 5 if one failed. Throws AppError `config` if the settings are broken.
+ */
+export async function run(options: McpListOptions, app: App): Promise<number> {
+  noWords(options.args, 'mcp list');
+  const { entries, notices } = await readRoster(options, app);
+  if (options.check) {
+    const { checkServers } = await import('./mcp-check.ts');
+    const { rows, servers, remedies, hasFailed } = await checkServers(entries, app);
+    const text = rows.length === 0 ? NONE : table(rows);
+    await printReport({ text, json: { servers }, notices: [...notices, ...remedies] }, options, app);
+    return hasFailed ? EXIT_CODES.mcp : 0;
+  }
+  const text = entries.length === 0 ? NONE : table(entries.map(rowOf));
+  await printReport({ text, json: { servers: entries.map(entryJson) }, notices }, options, app);
+  return 0;
+}
+
+const NONE = 'No MCP servers are configured. To add one: gmn mcp add <name> <command or address>\n';
+
+const MARKS: Readonly<Record<ServerEntry['state']['kind'], string>> = {
+  ready: ' ',
+  disabled: '–',
+  unapproved: '–',
+  faulty: '✗',
+};
+
+function rowOf(entry: ServerEntry): readonly string[] {
+  const { name, commandLine } = shownServer(entry);
+  const { state, scope } = entry;
+  return [`${MARKS[state.kind]} ${name}`, kindOf(entry), commandLine, scope, stateWords(state)];
+}
+
+/** A server as data, secrets hidden. */
+export function entryJson(entry: ServerEntry): JsonObject {
+  const { name, scope, file, state } = entry;
+  const hidden = hiddenDefinition(entry);
+  const why = state.kind === 'faulty' || state.kind === 'disabled' ? { why: state.why } : {};
+  return {
+    name,
+    scope,
+    file,
+    kind: kindOf(entry),
+    state: state.kind,
+    ...why,
+    definition: isObject(hidden) ? hidden : {},
+  };
+}

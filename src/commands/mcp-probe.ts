@@ -1,0 +1,113 @@
+import type { App } from '../core/app.ts';
+import { EXIT_CODES } from '../core/error.ts';
+import type { JsonObject } from '../core/json.ts';
+import { visible } from '../core/visible.ts';
+import { connect } from '../mcp/client/connect.ts';
+import type { Connection } from '../mcp/client/connection.ts';
+import { makeDefinition, type TransportOptions } from './mcp-definition.ts';
+import { acceptDefaults, terminalElicit } from './mcp-elicitation.ts';
+import { callProgress } from './mcp-progress.ts';
+import { type Trial, tryEverything } from './mcp-trial.ts';
+import { firstLine, visibleLines } from './mcp-view.ts';
+import { type PrintOptions, printReport, table } from './report.ts';
+
+export interface McpProbeOptions extends PrintOptions, TransportOptions {
+  readonly args: readonly string[];
+  readonly acceptDefaults?: boolean;
+  readonly callTools?: boolean;
+}
+
+/**
+ * Connects to an address or a program that no settings name, and prints what it is and offers. With `--call-tools` it is
+ * also tried out, and the exit code is 5 if something failed. Throws AppError `usage` or `mcp`.
+ */
+export async function run(options: McpProbeOptions, app: App): Promise<number> {
+  const [first = ''] = options.args;
+  const { definition } = makeDefinition(options.args, options);
+  const shown = callProgress(first, { quiet: options.quiet === true || options.json === true }, app);
+  const asking = options.json ? {} : terminalElicit(app, shown.lend);
+  const elicit = options.acceptDefaults ? { elicit: acceptDefaults } : asking;
+  try {
+    const connection = await connect({ name: first, definition }, { ...app, ...elicit }, app.signal);
+    try {
+      const offers = await offersOf(connection, app.signal);
+      const trials = options.callTools ? await tryEverything(connection, offers, app.signal) : [];
+      await shown.end();
+      const report = { text: textOf(connection, offers, trials), json: jsonOf(connection, offers, trials) };
+      await printReport({ ...report, notices: omissions(offers) }, options, app);
+      return trials.some(({ error }) => error !== undefined) ? EXIT_CODES.mcp : 0;
+    } finally {
+      await connection.close();
+    }
+  } finally {
+    await shown.end();
+  }
+}
+
+type Offers = Awaited<ReturnType<typeof offersOf>>;
+
+async function offersOf(connection: Connection, signal: AbortSignal) {
+  return {
+    tools: await connection.listTools({ signal }),
+    prompts: await connection.listPrompts({ signal }),
+    resources: await connection.listResources({ signal }),
+    templates: await connection.listResourceTemplates({ signal }),
+  };
+}
+
+function omissions(offers: Offers): readonly string[] {
+  return Object.values(offers).flatMap(({ omitted }) => omitted ?? []);
+}
+
+function textOf(connection: Connection, offers: Offers, trials: readonly Trial[]): string {
+  const { serverInfo, protocolVersion, capabilities, instructions } = connection;
+  const offered = Object.entries(capabilities).flatMap(([kind, isThere]) => (isThere ? [kind] : []));
+  const head = [
+    ['server', [serverInfo.name, serverInfo.version].map(visible).join(' ').trim()],
+    ['protocol', visible(protocolVersion)],
+    ['offers', offered.join(', ') || 'nothing'],
+  ];
+  const { tools, prompts, resources, templates } = offers;
+  const lists = [
+    section(
+      'tools',
+      tools.items.map((item) => [visible(item.name), firstLine(item.description)]),
+    ),
+    section(
+      'prompts',
+      prompts.items.map((item) => [visible(item.name), firstLine(item.description)]),
+    ),
+    section('resources', [
+      ...resources.items.map((item) => [visible(item.uri), visible(item.name)]),
+      ...templates.items.map((item) => [visible(item.uriTemplate), visible(item.name)]),
+    ]),
+    section(
+      'tried',
+      trials.map(({ what, error }) => [`${error === undefined ? '✓' : '✗'} ${visible(what)}`, error ?? '']),
+    ),
+  ];
+  const words = instructions === undefined ? '' : `instructions\n${visibleLines(instructions).replace(/^/gm, '  ')}\n`;
+  return table(head) + words + lists.join('');
+}
+
+function section(title: string, rows: readonly (readonly string[])[]): string {
+  return rows.length === 0 ? '' : `${title}\n${table(rows).replace(/^(?=.)/gm, '  ')}`;
+}
+
+function jsonOf(connection: Connection, offers: Offers, trials: readonly Trial[]): JsonObject {
+  const { serverInfo, protocolVersion, capabilities, instructions } = connection;
+  return {
+    serverInfo: { ...serverInfo },
+    protocolVersion,
+    capabilities: { ...capabilities },
+    ...(instructions === undefined ? {} : { instructions }),
+    tools: offers.tools.items.map((item) => ({ ...item })),
+    prompts: offers.prompts.items.map((item) => ({
+      ...item,
+      arguments: item.arguments.map((taken) => ({ ...taken })),
+    })),
+    resources: offers.resources.items.map((item) => ({ ...item })),
+    resourceTemplates: offers.templates.items.map((item) => ({ ...item })),
+    ...(trials.length === 0 ? {} : { trials: trials.map((trial) => ({ ...trial })) }),
+  };
+}

@@ -1,0 +1,52 @@
+import type { App } from '../core/app.ts';
+import { visible } from '../core/visible.ts';
+import { onlyWords } from './mcp-arguments.ts';
+import { mediaLine, mediaOfResource } from './mcp-content.ts';
+import { terminalElicit } from './mcp-elicitation.ts';
+import { callProgress } from './mcp-progress.ts';
+import { saveMedia } from './mcp-save.ts';
+import { type SessionOptions, withServer } from './mcp-session.ts';
+import { type PrintOptions, printReport } from './report.ts';
+
+export interface McpReadOptions extends PrintOptions, SessionOptions {
+  readonly args: readonly string[];
+  readonly outputFile?: string;
+}
+
+/**
+ * What is in a resource: text exactly as it is, what is no text as a line or, with `--output-file`, in that file. Throws
+ * AppError `mcp` with the server's words.
+ */
+export async function run(options: McpReadOptions, app: App): Promise<number> {
+  const [server = '', uri = ''] = onlyWords(options.args, 2, 'mcp read');
+  const shown = callProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
+  const elicit = options.json ? {} : terminalElicit(app, shown.lend);
+  return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
+    const contents = await connection.readResource(uri, { signal: app.signal });
+    await shown.end();
+    const media = contents.flatMap(mediaOfResource);
+    const said = await saveMedia(media, options.outputFile, app);
+    const isSaved = options.outputFile !== undefined;
+    const pieces = contents.map(({ text, ...rest }) => {
+      if (text !== undefined) return text;
+      return isSaved
+        ? ''
+        : mediaOfResource(rest)
+            .map((item) => `${mediaLine(item)}\n`)
+            .join('');
+    });
+    const text = pieces.join('');
+    const isOpen = app.io.out.isTerminal && text !== '' && !text.endsWith('\n');
+    const empty = contents.length === 0 ? [`${visible(uri)} is empty`] : [];
+    await printReport(
+      {
+        text: isOpen ? `${text}\n` : text,
+        json: { contents: contents.map((content) => ({ ...content })) },
+        notices: [...notices, ...said, ...empty],
+      },
+      options,
+      app,
+    );
+    return 0;
+  }).finally(shown.end);
+}

@@ -1,0 +1,121 @@
+import type { App } from '../core/app.ts';
+import { nearestNames } from '../core/edit-distance.ts';
+import { AppError } from '../core/error.ts';
+import { visible } from '../core/visible.ts';
+import { connect } from '../mcp/client/connect.ts';
+import type { Connection } from '../mcp/client/connection.ts';
+import type { ClientContext } from '../mcp/client/context.ts';
+import type { NamedServer } from '../mcp/client/definition.ts';
+import { type Roster, type RosterOptions, readRoster } from './mcp-roster.ts';
+
+/** A longer timer would fire at once. */
+const NEVER_MS = 2 ** 31 - 1;
+
+export interface SessionOptions extends RosterOptions {
+  /** In milliseconds, instead of the server's own; 0 = never. */
+  readonly timeout?: number;
+}
+
+/**
+ * The server of this name, if it may be used. Throws AppError `usage` if there is none, `config` if it is disabled, not
+ * approved or faulty; the hint says what to do about it.
+ */
+export function findServer({ entries }: Roster, name: string): NamedServer {
+  const named = entries.filter((entry) => entry.name === name);
+  const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
+  const shown = visible(name);
+  if (entry === undefined)
+    throw unknownServer(
+      shown,
+      entries.map((known) => known.name),
+    );
+  const { state } = entry;
+  switch (state.kind) {
+    case 'ready':
+      return { name, definition: state.definition };
+    case 'disabled':
+      throw new AppError('config', `MCP server ${shown} is not used: ${state.why}`, { hint: state.hint });
+    case 'unapproved':
+      throw new AppError('config', `MCP server ${shown} is new or changed in ${entry.file}, and not approved`, {
+        hint: 'To look at it and approve it, run: gmn trust',
+      });
+    case 'faulty':
+      throw new AppError('config', `${entry.file}: mcpServers.${shown}: ${state.why}`, {
+        hint: `To see it, run: gmn mcp get ${shown}`,
+      });
+  }
+}
+
+/** The AppError `usage` for a server that no settings name, with the names most like it. */
+export function unknownServer(shown: string, known: readonly string[]): AppError {
+  const near = nearestNames(shown, known).map(visible);
+  return new AppError('usage', `there is no MCP server ${shown}`, {
+    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'To see which there are, run: gmn mcp list',
+  });
+}
+
+/**
+ * Connects to one configured server for as long as `use` takes; nothing is left running afterwards. The settings' notices
+ * are given too. Throws as `findServer`, `connect` and `use` do.
+ */
+export async function withServer<Value>(
+  name: string,
+  { options, app, ...more }: { readonly options: SessionOptions; readonly app: App } & Pick<ClientContext, 'elicit'>,
+  use: (connection: Connection, notices: readonly string[]) => Promise<Value>,
+): Promise<Value> {
+  const roster = await readRoster(options, app);
+  const server = patient(findServer(roster, name), options.timeout);
+  const connection = await connect(server, { ...app, ...more }, app.signal);
+  try {
+    return await use(connection, roster.notices);
+  } finally {
+    await connection.close();
+  }
+}
+
+function patient({ name, definition }: NamedServer, timeout: number | undefined): NamedServer {
+  if (timeout === undefined) return { name, definition };
+  return { name, definition: { ...definition, timeoutMs: timeout === 0 ? NEVER_MS : timeout } };
+}
+
+/** What came of one server among several. */
+export type Look<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });
+
+/**
+ * Connects to one server, if it is named, else to all that may be used, all at once; one that fails hurts only itself. A
+ * server that is named must be usable. Throws as `findServer` does, and the signal's reason.
+ */
+export async function lookAtServers<Value>(
+  name: string | undefined,
+  { options, app }: { readonly options: SessionOptions; readonly app: App },
+  use: (connection: Connection) => Promise<Value>,
+): Promise<{ readonly looks: readonly Look<Value>[]; readonly notices: readonly string[] }> {
+  const roster = await readRoster(options, app);
+  const servers = name === undefined ? readyServers(roster) : [findServer(roster, name)];
+  const looks = await Promise.all(servers.map((server) => lookAt(server, { context: app, signal: app.signal }, use)));
+  app.signal.throwIfAborted();
+  return { looks, notices: roster.notices };
+}
+
+/** The servers that may be used. */
+export function readyServers({ entries }: Roster): readonly NamedServer[] {
+  return entries.flatMap(({ name, state }) => (state.kind === 'ready' ? [{ name, definition: state.definition }] : []));
+}
+
+/** Connects, uses, closes; a failure is data. Never throws. */
+export async function lookAt<Value>(
+  server: NamedServer,
+  { context, signal }: { readonly context: ClientContext; readonly signal: AbortSignal },
+  use: (connection: Connection) => Promise<Value>,
+): Promise<Look<Value>> {
+  const { name } = server;
+  let connection: Connection | undefined;
+  try {
+    connection = await connect(server, context, signal);
+    return { name, value: await use(connection) };
+  } catch (thrown) {
+    return { name, error: AppError.from(thrown) };
+  } finally {
+    await connection?.close();
+  }
+}

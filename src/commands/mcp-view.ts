@@ -1,0 +1,52 @@
+import { withoutSecrets } from '../config/secrets.ts';
+import { describeServer, type ServerDescription } from '../config/server-description.ts';
+import type { AppError } from '../core/error.ts';
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { visible } from '../core/visible.ts';
+import type { ServerEntry, ServerState } from './mcp-roster.ts';
+
+/** A definition as it stands in its file, every value that may be a secret hidden. */
+export function hiddenDefinition({ name, written }: Pick<ServerEntry, 'name' | 'written'>): JsonValue {
+  return withoutSecrets(written, ['mcpServers', name]);
+}
+
+/** A server for a person: the name, what is started or called, and the rest; nothing in it a terminal would obey. */
+export function shownServer(entry: Pick<ServerEntry, 'name' | 'written'>): ServerDescription {
+  return describeServer({ name: entry.name, definition: hiddenDefinition(entry), hash: '' });
+}
+
+/** How a server is reached, in one word; `–` if its definition does not say. */
+export function kindOf({ written }: Pick<ServerEntry, 'written'>): string {
+  if (!isObject(written)) return typeof written === 'string' ? 'stdio' : '–';
+  if (written.command !== undefined) return 'stdio';
+  if (written.httpUrl !== undefined) return 'http';
+  if (written.url === undefined) return '–';
+  return typeof written.type === 'string' ? visible(written.type) : 'url';
+}
+
+/** What is the matter with a server that cannot be used, in a few words; empty if nothing is. */
+export function stateWords(state: ServerState): string {
+  if (state.kind === 'faulty') return `faulty: ${visible(state.why)}`;
+  if (state.kind === 'unapproved') return 'not approved, run: gmn trust';
+  return state.kind === 'disabled' ? state.why : '';
+}
+
+/** A failure as data. */
+export function errorJson({ words, hint }: AppError): JsonObject {
+  return { message: words, ...(hint === undefined ? {} : { suggestion: hint }) };
+}
+
+/** The first line of an untrusted text, cut to what fits beside a name. */
+export function firstLine(text: string, limit = 100): string {
+  const line = visible(text.trim().split(/[\r\n]/, 1)[0] ?? '');
+  return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
+}
+
+/** An untrusted text of several lines: the lines stay, and nothing else that cannot be seen does. */
+export function visibleLines(text: string): string {
+  return text
+    .replaceAll('\r\n', '\n')
+    .split('\n')
+    .map((line) => line.split('\t').map(visible).join('\t'))
+    .join('\n');
+}
