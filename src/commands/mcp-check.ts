@@ -59,8 +59,7 @@ async function check(entry: ServerEntry, app: App): Promise<Outcome> {
   }
   const startedAt = app.clock.now();
   const limit = deadline(app.signal, CHECK_MS, tooSlow);
-  const server = { name: entry.name, definition: state.definition };
-  const look = await lookAt(server, { context: app, signal: limit.signal }, (connection) =>
+  const look = await lookAt(state.server, { context: app, signal: limit.signal }, (connection) =>
     offers(connection, limit.signal),
   ).finally(limit.clear);
   if ('error' in look) {
@@ -92,7 +91,7 @@ function tooSlow(): AppError {
 }
 
 function failureWords({ status, words, hint = '' }: AppError, name: string): { words: string; remedy: string } {
-  if (status !== 401) return { words, remedy: `${name}: ${hint === '' ? words : hint}` };
+  if (status !== 401) return { words, remedy: `${name}: ${hint === '' ? `to see it, run: gmn mcp get ${name}` : hint}` };
   return {
     words: '401 Unauthorized',
     remedy: `${name}: this server wants a sign-in. Try: gmn mcp auth ${name}`,

@@ -3,6 +3,7 @@ import { type AppError, EXIT_CODES } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
 import type { Connection } from '../mcp/client/connection.ts';
+import type { ConfiguredServer } from '../mcp/client/servers.ts';
 import { onlyWords } from './mcp-arguments.ts';
 import { callProgress } from './mcp-progress.ts';
 import { type Look, lookAtServers, type SessionOptions } from './mcp-session.ts';
@@ -18,7 +19,7 @@ export interface Interest<Found> {
   readonly command: string;
   /** What a server without any is said to have. */
   readonly none: string;
-  ask(connection: Connection, signal: AbortSignal): Promise<Found>;
+  ask(connection: Connection, server: ConfiguredServer): Promise<Found>;
   /** For people, without line ends. */
   lines(found: Found): readonly string[];
   json(found: Found): JsonObject;
@@ -33,9 +34,7 @@ export interface Interest<Found> {
 export async function printLooks<Found>(options: LookOptions, app: App, interest: Interest<Found>): Promise<number> {
   const [name] = onlyWords(options.args, 1, interest.command);
   const shown = callProgress(name ?? 'the servers', { quiet: options.quiet === true || options.json === true }, app);
-  const { looks, notices } = await lookAtServers(name, { options, app }, (connection) =>
-    interest.ask(connection, app.signal),
-  ).finally(shown.end);
+  const { looks, notices } = await lookAtServers(name, { options, app }, interest.ask).finally(shown.end);
   const failed = looks.flatMap((look) => ('error' in look ? [look] : []));
   if (name !== undefined && failed[0] !== undefined) throw failed[0].error;
   const found = looks.flatMap((look) => ('value' in look ? [look] : []));

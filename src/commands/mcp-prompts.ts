@@ -9,7 +9,7 @@ export async function run(options: LookOptions, app: App): Promise<number> {
   return printLooks<Listing<RemotePrompt>>(options, app, {
     command: 'mcp prompts',
     none: 'no prompts',
-    ask: (connection, signal) => connection.listPrompts({ signal }),
+    ask: (connection) => connection.listPrompts({ signal: app.signal }),
     lines: ({ items }) => items.flatMap(promptLines),
     json: ({ items }) => ({ prompts: items.map(promptJson) }),
     omitted: ({ omitted }) => omitted,

@@ -14,9 +14,9 @@ export async function run(options: LookOptions, app: App): Promise<number> {
   return printLooks<Found>(options, app, {
     command: 'mcp resources',
     none: 'no resources',
-    ask: async (connection, signal) => ({
-      resources: await connection.listResources({ signal }),
-      templates: await connection.listResourceTemplates({ signal }),
+    ask: async (connection) => ({
+      resources: await connection.listResources({ signal: app.signal }),
+      templates: await connection.listResourceTemplates({ signal: app.signal }),
     }),
     lines: ({ resources, templates }) => [
       ...resources.items.map((item) => line(item.uri, item, item.size)),

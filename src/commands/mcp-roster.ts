@@ -1,15 +1,17 @@
 import { dirname, join, resolve } from 'node:path';
 import { expandDocument, parseSettingsText } from '../config/document.ts';
 import { readSetting } from '../config/keys.ts';
-import { readLayers } from '../config/layers.ts';
 import { workspaceServers } from '../config/workspace-servers.ts';
 import type { App, ServerSetting, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import { parseDefinition, type ServerDefinition } from '../mcp/client/definition.ts';
+import { visible } from '../core/visible.ts';
+import { type ConfiguredServer, configuredServers } from '../mcp/client/servers.ts';
 import { realPath } from '../platform/real-path.ts';
 import { readStateFile } from '../platform/state-file.ts';
-import { commandWords } from './mcp-words.ts';
+
+/** How a folder's `mcp.serverCommand` is called where its servers are listed. */
+const COMMAND_KEY = 'mcp.serverCommand';
 
 /** The flags that say which MCP servers there are. */
 export interface RosterOptions {
@@ -18,7 +20,7 @@ export interface RosterOptions {
 }
 
 export type ServerState =
-  | { readonly kind: 'ready'; readonly definition: ServerDefinition }
+  | { readonly kind: 'ready'; readonly server: ConfiguredServer }
   /** Somebody's settings, or a flag, say not to use it; `hint` is how to undo that. */
   | { readonly kind: 'disabled'; readonly why: string; readonly hint: string }
   /** Its definition is none. */
@@ -27,10 +29,7 @@ export type ServerState =
   | { readonly kind: 'unapproved' };
 
 /** An MCP server that the settings or a flag name. All of it is untrusted text. */
-export interface ServerEntry {
-  readonly name: string;
-  readonly scope: ServerSetting['scope'] | 'flag';
-  readonly file: string;
+export interface ServerEntry extends Pick<ServerSetting, 'name' | 'scope' | 'file'> {
   /** As it stands in the file, variables not put in: for people, once its secrets are hidden. */
   readonly written: JsonValue;
   readonly state: ServerState;
@@ -43,64 +42,69 @@ export interface Roster {
 }
 
 /**
- * Every MCP server there is, and whether it may be used. Starts none. `trust` counts from the user's own files only.
- * Throws AppError `config` if a settings file or the file of `--mcp-config` is broken, `usage` if that is missing.
+ * Every MCP server there is, and whether it may be used. Starts none. Throws AppError `config` if a settings file or the
+ * file of `--mcp-config` is broken, `usage` if that is missing.
  */
 export async function readRoster(options: RosterOptions, app: App): Promise<Roster> {
   const settings = await app.settings();
-  const found = [...(settings.servers ?? []), ...(await commandServer(settings, app))];
   const flagged = options.mcpConfig === undefined ? [] : await flagServers(options.mcpConfig, settings, app);
-  const counted = [...found.filter(({ name }) => !flagged.some((server) => server.name === name)), ...flagged];
-  const verdict = verdictOf(settings, options);
+  const isFlagged = ({ name }: ServerSetting): boolean => flagged.some((server) => server.name === name);
+  const servers = [...(settings.servers ?? []).filter((server) => !isFlagged(server)), ...flagged];
+  const { document = {} } = settings;
+  const found = configuredServers({ servers, document });
+  const why = refusals(document, options);
+  const states = new Map<string, ServerState>([
+    ...found.servers.map((server) => [server.name, why(server.name) ?? { kind: 'ready', server }] as const),
+    ...found.faulty.map((server) => [server.name, why(server.name) ?? { kind: 'faulty', why: server.why }] as const),
+    ...found.disabled.map((name) => [name, why(name) ?? NOT_ALLOWED] as const),
+  ]);
   const files = writtenFiles();
   const entries: ServerEntry[] = [];
-  for (const { name, definition, scope, file } of counted) {
-    const written = (await files(file))[name] ?? definition;
-    entries.push({ name, scope, file, written, state: verdict(name) ?? stateOf(definition, scope) });
+  for (const { name, scope, file, definition } of [...servers, ...commandServer(found.servers, servers)]) {
+    const state = states.get(name);
+    if (state !== undefined)
+      entries.push({ name, scope, file, written: (await files(file))[name] ?? definition, state });
   }
-  return { entries: [...entries, ...(await unapproved(found, app))], notices: settings.notices };
+  return { entries: [...entries, ...(await unapproved(entries, app))], notices: settings.notices };
 }
 
-function stateOf(value: JsonValue, scope: ServerEntry['scope']): ServerState {
-  const definition = parseDefinition(value);
-  if (definition.kind === 'fault') return { kind: 'faulty', why: definition.why };
-  return { kind: 'ready', definition: { ...definition, isTrusted: definition.isTrusted && scope === 'user' } };
-}
+const NOT_ALLOWED: ServerState = {
+  kind: 'disabled',
+  why: 'not in mcp.allowed',
+  hint: 'To see where that is set, run: gmn config explain mcp.allowed',
+};
 
-type Verdict = (name: string) => ServerState | undefined;
-
-function verdictOf({ document = {} }: Settings, { allowedMcpServerNames }: RosterOptions): Verdict {
+/** Why a server of this name may not be used, if somebody says so. */
+function refusals(document: JsonObject, options: RosterOptions): (name: string) => ServerState | undefined {
   const allowed = readSetting(document, 'mcp.allowed');
   const excluded = readSetting(document, 'mcp.excluded') ?? [];
-  const flagged = allowedMcpServerNames?.flatMap((names) => names.split(',').map((name) => name.trim()));
+  const flagged = options.allowedMcpServerNames?.flatMap((names) => names.split(',').map((name) => name.trim()));
   return (name) => {
-    if (excluded.includes(name)) return disabled('disabled', `To use it again, run: gmn mcp enable ${name}`);
-    if (allowed !== undefined && !allowed.includes(name)) {
-      return disabled('not in mcp.allowed', 'To see where that is set, run: gmn config explain mcp.allowed');
+    if (excluded.includes(name)) {
+      return { kind: 'disabled', why: 'disabled', hint: `To use it again, run: gmn mcp enable ${visible(name)}` };
     }
+    if (allowed !== undefined && !allowed.includes(name)) return NOT_ALLOWED;
     if (flagged === undefined || flagged.includes(name)) return undefined;
-    return disabled('not in --allowed-mcp-server-names', 'Add its name to that flag, or leave the flag out.');
+    return {
+      kind: 'disabled',
+      why: 'not in --allowed-mcp-server-names',
+      hint: 'Add its name to that flag, or leave the flag out.',
+    };
   };
 }
 
-function disabled(why: string, hint: string): ServerState {
-  return { kind: 'disabled', why, hint };
+/** The server that `mcp.serverCommand` defines, if it does. */
+function commandServer(
+  found: readonly ConfiguredServer[],
+  servers: readonly ServerSetting[],
+): readonly ServerSetting[] {
+  const server = found.find(({ name }) => !servers.some((known) => known.name === name));
+  if (server?.definition.kind !== 'stdio') return [];
+  const { name, scope, file, definition } = server;
+  return [{ name, scope, file, definition: { command: definition.command, args: definition.args } }];
 }
 
-/** `mcp.serverCommand`: a server named `mcp`, as in the official CLI. */
-async function commandServer({ document = {} }: Settings, app: App): Promise<readonly ServerSetting[]> {
-  const line = readSetting(document, 'mcp.serverCommand');
-  if (line === undefined || line.trim() === '') return [];
-  const { layers } = await readLayers(app);
-  const owner = layers.findLast((layer) => readSetting(layer.document, 'mcp.serverCommand') !== undefined);
-  const [command = '', ...args] = commandWords(line);
-  const scope = owner?.name === 'workspace' ? 'workspace' : owner?.name.startsWith('system') ? 'system' : 'user';
-  return [{ name: 'mcp', definition: { command, args }, scope, file: owner?.source ?? '' }];
-}
-
-type FlagServer = Omit<ServerSetting, 'scope'> & { readonly scope: 'flag' };
-
-async function flagServers(path: string, settings: Settings, app: App): Promise<readonly FlagServer[]> {
+async function flagServers(path: string, settings: Settings, app: App): Promise<readonly ServerSetting[]> {
   const file = resolve(app.cwd, path);
   const text = readStateFile(file);
   if (text === undefined) {
@@ -119,12 +123,12 @@ async function flagServers(path: string, settings: Settings, app: App): Promise<
 }
 
 /** What the folder's settings define and no layer has let through. A broken file is told of by the settings. */
-async function unapproved(counted: readonly ServerSetting[], { cwd, homes }: App): Promise<readonly ServerEntry[]> {
+async function unapproved(counted: readonly ServerEntry[], { cwd, homes }: App): Promise<readonly ServerEntry[]> {
   const file = join(cwd, '.gemini', 'settings.json');
   if (realPath(dirname(file)) === realPath(homes().gemini)) return [];
   const approved = counted.filter(({ scope }) => scope === 'workspace').map(({ name }) => name);
   return (await serversIn(file))
-    .filter(({ name }) => !approved.includes(name) && !(name === 'mcp.serverCommand' && approved.includes('mcp')))
+    .filter(({ name }) => !approved.includes(name === COMMAND_KEY ? 'mcp' : name))
     .map(({ name, definition }) => ({
       name,
       scope: 'workspace',

@@ -6,6 +6,7 @@ import { connect } from '../mcp/client/connect.ts';
 import type { Connection } from '../mcp/client/connection.ts';
 import type { ClientContext } from '../mcp/client/context.ts';
 import type { NamedServer } from '../mcp/client/definition.ts';
+import type { ConfiguredServer } from '../mcp/client/servers.ts';
 import { type Roster, type RosterOptions, readRoster } from './mcp-roster.ts';
 
 /** A longer timer would fire at once. */
@@ -20,7 +21,7 @@ export interface SessionOptions extends RosterOptions {
  * The server of this name, if it may be used. Throws AppError `usage` if there is none, `config` if it is disabled, not
  * approved or faulty; the hint says what to do about it.
  */
-export function findServer({ entries }: Roster, name: string): NamedServer {
+export function findServer({ entries }: Roster, name: string): ConfiguredServer {
   const named = entries.filter((entry) => entry.name === name);
   const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
   const shown = visible(name);
@@ -32,7 +33,7 @@ export function findServer({ entries }: Roster, name: string): NamedServer {
   const { state } = entry;
   switch (state.kind) {
     case 'ready':
-      return { name, definition: state.definition };
+      return state.server;
     case 'disabled':
       throw new AppError('config', `MCP server ${shown} is not used: ${state.why}`, { hint: state.hint });
     case 'unapproved':
@@ -88,18 +89,22 @@ export type Look<Value> = { readonly name: string } & ({ readonly value: Value }
 export async function lookAtServers<Value>(
   name: string | undefined,
   { options, app }: { readonly options: SessionOptions; readonly app: App },
-  use: (connection: Connection) => Promise<Value>,
+  use: (connection: Connection, server: ConfiguredServer) => Promise<Value>,
 ): Promise<{ readonly looks: readonly Look<Value>[]; readonly notices: readonly string[] }> {
   const roster = await readRoster(options, app);
   const servers = name === undefined ? readyServers(roster) : [findServer(roster, name)];
-  const looks = await Promise.all(servers.map((server) => lookAt(server, { context: app, signal: app.signal }, use)));
+  const looks = await Promise.all(
+    servers.map((server) =>
+      lookAt(server, { context: app, signal: app.signal }, (connection) => use(connection, server)),
+    ),
+  );
   app.signal.throwIfAborted();
   return { looks, notices: roster.notices };
 }
 
 /** The servers that may be used. */
-export function readyServers({ entries }: Roster): readonly NamedServer[] {
-  return entries.flatMap(({ name, state }) => (state.kind === 'ready' ? [{ name, definition: state.definition }] : []));
+export function readyServers({ entries }: Roster): readonly ConfiguredServer[] {
+  return entries.flatMap(({ state }) => (state.kind === 'ready' ? [state.server] : []));
 }
 
 /** Connects, uses, closes; a failure is data. Never throws. */

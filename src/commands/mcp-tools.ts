@@ -1,27 +1,62 @@
 import type { App } from '../core/app.ts';
 import { isList, isObject, type JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
-import type { Listing, RemoteTool } from '../mcp/client/connection.ts';
+import type { Connection, Listing, RemoteTool } from '../mcp/client/connection.ts';
+import type { ConfiguredServer } from '../mcp/client/servers.ts';
+import { cacheTools, changedTools, markSeen } from '../mcp/client/tool-memory.ts';
 import { type LookOptions, printLooks } from './mcp-look.ts';
-import { firstLine } from './mcp-view.ts';
+import { firstLine, visibleLines } from './mcp-view.ts';
 
-/** The tools of one server, or of all that may be used, with what they take. Exit code 5 if a server failed. */
+interface Found extends Listing<RemoteTool> {
+  /** Those that say something else about themselves than before. */
+  readonly changed: readonly RemoteTool[];
+}
+
+/**
+ * The tools of one server, or of all that may be used, with what they take. Of a tool that says something else about
+ * itself than before, all it says is shown; it is offered to the model again once its server was looked at by name, for a
+ * person's eyes. Exit code 5 if a server failed.
+ */
 export async function run(options: LookOptions, app: App): Promise<number> {
-  return printLooks<Listing<RemoteTool>>(options, app, {
+  const isLookedAt = options.args.length > 0 && !options.json;
+  return printLooks<Found>(options, app, {
     command: 'mcp tools',
     none: 'no tools',
-    ask: (connection, signal) => connection.listTools({ signal }),
-    lines: ({ items }) => items.flatMap(toolLines),
-    json: ({ items }) => ({ tools: items.map((tool) => ({ ...tool })) }),
+    ask: (connection, server) => toolsOf(connection, server, { app, isLookedAt }),
+    lines: ({ items, changed }) => items.flatMap((tool) => toolLines(tool, changed.includes(tool))),
+    json: ({ items, changed }) => ({
+      tools: items.map((tool) => ({ ...tool, ...(changed.includes(tool) ? { changed: true } : {}) })),
+    }),
     omitted: ({ omitted }) => omitted,
   });
 }
 
-function toolLines({ name, description, inputSchema }: RemoteTool): readonly string[] {
+async function toolsOf(
+  connection: Connection,
+  server: ConfiguredServer,
+  { app, isLookedAt }: { readonly app: App; readonly isLookedAt: boolean },
+): Promise<Found> {
+  const listing = await connection.listTools({ signal: app.signal });
+  const changed = changedTools(server.name, listing.items, app);
+  if (isLookedAt) {
+    await cacheTools(server, listing.items, app);
+    await markSeen(server.name, listing.items, { place: app, which: 'all' });
+  }
+  return { ...listing, changed };
+}
+
+function toolLines({ name, description, inputSchema }: RemoteTool, isChanged: boolean): readonly string[] {
   const parameters = parameterWords(inputSchema);
+  const about = isChanged ? '(changed)' : firstLine(description);
   return [
-    [visible(name), firstLine(description)].filter((text) => text !== '').join('  '),
+    [visible(name), about].filter((text) => text !== '').join('  '),
+    ...(isChanged
+      ? visibleLines(description)
+          .split('\n')
+          .map((line) => `    ${line}`)
+      : []),
     ...(parameters === '' ? [] : [`    ${parameters}`]),
+    ...(isChanged ? [`    ${visible(JSON.stringify(inputSchema))}`] : []),
   ];
 }
 

@@ -48,9 +48,18 @@ function removed(text: string, path: Edit['path']): string {
       : children.findLastIndex(({ children: [name] = [] }) => name?.value === key);
   const child = children[index];
   if (container === undefined || child === undefined) return text;
-  const shorter = withoutChild(text, children, index);
+  const shorter =
+    children.length === 1 && isAlone(text, container, child)
+      ? splice(text, container.offset + 1, container.length - 2, '')
+      : withoutChild(text, children, index);
   // A key may be there twice, and the earlier one would count from now on.
   return container.type === 'array' ? shorter : removed(shorter, path);
+}
+
+/** Nothing else is in the container, not even a comment. */
+function isAlone(text: string, { offset, length }: Node, child: Node): boolean {
+  const before = text.slice(offset + 1, child.offset);
+  return `${before}${text.slice(child.offset + child.length, offset + length - 1)}`.trim() === '';
 }
 
 /** Takes out a child, its comma, and the line it leaves empty; a comment, whoever it was about, stays. */

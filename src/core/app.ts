@@ -16,8 +16,8 @@ export interface ServerSetting {
   readonly name: string;
   /** As written, variables put in; whoever uses it checks it. */
   readonly definition: JsonValue;
-  /** Whose settings define it. A server of the workspace never carries `trust`. */
-  readonly scope: 'system' | 'user' | 'workspace';
+  /** Whose settings define it; `flag`: the file of `--mcp-config`. A server of the workspace never carries `trust`. */
+  readonly scope: 'system' | 'user' | 'workspace' | 'flag';
   readonly file: string;
 }
 

@@ -86,6 +86,11 @@ test('a list takes one more, and gives one up', () => {
   );
 });
 
+test('what becomes empty leaves no lines behind', () => {
+  const text = '{\n  "mcp": {\n    "excluded": [\n      "c"\n    ]\n  }\n}\n';
+  expect(editJsonc(text, { path: ['mcp', 'excluded', 0] })).toBe('{\n  "mcp": {\n    "excluded": []\n  }\n}\n');
+});
+
 test('a key that is there twice is gone when it is taken out', () => {
   expect(editJsonc('{"a":1,"b":2,"a":3}', { path: ['a'] })).toBe('{"b":2}');
 });
