@@ -40,13 +40,9 @@ export async function readPairs(words: readonly string[], app: App): Promise<rea
   return pairs;
 }
 
-/**
- * The arguments of a tool from `k=v` words: each value as JSON where it is some, else as text. Where the tool's schema
- * wants a string, only a quoted one counts as JSON. Throws AppError `usage`.
- */
-export async function toolArguments(words: readonly string[], schema: JsonObject, app: App): Promise<JsonObject> {
-  const entries = (await readPairs(words, app)).map(([name, text]) => [name, argumentOf(text, schema, name)] as const);
-  return Object.fromEntries(entries);
+/** The arguments of a tool: each value as JSON where it is some, else as text. Where the schema wants a string, only a quoted one counts as JSON. */
+export function toolArguments(pairs: readonly (readonly [string, string])[], schema: JsonObject): JsonObject {
+  return Object.fromEntries(pairs.map(([name, text]) => [name, argumentOf(text, schema, name)]));
 }
 
 /** The value of `--json`: an object, `@file` or `-` for where to read one. Throws AppError `usage`. */

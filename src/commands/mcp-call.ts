@@ -5,7 +5,7 @@ import { visible } from '../core/visible.ts';
 import type { CallResult, Connection, RemoteTool } from '../mcp/client/connection.ts';
 import { stderr } from '../render/stderr.ts';
 import { filterTerminal } from '../render/terminal-filter.ts';
-import { jsonArguments, toolArguments } from './mcp-arguments.ts';
+import { jsonArguments, readPairs, toolArguments } from './mcp-arguments.ts';
 import { mediaOf, textOfBlock, textOfBlocks } from './mcp-content.ts';
 import { terminalElicit } from './mcp-elicitation.ts';
 import { callProgress } from './mcp-progress.ts';
@@ -31,12 +31,13 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
     throw new AppError('usage', '--json cannot be combined with name=value words', { hint: 'Use one of them.' });
   }
   const given = options.json === undefined ? undefined : await jsonArguments(options.json, app);
+  const pairs = await readPairs(words, app);
   const isText = options.outputFormat !== 'json';
   const shown = callProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
   const elicit = isText ? terminalElicit(app, shown.lend) : {};
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
     const { inputSchema } = await findTool(connection, tool, app.signal);
-    const args = given ?? (await toolArguments(words, inputSchema, app));
+    const args = given ?? toolArguments(pairs, inputSchema);
     const result = await connection.callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress });
     await shown.end();
     if (result.isError) throw toolFailure(connection.name, tool, result);

@@ -91,7 +91,8 @@ function tooSlow(): AppError {
 }
 
 function failureWords({ status, words, hint = '' }: AppError, name: string): { words: string; remedy: string } {
-  if (status !== 401) return { words, remedy: `${name}: ${hint === '' ? `to see it, run: gmn mcp get ${name}` : hint}` };
+  if (status !== 401)
+    return { words, remedy: `${name}: ${hint === '' ? `to see it, run: gmn mcp get ${name}` : hint}` };
   return {
     words: '401 Unauthorized',
     remedy: `${name}: this server wants a sign-in. Try: gmn mcp auth ${name}`,

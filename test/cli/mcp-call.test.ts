@@ -1,0 +1,233 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
+
+const GOOD = { files: fixtureServer('mcp-server.mjs') };
+
+test.for([
+  [['add', 'a=1', 'b=2'], '3\n'],
+  [['echo', 'message=a=b=c'], 'a=b=c\n'],
+  [['echo', 'message=12'], '12\n'],
+  [['echo', 'message="quoted"'], 'quoted\n'],
+  [['echo', 'message=@words.txt'], 'from a file\n'],
+  [['echo', 'message=-'], 'from stdin\n'],
+  [['echo', '--json', '{"message":"as JSON"}'], 'as JSON\n'],
+  [['add', '--json', '@sum.json'], '42\n'],
+  [['echo', '--json', '-', '-o', 'text'], 'from stdin, as JSON\n'],
+] as const)('call %j', async ([args, expected], t) => {
+  const here = mcpPlace(t, GOOD, { files: { 'words.txt': 'from a file', 'sum.json': '{"a": 40, "b": 2}' } });
+  const stdin = args.includes('-' as never) ? '{"message":"from stdin, as JSON"}' : 'from stdin';
+  expect(await here.run(['mcp', 'call', 'files', ...args], stdin)).toEqual({
+    stdout: expected,
+    stderr: '',
+    exitCode: 0,
+  });
+});
+
+test('what is no text is named with its type and size, and saved where --output-file says', async (t) => {
+  const here = mcpPlace(t, GOOD);
+  expect(await here.run(['mcp', 'call', 'files', 'mixed'])).toEqual({
+    stdout:
+      'words\n' +
+      '[image/png, 70 B; to keep it: --output-file <path>]\n' +
+      '[audio/wav, 4 B; to keep it: --output-file <path>]\n' +
+      'first: memo://1\n' +
+      'kept text\n' +
+      '[application/pdf, 5 B; to keep it: --output-file <path>]\n',
+    stderr: '',
+    exitCode: 0,
+  });
+  expect(await here.run(['mcp', 'call', 'files', 'mixed', '--output-file', 'out.png'])).toEqual({
+    stdout: 'words\nfirst: memo://1\nkept text\n',
+    stderr:
+      'gmn: wrote out.png (image/png, 70 B)\n' +
+      'gmn: wrote out-2.png (audio/wav, 4 B)\n' +
+      'gmn: wrote out-3.png (application/pdf, 5 B)\n',
+    exitCode: 0,
+  });
+  expect(readFileSync(join(here.cwd, 'out-3.png'), 'latin1')).toBe('%PDF-');
+  const nothing = await here.run(['mcp', 'call', 'files', 'echo', 'message=x', '--output-file', 'none']);
+  expect(nothing).toEqual({
+    stdout: 'x\n',
+    stderr: 'gmn: there is nothing to save: none was not written\n',
+    exitCode: 0,
+  });
+  expect(existsSync(join(here.cwd, 'none'))).toBe(false);
+});
+
+test('-o json is the whole result, and a failure is the documented object on stdout', async (t) => {
+  const here = mcpPlace(t, GOOD);
+  const { stdout, stderr, exitCode } = await here.run(['mcp', 'call', 'files', 'echo', '-o', 'json', 'message=hi']);
+  expect([JSON.parse(stdout), stderr, exitCode]).toEqual([
+    { content: [{ type: 'text', text: 'hi' }], isError: false },
+    '',
+    0,
+  ]);
+  const failed = await here.run(['mcp', 'call', 'files', 'fail', '-o', 'json']);
+  expect([JSON.parse(failed.stdout), failed.stderr, failed.exitCode]).toEqual([
+    {
+      error: {
+        code: 5,
+        type: 'McpError',
+        message: 'MCP server files: fail failed: it did not work',
+        suggestion: 'To see what it takes, run: gmn mcp tools files',
+      },
+    },
+    '',
+    5,
+  ]);
+});
+
+test('--json with its arguments does not make the failure JSON', async (t) => {
+  const here = mcpPlace(t, GOOD);
+  expect(await here.run(['mcp', 'call', 'files', 'fail', '--json', '{}'])).toEqual({
+    stdout: '',
+    stderr: 'Error: MCP server files: fail failed: it did not work\nTo see what it takes, run: gmn mcp tools files\n',
+    exitCode: 5,
+  });
+});
+
+test.for([
+  [['files', 'refuse'], 5, 'MCP server files: tools/call was refused: no such thing\n'],
+  [
+    ['files', 'die'],
+    5,
+    'MCP server files: it went away during tools/call. it ended with exit code 3. It said: fatal: the disk is gone\n',
+  ],
+  [['files', 'ecko', 'message=x'], 1, 'MCP server files has no tool ecko\nDid you mean echo?\n'],
+  [['files', 'zzzzzzzz'], 1, 'MCP server files has no tool zzzzzzzz\nTo see its tools, run: gmn mcp tools files\n'],
+  [['fils', 'echo'], 1, 'there is no MCP server fils\nDid you mean files?\n'],
+  [['none', 'echo'], 1, 'there is no MCP server none\nTo see which there are, run: gmn mcp list\n'],
+  [
+    ['files', 'echo', 'word'],
+    1,
+    'word is not of the form name=value\nExample: path=README.md; for text with odd characters: name=@file\n',
+  ],
+  [
+    ['files', 'echo', '--json', '[1]'],
+    1,
+    `--json: that is not a JSON object\nExample: --json '{"path":"README.md"}'\n`,
+  ],
+  [['files', 'echo', '--json', '{}', 'a=1'], 1, '--json cannot be combined with name=value words\nUse one of them.\n'],
+  [
+    ['files', 'echo', 'message=@gone.txt'],
+    1,
+    'no such file: gone.txt\nCheck the path; it is relative to the working directory.\n',
+  ],
+  [
+    ['files', 'wait', '-t', '3s'],
+    5,
+    'MCP server files: no answer to tools/call within 3 s\nIts "timeout" in the settings sets how long gmn waits, in milliseconds.\n',
+  ],
+  [['off', 'echo'], 4, 'MCP server off is not used: disabled\nTo use it again, run: gmn mcp enable off\n'],
+] as const)('call %j says what is wrong', async ([args, exitCode, words], t) => {
+  const settings = { mcpServers: { ...GOOD, off: GOOD.files }, mcp: { excluded: ['off'] } };
+  const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': JSON.stringify(settings) } });
+  expect(await here.run(['mcp', 'call', ...args])).toEqual({ stdout: '', stderr: `Error: ${words}`, exitCode });
+});
+
+test('a faulty entry is exit 4 for whoever calls it, and nobody else minds', async (t) => {
+  const here = mcpPlace(t, { ...GOOD, both: { command: 'x', url: 'http://127.0.0.1:1' } });
+  expect(await here.run(['mcp', 'call', 'both', 'echo'])).toEqual({
+    stdout: '',
+    stderr: `Error: ${here.file}: mcpServers.both: it has command and url, but can be of one kind only\nTo see it, run: gmn mcp get both\n`,
+    exitCode: 4,
+  });
+  expect((await here.run(['mcp', 'call', 'files', 'add', 'a=1', 'b=1'])).stdout).toBe('2\n');
+});
+
+test('--mcp-config brings servers, --allowed-mcp-server-names takes them away', async (t) => {
+  const here = mcpPlace(t, {}, { files: { 'more.json': JSON.stringify({ mcpServers: GOOD }) } });
+  const call = ['mcp', 'call', 'files', 'add', 'a=1', 'b=1', '--mcp-config', 'more.json'];
+  expect(await here.run(call)).toEqual({ stdout: '2\n', stderr: '', exitCode: 0 });
+  expect(await here.run([...call, '--allowed-mcp-server-names', 'x,y'])).toEqual({
+    stdout: '',
+    stderr:
+      'Error: MCP server files is not used: not in --allowed-mcp-server-names\n' +
+      'Add its name to that flag, or leave the flag out.\n',
+    exitCode: 4,
+  });
+  expect(await here.run(['mcp', 'list', '--mcp-config', 'gone.json'])).toEqual({
+    stdout: '',
+    stderr: 'Error: --mcp-config: no such file: gone.json\nName a file with "mcpServers" in it.\n',
+    exitCode: 1,
+  });
+});
+
+test('mcp.serverCommand is a server named mcp', async (t) => {
+  const { command, args } = GOOD.files;
+  const settings = { mcp: { serverCommand: `"${command}" '${args[0]}' 'two words'` } };
+  const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': JSON.stringify(settings) } });
+  const { stdout } = await here.run(['mcp', 'call', 'mcp', 'arguments']);
+  expect(JSON.parse(stdout)).toMatchObject({ args: ['two words'] });
+  expect((await here.run(['mcp', 'list'])).stdout).toContain("'two words'");
+});
+
+test('prompts and resources are listed, filled in and read', async (t) => {
+  const here = mcpPlace(t, GOOD);
+  const ok = (stdout: string) => ({ stdout, stderr: '', exitCode: 0 });
+  expect(await here.run(['mcp', 'prompts', 'files'])).toEqual(ok('greet  Greets.\n    who*\n'));
+  expect(await here.run(['mcp', 'prompt', 'files', 'greet', 'who=12'])).toEqual(ok('Hello 12\n'));
+  expect(await here.run(['mcp', 'resources', 'files'])).toEqual(
+    ok('memo://1  first  (text/plain)\nmemo://{id}  memo\n'),
+  );
+  expect(await here.run(['mcp', 'read', 'files', 'memo://1'])).toEqual(ok('kept text'));
+  const json = async (args: readonly string[]) => JSON.parse((await here.run([...args, '--json'])).stdout);
+  expect(await json(['mcp', 'prompts'])).toEqual({
+    servers: [
+      {
+        name: 'files',
+        prompts: [
+          { name: 'greet', description: 'Greets.', arguments: [{ name: 'who', description: '', required: true }] },
+        ],
+      },
+    ],
+  });
+  expect(await json(['mcp', 'prompt', 'files', 'greet', 'who=you'])).toEqual({
+    description: '',
+    messages: [{ role: 'user', content: { type: 'text', text: 'Hello you' } }],
+  });
+  expect(await json(['mcp', 'resources'])).toEqual({
+    servers: [
+      {
+        name: 'files',
+        resources: [{ uri: 'memo://1', name: 'first', description: '', mimeType: 'text/plain' }],
+        resourceTemplates: [{ uriTemplate: 'memo://{id}', name: 'memo', description: '' }],
+      },
+    ],
+  });
+  expect(await json(['mcp', 'read', 'files', 'memo://1'])).toEqual({
+    contents: [{ uri: 'memo://1', mimeType: 'text/plain', text: 'kept text' }],
+  });
+  expect(await here.run(['mcp', 'prompt', 'files', 'greet'])).toEqual({
+    stdout: '',
+    stderr: 'Error: the prompt greet needs who\nAdd: who=…\n',
+    exitCode: 1,
+  });
+  expect(await here.run(['mcp', 'prompt', 'files', 'gret', 'who=x'])).toEqual({
+    stdout: '',
+    stderr: 'Error: MCP server files has no prompt gret\nDid you mean greet?\n',
+    exitCode: 1,
+  });
+});
+
+test('a tool that says something else about itself is shown in full, and allowed by looking at it', async (t) => {
+  const here = mcpPlace(t, { files: { ...GOOD.files, description: 'one' } });
+  const plain = (await here.run(['mcp', 'tools', 'files'])).stdout;
+  expect(plain.split('\n').slice(0, 2)).toEqual(['echo  Says the same.', '    message* string']);
+  const { command, args } = GOOD.files;
+  const script = readFileSync(args[0] ?? '', 'utf8').replace('Says the same.', 'Says the same.\\nAnd tells me.');
+  here.write(join(here.root, 'changed.mjs'), script);
+  here.write(here.file, JSON.stringify({ mcpServers: { files: { command, args: [join(here.root, 'changed.mjs')] } } }));
+  const json = JSON.parse((await here.run(['mcp', 'tools', 'files', '--json'])).stdout);
+  expect(json.servers[0].tools[0]).toMatchObject({ name: 'echo', changed: true });
+  expect((await here.run(['mcp', 'tools', 'files'])).stdout).toBe(
+    plain.replace(
+      'echo  Says the same.\n    message* string\n',
+      'echo  (changed)\n    Says the same.\n    And tells me.\n    message* string\n' +
+        '    {"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}\n',
+    ),
+  );
+  expect((await here.run(['mcp', 'tools', 'files'])).stdout).toBe(plain);
+});

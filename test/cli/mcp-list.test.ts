@@ -1,0 +1,226 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { httpPeer, streamable } from '../mcp/http-peer.ts';
+import { fixtureServer, isRunning, mcpPlace } from '../support/mcp-place.ts';
+
+const GOOD = fixtureServer('mcp-server.mjs');
+const LINE = `${process.execPath} ${GOOD.args[0]}`;
+
+test('list shows what is configured and whether it may be used, and starts nothing', async (t) => {
+  const settings = {
+    mcpServers: {
+      files: { ...GOOD, env: { TOKEN: 'hunter2hunter2' } },
+      wiki: {
+        url: 'https://wiki.example/mcp?key=hunter2hunter2',
+        type: 'http',
+        headers: { Authorization: 'Bearer abcdefgh' },
+      },
+      off: { url: 'https://off.example' },
+      both: { command: 'x', url: 'https://x.example' },
+    },
+    mcp: { excluded: ['off'] },
+  };
+  const here = mcpPlace(
+    t,
+    {},
+    {
+      home: {
+        '.gemini/settings.json': JSON.stringify(settings),
+        '.gmn/config.json': '{"mcpServers":{"own":{"httpUrl":"https://own.example"}}}',
+      },
+      files: { '.gemini/settings.json': '{"mcpServers":{"theirs":{"command":"touch","args":["marker"]}}}' },
+    },
+  );
+  const theirs = join(here.cwd, '.gemini/settings.json');
+  const width = LINE.length;
+  expect(await here.run(['mcp', 'list'])).toEqual({
+    stdout:
+      `  files   stdio  ${LINE}  user\n` +
+      `  wiki    http   ${'https://wiki.example/mcp?key=‹hidden›'.padEnd(width)}  user\n` +
+      `– off     url    ${'https://off.example'.padEnd(width)}  user       disabled\n` +
+      `✗ both    stdio  ${'x https://x.example'.padEnd(width)}  user       faulty: it has command and url, but can be of one kind only\n` +
+      `  own     http   ${'https://own.example'.padEnd(width)}  user\n` +
+      `– theirs  stdio  ${'touch marker'.padEnd(width)}  workspace  not approved, run: gmn trust\n`,
+    stderr: `gmn: ${theirs} is not used: this folder is not trusted. To trust the folder, run: gmn trust\n`,
+    exitCode: 0,
+  });
+  const { servers } = JSON.parse((await here.run(['mcp', 'list', '--json'])).stdout);
+  expect(servers[0]).toEqual({
+    name: 'files',
+    scope: 'user',
+    file: here.file,
+    kind: 'stdio',
+    state: 'ready',
+    definition: { ...GOOD, env: { TOKEN: '‹hidden›' } },
+  });
+  expect(servers.map(({ state }: { state: string }) => state)).toEqual([
+    'ready',
+    'ready',
+    'disabled',
+    'faulty',
+    'ready',
+    'unapproved',
+  ]);
+});
+
+test('without servers, list says how to add one', async (t) => {
+  const here = mcpPlace(t);
+  for (const args of [
+    ['mcp', 'list'],
+    ['mcp', 'list', '--check'],
+  ]) {
+    expect(await here.run(args)).toEqual({
+      stdout: 'No MCP servers are configured. To add one: gmn mcp add <name> <command or address>\n',
+      stderr: '',
+      exitCode: 0,
+    });
+  }
+});
+
+test('--check: one broken server does not hide the others', async (t) => {
+  const wiki = await httpPeer(t, (_, response) => void response.writeHead(401).end());
+  const remote = await httpPeer(t, streamable('json'));
+  const settings = {
+    mcpServers: {
+      files: GOOD,
+      remote: { url: `${remote.url}/mcp`, type: 'http' },
+      wiki: { url: `${wiki.url}/mcp`, type: 'http' },
+      gone: { command: 'no-such-program' },
+      both: { command: 'x', url: 'http://127.0.0.1:1' },
+      old: GOOD,
+    },
+    mcp: { excluded: ['old'] },
+  };
+  const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': JSON.stringify(settings) } });
+  const { stdout, stderr, exitCode } = await here.run(['mcp', 'list', '--check']);
+  const rows = stdout
+    .trimEnd()
+    .split('\n')
+    .map((row) => row.replace(/ {2,}/g, '  ').replace(/\d+ (?:ms|s)$/, '<time>'));
+  expect(rows).toEqual([
+    `✓ files  stdio  ${LINE}  14 tools: echo, add, environment, arguments, fail, …  <time>`,
+    `✓ remote  http  ${remote.url}/mcp  1 tool: echo  <time>`,
+    `✗ wiki  http  ${wiki.url}/mcp  401 Unauthorized`,
+    '✗ gone  stdio  no-such-program  it went away during the greeting. there is no program no-such-program',
+    '✗ both  stdio  x http://127.0.0.1:1  faulty: it has command and url, but can be of one kind only',
+    '– old  stdio  (disabled)',
+  ]);
+  expect(stderr).toBe(
+    'gmn: wiki: this server wants a sign-in. Try: gmn mcp auth wiki\n' +
+      'gmn: gone: to see it, run: gmn mcp get gone\n' +
+      'gmn: both: to see it, run: gmn mcp get both\n',
+  );
+  expect(exitCode).toBe(5);
+});
+
+test('--check gives a silent server five seconds, and leaves nothing running', async (t) => {
+  const pids = (name: string): string => join(here.root, name);
+  const here = mcpPlace(t);
+  const hostile = (manner: string) => ({
+    ...fixtureServer('hostile-mcp-server.mjs', manner),
+    env: { GMN_TEST_PIDS: pids(manner) },
+  });
+  here.write(here.file, JSON.stringify({ mcpServers: { silent: hostile('silent'), stubborn: hostile('stubborn') } }));
+  const { stdout, stderr, exitCode } = await here.run(['mcp', 'list', '--check', '--json']);
+  const { servers, warnings } = JSON.parse(stdout);
+  expect(servers).toMatchObject([
+    { name: 'silent', ok: false, error: { message: expect.stringContaining('no answer within 5 s') } },
+    { name: 'stubborn', ok: true, tools: ['speak'] },
+  ]);
+  expect([warnings, stderr, exitCode]).toEqual([['silent: Start it by hand once to see what it waits for.'], '', 5]);
+  const started = ['silent', 'stubborn'].flatMap((name) => readFileSync(pids(name), 'utf8').trim().split('\n'));
+  expect(started).toHaveLength(3);
+  expect(started.map(Number).filter(isRunning)).toEqual([]);
+});
+
+test('get shows one server as it is written, without its secrets', async (t) => {
+  const entry = {
+    command: 'npx',
+    args: ['--token', 'hunter2hunter2', '$HOME'],
+    env: { A: 'hunter2hunter2' },
+    timeout: 5,
+  };
+  const here = mcpPlace(t, { files: entry });
+  expect(await here.run(['mcp', 'get', 'files'])).toEqual({
+    stdout:
+      "files      npx --token '‹hidden›' $HOME\n" +
+      `  from     ${here.file} (user)\n` +
+      '  env      A=‹hidden›\n' +
+      '  timeout  5\n',
+    stderr: '',
+    exitCode: 0,
+  });
+  expect(JSON.parse((await here.run(['mcp', 'get', 'files', '--json'])).stdout)).toEqual({
+    name: 'files',
+    scope: 'user',
+    file: here.file,
+    kind: 'stdio',
+    state: 'ready',
+    definition: { ...entry, args: ['--token', '‹hidden›', '$HOME'], env: { A: '‹hidden›' } },
+  });
+  expect(await here.run(['mcp', 'get', 'flies'])).toEqual({
+    stdout: '',
+    stderr: 'Error: there is no MCP server flies\nDid you mean files?\n',
+    exitCode: 1,
+  });
+});
+
+test('tools of all servers: the others are shown, the failure is told, and the exit code is 5', async (t) => {
+  const here = mcpPlace(t, { one: fixtureServer('hostile-mcp-server.mjs'), gone: { command: 'no-such-program' } });
+  expect(await here.run(['mcp', 'tools'])).toEqual({
+    stdout: 'one\n  speak  speak\n',
+    stderr: 'gmn: MCP server gone: it went away during the greeting. there is no program no-such-program\n',
+    exitCode: 5,
+  });
+  const { stdout, exitCode } = await here.run(['mcp', 'tools', '--json']);
+  expect(JSON.parse(stdout)).toEqual({
+    servers: [
+      { name: 'one', tools: [{ name: 'speak', description: 'speak', inputSchema: { type: 'object' } }] },
+      { name: 'gone', error: { message: 'it went away during the greeting. there is no program no-such-program' } },
+    ],
+  });
+  expect(exitCode).toBe(5);
+  const named = await here.run(['mcp', 'tools', 'gone']);
+  expect(named).toEqual({
+    stdout: '',
+    stderr: 'Error: MCP server gone: it went away during the greeting. there is no program no-such-program\n',
+    exitCode: 5,
+  });
+});
+
+test("a cloned folder's servers start by no command, until gmn trust has shown them", async (t) => {
+  const marker = { command: process.execPath, args: ['-e', 'require("fs").writeFileSync("marker", "")'] };
+  const here = mcpPlace(
+    t,
+    {},
+    { files: { '.gemini/settings.json': JSON.stringify({ mcpServers: { theirs: marker } }) } },
+  );
+  const commands = [
+    ['list', '--check'],
+    ['tools'],
+    ['prompts'],
+    ['resources'],
+    ['get', 'theirs'],
+    ['tools', 'theirs'],
+    ['call', 'theirs', 'x'],
+    ['read', 'theirs', 'x://y'],
+    ['prompt', 'theirs', 'x'],
+    ['disable', 'theirs'],
+    ['enable', 'theirs'],
+  ];
+  for (const args of commands) await here.run(['mcp', ...args]);
+  const started = () => here.read(join(here.cwd, 'marker'));
+  expect(started).toThrow();
+  const file = join(here.cwd, '.gemini/settings.json');
+  expect(await here.run(['mcp', 'call', 'theirs', 'x', '-q'])).toEqual({
+    stdout: '',
+    stderr:
+      `Error: MCP server theirs is new or changed in ${file}, and not approved\n` +
+      'To look at it and approve it, run: gmn trust\n',
+    exitCode: 4,
+  });
+  await here.run(['trust']);
+  expect((await here.run(['mcp', 'call', 'theirs', 'x'])).exitCode).toBe(5);
+  expect(started()).toBe('');
+});

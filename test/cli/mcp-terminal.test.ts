@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { GmnOptions } from '../support/gmn.ts';
+import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+const home = (mcpServers: object): GmnOptions => ({
+  home: { '.gemini/settings.json': JSON.stringify({ mcpServers }) },
+});
+
+const RUDE = home({ rude: fixtureServer('rude-mcp-server.mjs') });
+
+/** What a terminal obeys, but for the spinner's carriage returns and the line ends of the terminal itself. */
+const COMMANDS =
+  /\x1b(?!\[\?(?:1|25|2004)[hl]|\[[\dA-Z;]*[GJKm])|[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
+
+test.for([
+  [['mcp', 'tools', 'rude'], 0],
+  [['mcp', 'tools'], 0],
+  [['mcp', 'call', 'rude', 'speak'], 0],
+  [['mcp', 'call', 'rude', 'show'], 0],
+  [['mcp', 'call', 'rude', 'fail'], 5],
+  [['mcp', 'call', 'rude', 'spaek'], 1],
+  [['mcp', 'prompts', 'rude'], 0],
+  [['mcp', 'prompt', 'rude', 'say'], 0],
+  [['mcp', 'resources', 'rude'], 0],
+  [['mcp', 'read', 'rude', 'x://y'], 0],
+  [['mcp', 'list', '--check'], 0],
+  [['mcp', 'probe', ...Object.values(fixtureServer('rude-mcp-server.mjs')).flat()], 0],
+] as const)('nothing that a server says is obeyed by a terminal: %j', async ([args, exitCode], t) => {
+  const run = await runInTerminal(t, args, RUDE).ended;
+  expect(run.exitCode).toBe(exitCode);
+  expect(run.output.length).toBeGreaterThan(10);
+  expect(run.output.match(COMMANDS)).toBeNull();
+  expect(run.output).not.toContain('\u001b]0;owned');
+  expect(run.output).not.toContain('\u001b[2J');
+});
+
+test('a name in the settings is not obeyed either', async (t) => {
+  const name = 'a\u001b]0;owned\u0007\u202e';
+  const run = await runInTerminal(t, ['mcp', 'list', '--check'], home({ [name]: { command: name, args: [name] } }))
+    .ended;
+  expect(run.output.match(COMMANDS)).toBeNull();
+  expect(run.output).toContain('a\\x1b]0;owned\\x07\\u202e');
+  expect(run.exitCode).toBe(5);
+});
+
+const GOOD = home({ files: fixtureServer('mcp-server.mjs') });
+
+test('a question of the server is asked on the terminal, with its name, and the answer reaches it', async (t) => {
+  const terminal = runInTerminal(t, ['mcp', 'call', 'files', 'ask'], GOOD);
+  const asked = await terminal.until(/\[y\]es \[n\]o › /);
+  expect(asked).toContain('╭ MCP server files asks\r\n│ Your name?\r\n');
+  terminal.type('y');
+  await terminal.until(/ {2}name: /);
+  terminal.type('Ada\r');
+  const { output, exitCode } = await terminal.ended;
+  expect(output).toContain('{"action":"accept","content":{"name":"Ada"}}');
+  expect(exitCode).toBe(0);
+});
+
+test.for([
+  ['n', '{"action":"decline"}'],
+  ['\r', '{"action":"decline"}'],
+] as const)('a question that is answered with %j is declined', async ([key, expected], t) => {
+  const terminal = runInTerminal(t, ['mcp', 'call', 'files', 'ask'], GOOD);
+  await terminal.until(/\[y\]es \[n\]o › /);
+  terminal.type(key);
+  expect((await terminal.ended).output).toContain(expected);
+});
+
+test('without a terminal, servers are told that there is nobody to ask', async (t) => {
+  const here = mcpPlace(t, { files: fixtureServer('mcp-server.mjs') });
+  expect(await here.run(['mcp', 'call', 'files', 'ask'])).toEqual({
+    stdout: '{"code":-32601}\n',
+    stderr: '',
+    exitCode: 0,
+  });
+});
+
+test('the progress of a call is shown while it lasts, and gone after it', async (t) => {
+  const terminal = runInTerminal(t, ['mcp', 'call', 'files', 'steps', 'count=20'], GOOD);
+  expect(await terminal.until(/files steps \d+ % step \d+/)).not.toContain('all steps');
+  const { output, exitCode } = await terminal.ended;
+  expect(output.split('\r').at(-2)).toBe('all steps');
+  expect(exitCode).toBe(0);
+});
+
+test('Ctrl+C cancels the call at the server, exit 130', async (t) => {
+  const place = mcpPlace(t);
+  const log = join(place.root, 'messages');
+  const terminal = runInTerminal(
+    t,
+    ['mcp', 'call', 'files', 'wait'],
+    home({ files: { ...fixtureServer('mcp-server.mjs'), env: { GMN_TEST_LOG: log } } }),
+  );
+  await terminal.until(/files wait/);
+  const messages = () =>
+    readFileSync(log, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  await expect.poll(() => messages().some(({ method }) => method === 'tools/call')).toBe(true);
+  terminal.type('\u0003');
+  expect((await terminal.ended).exitCode).toBe(130);
+  expect(messages().at(-1)).toMatchObject({ method: 'notifications/cancelled' });
+});
