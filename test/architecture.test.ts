@@ -108,6 +108,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
       "diff in tools/lazy.ts",
       "google-auth-library in auth/google-library.ts",
       "highlight.js in render/markdown/scopes.ts",
+      "jsonc-parser in config/jsonc-edit.ts",
       "jsonc-parser in config/jsonc.ts",
       "marked in export/closed-markdown.ts",
       "marked in export/html/answer.ts",

@@ -12,8 +12,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'demo/fault.ts faultList': 'a test compares docs/demo.md with it',
   'auth/token.ts EXPIRY_MARGIN_MS': 'can be made private',
   'commands/models.ts modelsReport': 'can be made private',
-  'config/servers-file.ts readServersFile': 'the commands that use it are being built',
-  'mcp/client/servers.ts configuredServers': 'the commands that use it are being built',
   'mcp/client/servers.ts namedServers': 'the commands that use it are being built',
   'mcp/client/sign-in.ts signIn': 'the commands that use it are being built',
   'mcp/client/sign-in.ts signInStatus': 'the commands that use it are being built',

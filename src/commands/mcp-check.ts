@@ -5,10 +5,9 @@ import type { JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
 import type { Connection } from '../mcp/client/connection.ts';
 import { deadline } from '../platform/clock.ts';
-import { entryJson } from './mcp-list.ts';
 import type { ServerEntry } from './mcp-roster.ts';
 import { lookAt } from './mcp-session.ts';
-import { errorJson, kindOf, shownServer, stateWords } from './mcp-view.ts';
+import { entryJson, errorJson, kindOf, shownServer, stateWords } from './mcp-view.ts';
 
 /** How long a server may take to be taken for alive. */
 const CHECK_MS = 5000;

@@ -1,10 +1,9 @@
 import type { App } from '../core/app.ts';
 import { visible } from '../core/visible.ts';
 import { onlyWords } from './mcp-arguments.ts';
-import { entryJson } from './mcp-list.ts';
 import { type RosterOptions, readRoster, type ServerEntry } from './mcp-roster.ts';
 import { unknownServer } from './mcp-session.ts';
-import { shownServer, stateWords } from './mcp-view.ts';
+import { entryJson, shownServer, stateWords } from './mcp-view.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
 
 export interface McpGetOptions extends PrintOptions, RosterOptions {

@@ -1,9 +1,8 @@
 import type { App } from '../core/app.ts';
 import { EXIT_CODES } from '../core/error.ts';
-import { isObject, type JsonObject } from '../core/json.ts';
 import { noWords } from './mcp-arguments.ts';
 import { type RosterOptions, readRoster, type ServerEntry } from './mcp-roster.ts';
-import { hiddenDefinition, kindOf, shownServer, stateWords } from './mcp-view.ts';
+import { entryJson, kindOf, shownServer, stateWords } from './mcp-view.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
 
 export interface McpListOptions extends PrintOptions, RosterOptions {
@@ -43,20 +42,4 @@ function rowOf(entry: ServerEntry): readonly string[] {
   const { name, commandLine } = shownServer(entry);
   const { state, scope } = entry;
   return [`${MARKS[state.kind]} ${name}`, kindOf(entry), commandLine, scope, stateWords(state)];
-}
-
-/** A server as data, secrets hidden. */
-export function entryJson(entry: ServerEntry): JsonObject {
-  const { name, scope, file, state } = entry;
-  const hidden = hiddenDefinition(entry);
-  const why = state.kind === 'faulty' || state.kind === 'disabled' ? { why: state.why } : {};
-  return {
-    name,
-    scope,
-    file,
-    kind: kindOf(entry),
-    state: state.kind,
-    ...why,
-    definition: isObject(hidden) ? hidden : {},
-  };
 }

@@ -1,9 +1,9 @@
 import { dirname, join, resolve } from 'node:path';
-import { expandDocument, parseSettingsText } from '../config/document.ts';
+import { parseSettingsText } from '../config/document.ts';
 import { readSetting } from '../config/keys.ts';
+import { readServersFile } from '../config/servers-file.ts';
 import { workspaceServers } from '../config/workspace-servers.ts';
-import type { App, ServerSetting, Settings } from '../core/app.ts';
-import { AppError } from '../core/error.ts';
+import type { App, ServerSetting } from '../core/app.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
 import { type ConfiguredServer, configuredServers } from '../mcp/client/servers.ts';
@@ -47,7 +47,8 @@ export interface Roster {
  */
 export async function readRoster(options: RosterOptions, app: App): Promise<Roster> {
   const settings = await app.settings();
-  const flagged = options.mcpConfig === undefined ? [] : await flagServers(options.mcpConfig, settings, app);
+  const flagged =
+    options.mcpConfig === undefined ? [] : await readServersFile(resolve(app.cwd, options.mcpConfig), settings.env);
   const isFlagged = ({ name }: ServerSetting): boolean => flagged.some((server) => server.name === name);
   const servers = [...(settings.servers ?? []).filter((server) => !isFlagged(server)), ...flagged];
   const { document = {} } = settings;
@@ -102,24 +103,6 @@ function commandServer(
   if (server?.definition.kind !== 'stdio') return [];
   const { name, scope, file, definition } = server;
   return [{ name, scope, file, definition: { command: definition.command, args: definition.args } }];
-}
-
-async function flagServers(path: string, settings: Settings, app: App): Promise<readonly ServerSetting[]> {
-  const file = resolve(app.cwd, path);
-  const text = readStateFile(file);
-  if (text === undefined) {
-    throw new AppError('usage', `--mcp-config: no such file: ${path}`, {
-      hint: 'Name a file with "mcpServers" in it.',
-    });
-  }
-  const document = await expandDocument(await parseSettingsText({ file, text }), text, settings.env);
-  const servers = readSetting(document, 'mcpServers');
-  if (servers === undefined) {
-    throw new AppError('config', `${file}: there is no "mcpServers" in it`, {
-      hint: 'It must look like this: {"mcpServers":{"files":{"command":"npx","args":["some-server"]}}}',
-    });
-  }
-  return Object.entries(servers).map(([name, value]) => ({ name, definition: value ?? null, scope: 'flag', file }));
 }
 
 /** What the folder's settings define and no layer has let through. A broken file is told of by the settings. */

@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
-import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../mcp/client/connection.ts';
 import { textOfBlock } from './mcp-content.ts';
+import { sampleArguments } from './mcp-sample.ts';
 import { firstLine } from './mcp-view.ts';
 
 /** One thing that was tried, and what went wrong, in words for the person. */
@@ -15,9 +15,6 @@ interface Offers {
   readonly prompts: Listing<RemotePrompt>;
   readonly resources: Listing<RemoteResource>;
 }
-
-/** Deeper samples than this are left empty: a schema may go on for ever. */
-const MAX_DEPTH = 5;
 
 /**
  * Calls every tool with sample arguments, gets every prompt, reads every resource, one after the other. A failure is
@@ -55,41 +52,4 @@ export async function tryEverything(
     });
   }
   return trials;
-}
-
-/** Arguments a tool should take: what its schema gives as default, example or first choice, else something of the type. */
-export function sampleArguments(schema: JsonObject): JsonObject {
-  const sample = sampleOf({ ...schema, type: 'object' }, 0);
-  return isObject(sample) ? sample : {};
-}
-
-function sampleOf(schema: JsonObject, depth: number): JsonValue {
-  const { default: fallback, const: only, enum: choices, examples, type, properties, items } = schema;
-  const given = [fallback, only, isList(examples) ? examples[0] : undefined, isList(choices) ? choices[0] : undefined];
-  const first = given.find((value) => value !== undefined);
-  if (first !== undefined) return first;
-  switch (isList(type) ? type[0] : type) {
-    case 'object':
-      return depth >= MAX_DEPTH || !isObject(properties) ? {} : sampleObject(schema, properties, depth);
-    case 'array':
-      return isObject(items) && depth < MAX_DEPTH ? [sampleOf(items, depth + 1)] : [];
-    case 'number':
-    case 'integer':
-      return typeof schema.minimum === 'number' ? Math.ceil(schema.minimum) : 1;
-    case 'boolean':
-      return true;
-    case 'null':
-      return null;
-    default:
-      return 'test';
-  }
-}
-
-function sampleObject({ required }: JsonObject, properties: JsonObject, depth: number): JsonObject {
-  const needed = isList(required) ? required : [];
-  return Object.fromEntries(
-    Object.entries(properties)
-      .filter(([name]) => needed.includes(name) || depth === 0)
-      .map(([name, value]) => [name, sampleOf(isObject(value) ? value : {}, depth + 1)]),
-  );
 }

@@ -6,7 +6,7 @@ import { visible } from '../core/visible.ts';
 import type { ServerEntry, ServerState } from './mcp-roster.ts';
 
 /** A definition as it stands in its file, every value that may be a secret hidden. */
-export function hiddenDefinition({ name, written }: Pick<ServerEntry, 'name' | 'written'>): JsonValue {
+function hiddenDefinition({ name, written }: Pick<ServerEntry, 'name' | 'written'>): JsonValue {
   return withoutSecrets(written, ['mcpServers', name]);
 }
 
@@ -29,6 +29,22 @@ export function stateWords(state: ServerState): string {
   if (state.kind === 'faulty') return `faulty: ${visible(state.why)}`;
   if (state.kind === 'unapproved') return 'not approved, run: gmn trust';
   return state.kind === 'disabled' ? state.why : '';
+}
+
+/** A server as data, secrets hidden. */
+export function entryJson(entry: ServerEntry): JsonObject {
+  const { name, scope, file, state } = entry;
+  const hidden = hiddenDefinition(entry);
+  const why = state.kind === 'faulty' || state.kind === 'disabled' ? { why: state.why } : {};
+  return {
+    name,
+    scope,
+    file,
+    kind: kindOf(entry),
+    state: state.kind,
+    ...why,
+    definition: isObject(hidden) ? hidden : {},
+  };
 }
 
 /** A failure as data. */

@@ -16,6 +16,6 @@ export async function readServersFile(file: string, env: Env): Promise<readonly 
     throw new AppError('usage', `no such file: ${file}`, { hint: 'Check the path after --mcp-config.' });
   const document = await expandDocument(await parseSettingsText({ file, text }), text, env);
   return Object.entries(readSetting(document, 'mcpServers') ?? {}).flatMap(([name, definition]) =>
-    definition === undefined ? [] : [{ name, definition, scope: 'workspace' as const, file }],
+    definition === undefined ? [] : [{ name, definition, scope: 'flag' as const, file }],
   );
 }

@@ -150,7 +150,7 @@ test('--mcp-config brings servers, --allowed-mcp-server-names takes them away', 
   });
   expect(await here.run(['mcp', 'list', '--mcp-config', 'gone.json'])).toEqual({
     stdout: '',
-    stderr: 'Error: --mcp-config: no such file: gone.json\nName a file with "mcpServers" in it.\n',
+    stderr: `Error: no such file: ${join(here.cwd, 'gone.json')}\nCheck the path after --mcp-config.\n`,
     exitCode: 1,
   });
 });

@@ -77,16 +77,9 @@ require('readline').createInterface({ input: process.stdin }).on('line', (line) 
 `;
 
 test('--accept-defaults answers a form with its own defaults; --call-tools calls with sample arguments', async (t) => {
-  const here = mcpPlace(t);
-  const { stdout, exitCode } = await here.run([
-    'mcp',
-    'probe',
-    '--accept-defaults',
-    '--call-tools',
-    command,
-    '-e',
-    ASKING,
-  ]);
+  const here = mcpPlace(t, {}, { files: { 'asking.cjs': ASKING } });
+  const flags = ['--accept-defaults', '--call-tools'];
+  const { stdout, exitCode } = await here.run(['mcp', 'probe', ...flags, command, 'asking.cjs']);
   const content = '{"name":"Ada","age":36,"score":9.5,"status":"off","verified":true}';
   expect(stdout).toBe(
     'server    a 1\nprotocol  2025-11-25\noffers    tools\ntools\n  ask\n  fail\ntried\n' +

@@ -12,8 +12,8 @@ test('a file of servers is read with comments and variables, in its order, and t
     '{ // mine\n "mcpServers": { "b": { "command": "$TOOL", "trust": true }, "a": { "url": "https://h/" } } }',
   );
   expect(await readServersFile(file, { TOOL: 'node' })).toEqual([
-    { name: 'b', definition: { command: 'node', trust: true }, scope: 'workspace', file },
-    { name: 'a', definition: { url: 'https://h/' }, scope: 'workspace', file },
+    { name: 'b', definition: { command: 'node', trust: true }, scope: 'flag', file },
+    { name: 'a', definition: { url: 'https://h/' }, scope: 'flag', file },
   ]);
 });
 
