@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 const GRACE_MS = DAY_MS;
 
 /** How long sessions without a name are kept, unless a setting says otherwise. */
-export const DEFAULT_RETENTION = '30d';
+const DEFAULT_RETENTION = '30d';
 
 /** A span of time, with days (`30d`) and weeks (`2w`) too, in milliseconds; undefined if it is none. */
 export function parseAge(text: string): number | undefined {

@@ -50,7 +50,7 @@ posixTest('an edit with its diff, a cancelled turn, and nothing lost: the sample
       '│ @@ -1,1 +1,1 @@',
       '│ -console.log("Hello");',
       '│ +console.log("こんにちは");',
-      '╰ [y]es [n]o [a]lways [e]dit [r]eply [d]iff [q]uit turn › y',
+      '╰ [y]es [n]o [a]lways [f] always this file [e]dit [r]eply [d]iff [q]uit turn › y',
       '✓ edit_file hello.js +1 −1',
       '日本語の挨拶に変えました。',
       '❯ write a very long story',

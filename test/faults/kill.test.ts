@@ -1,0 +1,139 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { GMN, place } from '../support/gmn.ts';
+import { type TalkativeGemini, talkativeGemini } from '../support/talkative-gemini.ts';
+
+/** How many deaths to try: a few in every test run, all of them with `npm run test:faults`. */
+const DEATHS = Number(process.env.GMN_DEATHS ?? 10);
+const TURNS = 12;
+/** How far into what follows an event a death may fall, in rounds of the event loop of this process. */
+const ROUNDS = 60;
+
+interface Life {
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** The numbers of the turns whose answer was on stdout, newline and all, when the process ended. */
+  readonly acknowledged: readonly number[];
+  readonly signal: NodeJS.Signals | null;
+}
+
+/** A chat of many turns, each with a call, through a pipe: the next prompt is typed when the last is answered. */
+async function live(
+  setting: ReturnType<typeof place>,
+  program: readonly [string, ...string[]],
+  onLine: (kill: () => void) => void = () => {},
+): Promise<Life> {
+  const { cwd, env } = setting;
+  const [file, ...args] = program;
+  const child = spawn(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
+  const kill = (): void => void (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'));
+  child.stdin.on('error', () => {});
+  const acknowledged: number[] = [];
+  child.stdin.write('prompt 0\n');
+  onLine(kill);
+  let rest = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    // What has no newline yet may be half an answer.
+    const lines = `${rest}${text}`.split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      acknowledged.push(Number(/^answer (\d+)\.$/.exec(line)?.[1]));
+      onLine(kill);
+      if (acknowledged.length < TURNS) child.stdin.write(`prompt ${acknowledged.length}\n`);
+      else child.stdin.end();
+    }
+  });
+  const [, signal] = await once(child, 'close');
+  return { cwd, env, acknowledged, signal };
+}
+
+/** What the next process makes of what is left: every acknowledged turn is sent, and the API takes it. */
+async function expectNothingLost({ cwd, env, acknowledged }: Life, gemini: TalkativeGemini): Promise<void> {
+  const child = spawn(process.execPath, [GMN, '-r', 'last', '-o', 'json', '--tools', 'read', 'prompt 39'], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const output: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => output.push(data));
+  const [exitCode] = await once(child, 'close');
+  const text = Buffer.concat(output).toString('utf8');
+  if (acknowledged.length === 0 && exitCode === 1) {
+    expect(text).toContain('there is no saved session yet');
+    return;
+  }
+  expect(`${exitCode} ${gemini.refusals}`, text).toBe('0 ');
+  const missing = acknowledged.filter(
+    (number) => !gemini.heard.includes(`prompt ${number}`) || !gemini.heard.join('|').includes(`answer ${number}`),
+  );
+  expect(missing).toEqual([]);
+}
+
+/** No line of any session is half a record. */
+function expectWholeLines({ env }: Life): void {
+  const directory = join(env.HOME ?? '', '.gmn', 'sessions');
+  if (!existsSync(directory)) return;
+  for (const name of readdirSync(directory).filter((file) => file.endsWith('.jsonl'))) {
+    const lines = readFileSync(join(directory, name), 'utf8').split('\n');
+    expect(lines.at(-1)).toBe('');
+    for (const line of lines.slice(0, -1)) JSON.parse(line);
+  }
+}
+
+test(`kill -9 at ${DEATHS} moments of a chat with tools loses no acknowledged turn`, {
+  timeout: 600_000,
+}, async (t) => {
+  let onEvent = (): void => {};
+  const gemini = await talkativeGemini(t, () => onEvent());
+  let died = 0;
+  for (let death = 0; death < DEATHS; death += 1) {
+    // Spread over the events of a whole chat, and over what happens between two of them.
+    let left = Math.floor(((death + 0.5) * TURNS * 6) / DEATHS);
+    const rounds = (death * 37) % ROUNDS;
+    const life = await live(place(t, { gemini }), [process.execPath, GMN, 'chat', '--tools', 'read'], (kill) => {
+      onEvent = () => {
+        left -= 1;
+        if (left === 0) afterRounds(rounds, kill);
+      };
+      onEvent();
+    });
+    onEvent = () => {};
+    if (life.signal === 'SIGKILL') died += 1;
+    await expectNothingLost(life, gemini);
+    expectWholeLines(life);
+  }
+  expect(died).toBeGreaterThan(DEATHS / 2);
+});
+
+function afterRounds(rounds: number, action: () => void): void {
+  if (rounds === 0) action();
+  else setImmediate(() => afterRounds(rounds - 1, action));
+}
+
+const CALLS = 'write,pwrite64,fdatasync,fsync,ftruncate,rename,unlink,link,mkdir';
+const hasStrace = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
+
+test.runIf(hasStrace)(
+  'kill -9 at a storage call of a chat with tools loses no acknowledged turn',
+  { timeout: 900_000 },
+  async (t) => {
+    const gemini = await talkativeGemini(t);
+    const step = process.env.GMN_DEATHS === undefined ? 23 : 1;
+    let died = 0;
+    for (let at = 1; ; at += step) {
+      const life = await live(place(t, { gemini }), [
+        ...(['strace', '-f', '-qq', '-o', '/dev/null', '-e', `trace=${CALLS}`] as const),
+        ...['-e', `inject=${CALLS}:signal=SIGKILL:when=${at}`, process.execPath, GMN, 'chat', '--tools', 'read'],
+      ]);
+      await expectNothingLost(life, gemini);
+      expectWholeLines(life);
+      // It was over before its call came.
+      if (life.acknowledged.length === TURNS) break;
+      died += 1;
+    }
+    expect(died).toBeGreaterThan(2);
+  },
+);

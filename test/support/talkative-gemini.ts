@@ -1,0 +1,82 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TestContext } from 'vitest';
+import { objection, type WirePart } from './strict-gemini.ts';
+
+/** A server that holds the same conversation with everybody, and refuses every history the API would refuse. */
+export interface TalkativeGemini {
+  readonly url: string;
+  readonly refusals: readonly string[];
+  /** All that was said in the last request, texts only, in order. */
+  readonly heard: readonly string[];
+}
+
+interface Body {
+  readonly contents: readonly { readonly role: string; readonly parts: readonly WirePart[] }[];
+}
+
+const MANY = 40;
+
+/** Every part the server may have sent: what comes back must be among them. */
+const SENT: readonly WirePart[] = Array.from({ length: MANY }, (_, n) => [callOf(n), ...wordsOf(n)]).flat();
+
+/**
+ * To a prompt that ends in a number it calls `list_directory`, signed; to the result it answers `answer <number>.` in two
+ * pieces. `onEvent` is told of every request and of every piece that was sent.
+ */
+export async function talkativeGemini(t: TestContext, onEvent: () => void = () => {}): Promise<TalkativeGemini> {
+  const refusals: string[] = [];
+  let heard: readonly string[] = [];
+  const server = createServer(async (incoming, response) => {
+    onEvent();
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk);
+    const { contents }: Body = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    heard = contents.flatMap(({ parts }) => parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : [])));
+    const why = objection(contents, SENT);
+    if (why !== undefined) {
+      refusals.push(why);
+      response.writeHead(400).end();
+      return;
+    }
+    const number = Number(/(\d+)$/.exec(heard.findLast((text) => /^prompt \d+$/.test(text)) ?? '')?.[1] ?? 0);
+    const isAnswered = contents.at(-1)?.parts.some(({ functionResponse }) => functionResponse !== undefined);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const event of isAnswered ? wordsOf(number).map(said) : [said(callOf(number), 1)]) {
+      response.write(event);
+      onEvent();
+    }
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  t.onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    refusals,
+    get heard() {
+      return heard;
+    },
+  };
+}
+
+function callOf(number: number): WirePart {
+  return {
+    functionCall: { id: `call-${number}`, name: 'list_directory', args: { path: '.' } },
+    thoughtSignature: Buffer.from(`signed ${number}`).toString('base64'),
+  };
+}
+
+function wordsOf(number: number): readonly WirePart[] {
+  return [{ text: `answer ${number}` }, { text: '.' }];
+}
+
+/** A chunk of the stream; the second of two ends it. */
+function said(part: WirePart, index: number): string {
+  const ending = index === 1 ? { finishReason: 'STOP' } : {};
+  const usageMetadata = { promptTokenCount: 1, candidatesTokenCount: 2, totalTokenCount: 3 };
+  return `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: [part] }, ...ending }], usageMetadata })}\n\n`;
+}
