@@ -25,8 +25,9 @@ linuxTest('a program that ends at once takes the running command with it', async
   const mark = `mark-${Math.random()}`;
   const command = `trap '' TERM INT HUP; touch up; while :; do sleep 0.05; done; : ${mark}`;
   expect(spawnSync(process.execPath, [outfile, command, directory]).status).toBe(130);
-  const left = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandOf(pid).includes(mark));
-  expect(left).toEqual([]);
+  const left = () => readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandOf(pid).includes(mark));
+  // It was killed, but a busy machine takes a moment to bury it; one that lives on runs into the time limit.
+  while (left().length > 0) await new Promise((resolve) => setImmediate(resolve));
 });
 
 function commandOf(pid: string): string {
