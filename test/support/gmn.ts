@@ -59,18 +59,27 @@ export function place(t: TestContext, { gemini, files = {}, home = {}, env = {} 
 
 /** Runs the real program to its end. */
 export async function runGmn(t: TestContext, args: readonly string[], options: GmnOptions = {}): Promise<GmnResult> {
-  const { cwd, env } = place(t, options);
+  return runGmnIn(t, place(t, options), args, options.stdin);
+}
+
+/** The same in a place that is there, so that one run finds what another left. */
+export async function runGmnIn(
+  t: TestContext,
+  { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
+  args: readonly string[],
+  stdin?: string | Uint8Array,
+): Promise<GmnResult> {
   const child = spawn(process.execPath, [GMN, ...args], {
     cwd,
     env,
-    stdio: [options.stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   });
   t.onTestFinished(() => void child.kill('SIGKILL'));
   const output = { out: [] as Buffer[], err: [] as Buffer[] };
   child.stdout?.on('data', (data: Buffer) => output.out.push(data));
   child.stderr?.on('data', (data: Buffer) => output.err.push(data));
   child.stdin?.on('error', () => {});
-  child.stdin?.end(options.stdin);
+  child.stdin?.end(stdin);
   const [exitCode, signal] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve) =>
     child.on('close', (...ending) => resolve(ending)),
   );

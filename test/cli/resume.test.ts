@@ -1,0 +1,210 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** Several runs in one home, against one server. */
+async function home(t: TestContext, script: readonly Scripted[], env: Record<string, string> = {}) {
+  const gemini = await fakeGemini(t, script);
+  const here = place(t, { gemini, env });
+  const cwd = realpathSync(here.cwd);
+  return {
+    ...here,
+    cwd,
+    gemini,
+    gmn: (...args: readonly string[]): Promise<GmnResult> => runGmnIn(t, { ...here, cwd }, args),
+    sessions: (): readonly string[] =>
+      readdirSync(join(here.home, '.gmn', 'sessions')).filter((name) => name.endsWith('.jsonl')),
+  };
+}
+
+function contents(requests: readonly { readonly body: unknown }[], index: number): unknown {
+  return (requests[index]?.body as { contents: unknown } | undefined)?.contents;
+}
+
+const said = (role: string, text: string) => ({ role, parts: [{ text }] });
+
+test('a one-shot is saved, and -c asks with what was said before', async (t) => {
+  const { gmn, gemini, sessions } = await home(t, [reply('November.'), reply('April.'), reply('Why not.')]);
+  const first = await gmn('best month?', '-o', 'json');
+  const { sessionId } = JSON.parse(first.stdout);
+  expect([first.stderr, sessionId]).toEqual(['', expect.stringMatching(UUID)]);
+  const second = await gmn('-c', 'and the second?', '-o', 'json');
+  expect(JSON.parse(second.stdout)).toMatchObject({ response: 'April.', sessionId });
+  const third = await gmn('-c', 'third?', '-o', 'stream-json');
+  expect(JSON.parse(third.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ type: 'done', sessionId });
+  expect(contents(gemini.requests, 2)).toEqual([
+    said('user', 'best month?'),
+    said('model', 'November.'),
+    said('user', 'and the second?'),
+    said('model', 'April.'),
+    said('user', 'third?'),
+  ]);
+  expect(sessions().length).toBe(1);
+});
+
+test('every kind of reference finds the session, in text too', async (t) => {
+  const { gmn, gemini } = await home(t, [
+    reply('one'),
+    reply('two'),
+    ...Array.from({ length: 7 }, () => reply('more')),
+  ]);
+  const { sessionId } = JSON.parse((await gmn('--session-name', '京都 旅行', 'first', '-o', 'json')).stdout);
+  const other = JSON.parse((await gmn('second', '-o', 'json')).stdout).sessionId;
+  expect(other).not.toBe(sessionId);
+  const references = ['京都 旅行', sessionId, sessionId.slice(0, 8), 'last', 'latest', '1', '2'];
+  for (const [index, reference] of references.entries()) {
+    expect(await gmn('-r', reference, 'go on')).toMatchObject({ stdout: 'more\n', stderr: '', exitCode: 0 });
+    const firstWord = index === 6 ? 'second' : 'first';
+    expect((contents(gemini.requests, 2 + index) as object[])[0]).toEqual(said('user', firstWord));
+  }
+});
+
+test('a resume that fails is an error with the next step, and nothing is asked or saved', async (t) => {
+  const { gmn, sessions } = await home(t, [reply('hello')]);
+  expect(await gmn('-c', 'hi')).toMatchObject({
+    stdout: '',
+    stderr:
+      'Error: there is no saved session of this directory\nTo go on with the newest of all: -r last. To see them: gmn sessions list --all\n',
+    exitCode: 1,
+  });
+  await gmn('hi');
+  const failed = await gmn('-r', 'nobody', 'hi', '-o', 'json');
+  expect(failed.exitCode).toBe(1);
+  expect(JSON.parse(failed.stdout)).toEqual({
+    error: {
+      code: 1,
+      type: 'UsageError',
+      message: 'there is no session "nobody"',
+      suggestion: 'Run: gmn sessions list --all',
+    },
+  });
+  expect(sessions().length).toBe(1);
+});
+
+test('flags that contradict each other are refused before anything is asked', async (t) => {
+  const { gmn } = await home(t, []);
+  for (const [args, message] of [
+    [['-c', '-r', 'last', 'x'], '-c cannot be combined with -r'],
+    [['-r', 'last', '--session-name', 'x', 'x'], '-r cannot be combined with --session-name'],
+    [['--no-session', '--session-name', 'x', 'x'], '--session-name cannot be combined with --no-session'],
+    [['--session-id', 'mine', 'x'], '"mine" is not a UUID'],
+    [['--session-name', '12', 'x'], 'a session cannot be named "12": it is a number'],
+  ] as const) {
+    const { stderr, exitCode } = await gmn(...args);
+    expect([stderr.split('\n')[0], exitCode]).toEqual([`Error: ${message}`, 1]);
+  }
+});
+
+test('a name or an id that is taken names -r', async (t) => {
+  const { gmn } = await home(t, [reply('one')]);
+  const id = '7c1e90aa-0000-4000-8000-000000000001';
+  expect(await gmn('--session-id', id, '--session-name', 'trip', 'hi')).toMatchObject({ exitCode: 0 });
+  expect(await gmn('--session-name', 'trip', 'hi')).toMatchObject({
+    stderr: 'Error: there is a session with the name "trip"\nTo go on with it: -r 7c1e90aa\n',
+    exitCode: 1,
+  });
+  expect(await gmn('--session-id', id, 'hi')).toMatchObject({
+    stderr: `Error: there is a session with the id ${id}\nTo go on with it: -r ${id}\n`,
+    exitCode: 1,
+  });
+});
+
+test('--no-session, GMN_NO_SESSION and --demo save nothing', async (t) => {
+  const { gmn, home: directory, env, cwd } = await home(t, [reply('one'), reply('two')]);
+  await gmn('--no-session', 'hi');
+  await runGmnIn(t, { cwd, env: { ...env, GMN_NO_SESSION: '1' } }, ['hi']);
+  await gmn('--demo', 'hi');
+  expect(existsSync(join(directory, '.gmn', 'sessions'))).toBe(false);
+  await gmn('--demo', '--session-name', 'kept', 'hi');
+  expect(readdirSync(join(directory, '.gmn', 'sessions')).length).toBeGreaterThan(0);
+});
+
+test('what the model said before the run failed is saved; a run without an answer is not', async (t) => {
+  const cut: Scripted = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(chunk([{ text: 'Once upon' }])));
+    response.end();
+  };
+  const silent = events([finish('SAFETY')]);
+  const { gmn, gemini, sessions } = await home(t, [silent, cut, reply('a time.')]);
+  expect((await gmn('tell me')).exitCode).toBe(3);
+  expect((await gmn('tell me')).exitCode).toBe(3);
+  expect(sessions().length).toBe(1);
+  await gmn('-c', 'go on');
+  expect(contents(gemini.requests, 2)).toEqual([
+    said('user', 'tell me'),
+    said('model', 'Once upon'),
+    said('user', 'go on'),
+  ]);
+});
+
+test('a session of another directory goes on, and a notice says where it was begun', async (t) => {
+  const { gmn, cwd, env } = await home(t, [reply('one'), reply('two')]);
+  await gmn('hi');
+  const other = join(cwd, 'other');
+  mkdirSync(other);
+  expect(await runGmnIn(t, { cwd: other, env }, ['-r', 'last', 'go on'])).toMatchObject({
+    stdout: 'two\n',
+    stderr: `gmn: this session was begun in ${cwd}\n`,
+    exitCode: 0,
+  });
+});
+
+test('two that go on with one session at once both answer, and one of them is told that it has a copy', async (t) => {
+  let waiting = 0;
+  const release: (() => void)[] = [];
+  const held: Scripted = async (response) => {
+    waiting += 1;
+    await new Promise<void>((resolve) => {
+      release.push(resolve);
+      if (waiting === 2) for (const go of release) go();
+    });
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const event of [chunk([{ text: 'yes' }]), finish()]) response.write(sse(event));
+    response.end();
+  };
+  const { gmn, sessions } = await home(t, [reply('one'), held, held]);
+  await gmn('hi');
+  const both = await Promise.all([gmn('-c', 'a'), gmn('-c', 'b')]);
+  expect(both.map(({ stdout, exitCode }) => [stdout, exitCode])).toEqual([
+    ['yes\n', 0],
+    ['yes\n', 0],
+  ]);
+  expect(both.map(({ stderr }) => stderr).sort()).toEqual([
+    '',
+    expect.stringMatching(/^gmn: this session is open elsewhere; going on with a copy, [0-9a-f]{8}\n$/),
+  ]);
+  expect(sessions().length).toBe(2);
+});
+
+test('-r with --no-session asks with the session and adds nothing to it', async (t) => {
+  const { gmn, gemini, home: directory, sessions } = await home(t, [reply('one'), reply('two')]);
+  await gmn('hi');
+  const file = join(directory, '.gmn', 'sessions', sessions()[0] ?? '');
+  const before = readFileSync(file);
+  const { sessionId } = JSON.parse((await gmn('-c', '--no-session', 'go on', '-o', 'json')).stdout);
+  expect([sessionId, readFileSync(file)]).toEqual([undefined, before]);
+  expect(contents(gemini.requests, 1)).toEqual([said('user', 'hi'), said('model', 'one'), said('user', 'go on')]);
+});
+
+test('sessions.oneShot: false saves nothing, unless a flag asks for it', async (t) => {
+  const { gmn, home: directory, sessions } = await home(t, [reply('one'), reply('two')]);
+  mkdirSync(join(directory, '.gmn'));
+  writeFileSync(join(directory, '.gmn', 'config.json'), '{"sessions": {"oneShot": false}}');
+  const { sessionId } = JSON.parse((await gmn('hi', '-o', 'json')).stdout);
+  expect(sessionId).toBeUndefined();
+  await gmn('--session-name', 'kept', 'hi');
+  expect(sessions().length).toBe(1);
+});
+
+test('the official dialect has session_id in its first event and in its object', async (t) => {
+  const { gmn } = await home(t, [reply('one'), reply('two')]);
+  const { session_id: id } = JSON.parse((await gmn('hi', '-o', 'json', '--output-dialect', 'gemini')).stdout);
+  expect(id).toMatch(UUID);
+  const { stdout } = await gmn('-r', id, 'hi', '-o', 'stream-json', '--output-dialect', 'gemini');
+  expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({ type: 'init', session_id: id });
+});

@@ -1,0 +1,234 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+
+const OLD = '2020-01-01T00:00:00.000Z';
+
+function start(t: TestContext) {
+  const here = place(t);
+  const cwd = realpathSync(here.cwd);
+  const directory = join(here.home, '.gmn', 'sessions');
+  /** A session as an older run would have left it. */
+  const put = (digit: string, { at = OLD, name, dir = cwd, text = `hello ${digit}` }: Partial<Saved> = {}): string => {
+    const id = `${digit.repeat(8)}-1111-4111-8111-111111111111`;
+    const named = name === undefined ? {} : { name };
+    const lines = [
+      { v: 1, type: 'session', id, t: at, cwd: dir, by: 'prompt', gmn: '0.1.0', title: text, ...named },
+      { seq: 1, t: at, type: 'prompt', turn: 1, ...named, content: { role: 'user', parts: [{ text }] } },
+      {
+        seq: 2,
+        t: at,
+        type: 'reply',
+        turn: 1,
+        ...named,
+        model: 'gemini-2.5-flash',
+        content: { role: 'model', parts: [{ text: 'hi' }] },
+        usage: {},
+        finishReason: 'STOP',
+      },
+    ];
+    mkdirSync(directory, { recursive: true });
+    const file = join(directory, `${at.replace(/[-:]|\.\d+/g, '')}-${id}.jsonl`);
+    writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    return file;
+  };
+  const gmn = (...args: readonly string[]): Promise<GmnResult> => runGmnIn(t, { ...here, cwd }, args);
+  return { ...here, cwd, directory, put, gmn };
+}
+
+interface Saved {
+  readonly at: string;
+  readonly name: string;
+  readonly dir: string;
+  readonly text: string;
+}
+
+test('the list is of this directory, newest first, and its numbers are those of all', async (t) => {
+  const { put, gmn, home, cwd } = start(t);
+  put('a', { at: '2026-01-01T00:00:00.000Z', name: '京都旅行' });
+  put('b', { at: '2026-01-02T00:00:00.000Z', dir: join(home, 'elsewhere') });
+  put('c', { at: '2026-01-03T00:00:00.000Z', text: 'a\u001b[31m long question that goes on and on and on' });
+  const head = '#  ID        NAME                                      TURNS  UPDATED     DIRECTORY';
+  const first = `1  cccccccc  "a\\x1b[31m long question that goes on a…  1      2026-01-03  ${cwd}`;
+  const second = '2  bbbbbbbb  "hello b"                                 1      2026-01-02  ~/elsewhere';
+  const third = `3  aaaaaaaa  京都旅行                                  1      2026-01-01  ${cwd}`;
+  expect(await gmn('sessions', 'list')).toMatchObject({
+    stdout: `${[head, first, third].join('\n')}\n`,
+    stderr: 'gmn: 1 more of other directories; to see them all: gmn sessions list --all\n',
+    exitCode: 0,
+  });
+  const all = { stdout: `${[head, first, second, third].join('\n')}\n`, stderr: '', exitCode: 0 };
+  expect(await gmn('sessions', 'list', '--all')).toMatchObject(all);
+  const { sessions } = JSON.parse((await gmn('--list-sessions', '-o', 'json')).stdout);
+  expect(sessions.map((session: { number: number; name?: string }) => [session.number, session.name])).toEqual([
+    [1, undefined],
+    [3, '京都旅行'],
+  ]);
+});
+
+test('where nothing is saved, the list is empty and says so', async (t) => {
+  expect(await start(t).gmn('sessions', 'list')).toMatchObject({
+    stdout: '',
+    stderr: 'gmn: no sessions are saved yet\n',
+    exitCode: 0,
+  });
+});
+
+test('a session is shown, renamed and deleted by any reference', async (t) => {
+  const { put, gmn, directory } = start(t);
+  put('a', { name: 'old' });
+  put('b');
+  expect(await gmn('sessions', 'show', 'old')).toMatchObject({
+    stdout: '> hello a\n\nhi\n\n',
+    stderr: '',
+    exitCode: 0,
+  });
+  const { records } = JSON.parse((await gmn('sessions', 'show', 'bbbb', '--json')).stdout);
+  expect(records.map(({ kind, time }: { kind: string; time: string }) => [kind, time])).toEqual([
+    ['prompt', OLD],
+    ['reply', OLD],
+  ]);
+  expect(await gmn('sessions', 'rename', 'old', '新しい', '名前')).toMatchObject({
+    stdout: 'aaaaaaaa is now 新しい 名前\n',
+    exitCode: 0,
+  });
+  expect(await gmn('sessions', 'rename', 'bbbb', '新しい 名前')).toMatchObject({
+    stderr: 'Error: there is a session with the name "新しい 名前"\nTo go on with it: -r aaaaaaaa\n',
+    exitCode: 1,
+  });
+  expect(await gmn('sessions', 'delete', '1', 'nobody')).toMatchObject({ exitCode: 1 });
+  expect(readdirSync(directory).filter((name) => name.endsWith('.jsonl')).length).toBe(2);
+  expect(await gmn('sessions', 'delete', '1', '2')).toMatchObject({
+    stdout: 'deleted 新しい 名前\ndeleted bbbbbbbb\n',
+  });
+  expect(readdirSync(directory).filter((name) => name.endsWith('.jsonl'))).toEqual([]);
+});
+
+test('prune removes what is old and has no name, with the media that only it had', async (t) => {
+  const { put, gmn, home, directory } = start(t);
+  const now = new Date().toISOString();
+  const files = [put('a'), put('b', { name: 'kept' }), put('c', { at: now })];
+  const blobs = join(home, '.gmn', 'blobs');
+  mkdirSync(blobs);
+  const [lost, kept] = ['1'.repeat(64), '2'.repeat(64)];
+  for (const name of [lost, kept]) {
+    writeFileSync(join(blobs, name), 'x');
+    utimesSync(join(blobs, name), 1, 1);
+  }
+  const line = { seq: 3, t: OLD, type: 'name', turn: 1, name: 'kept', blobs: [[0, 0, kept]] };
+  writeFileSync(files[1] ?? '', `${readFileSync(files[1] ?? '', 'utf8')}${JSON.stringify(line)}\n`);
+  expect(await gmn('sessions', 'prune', '--dry-run')).toMatchObject({
+    stdout: 'would delete aaaaaaaa  2020-01-01  "hello a"\n',
+    exitCode: 0,
+  });
+  expect(files.map((file) => existsSync(file))).toEqual([true, true, true]);
+  expect(await gmn('sessions', 'prune')).toMatchObject({ stdout: 'deleted aaaaaaaa  2020-01-01  "hello a"\n' });
+  expect(files.map((file) => existsSync(file))).toEqual([false, true, true]);
+  expect(readdirSync(blobs)).toEqual([kept]);
+  expect(readdirSync(directory).filter((name) => name.endsWith('.lock'))).toEqual([]);
+  expect(await gmn('sessions', 'prune', '--older-than', 'soon')).toMatchObject({
+    stderr: 'Error: --older-than: "soon" is not a duration\nExamples: 30d, 2w, 12h\n',
+    exitCode: 1,
+  });
+});
+
+test('old sessions go by themselves, once a day, unless the settings keep them', async (t) => {
+  const { put, gmn, home, directory } = start(t);
+  const file = put('a');
+  await gmn('sessions', 'list');
+  expect(existsSync(file)).toBe(true);
+  utimesSync(join(directory, '.pruned'), 1, 1);
+  writeFileSync(join(home, '.gmn', 'config.json'), '{"sessions": {"retention": "never"}}');
+  await gmn('sessions', 'list');
+  expect(existsSync(file)).toBe(true);
+  utimesSync(join(directory, '.pruned'), 1, 1);
+  writeFileSync(join(home, '.gmn', 'config.json'), '{"sessions": {"retention": "90d"}}');
+  await gmn('sessions', 'list');
+  expect(existsSync(file)).toBe(false);
+});
+
+test('a session of the official CLI is copied, and left as it is', async (t) => {
+  const { gmn, home, cwd } = start(t);
+  const id = '7c1e90aa-0000-4000-8000-000000000001';
+  const chats = join(home, '.gemini', 'tmp', 'work', 'chats');
+  mkdirSync(chats, { recursive: true });
+  writeFileSync(join(home, '.gemini', 'tmp', 'work', '.project_root'), cwd);
+  const answer = { functionResponse: { id: 'c1', name: 'read_file', response: { output: 'text' } } };
+  const lines = [
+    { sessionId: id, projectHash: 'x', startTime: OLD, lastUpdated: OLD, kind: 'main' },
+    { id: 'm0', type: 'user', content: '<session_context>' },
+    { id: 'm1', type: 'user', content: [{ text: 'draft' }] },
+    { id: 'm1', type: 'user', content: [{ text: 'look at it' }] },
+    { id: 'm2', type: 'info', content: 'noise' },
+    {
+      id: 'm3',
+      type: 'gemini',
+      content: 'I will look.',
+      model: 'gemini-2.5-pro',
+      tokens: { input: 5, output: 2, total: 7 },
+      toolCalls: [{ id: 'c1', name: 'read_file', args: { path: 'a' }, result: [answer] }],
+    },
+    { id: 'm4', type: 'user', content: [answer] },
+    { id: 'm5', type: 'gemini', content: 'It says text.', model: 'gemini-2.5-pro' },
+    { id: 'm6', type: 'user', content: 'wrong turn' },
+    { $rewindTo: 'm6' },
+    { $set: { summary: 'x' } },
+  ];
+  const file = join(chats, 'session-2020-01-01T00-00-7c1e90aa.jsonl');
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const before = readFileSync(file);
+  expect((await gmn('sessions', 'list', '--gemini')).stdout).toBe(
+    `ID        TITLE         STARTED     DIRECTORY\n7c1e90aa  "look at it"  2020-01-01  ${cwd}\n`,
+  );
+  expect(await gmn('sessions', 'import', 'latest')).toMatchObject({
+    stdout: 'copied as 7c1e90aa; to go on with it: gmn -r 7c1e90aa "…"\n',
+    exitCode: 0,
+  });
+  const { records } = JSON.parse((await gmn('sessions', 'show', id, '--json')).stdout);
+  expect(records.map(({ time: _, ...record }: { time: string }) => record)).toEqual([
+    { kind: 'prompt', content: { role: 'user', parts: [{ text: 'look at it' }] } },
+    {
+      kind: 'call',
+      content: {
+        role: 'model',
+        parts: [{ text: 'I will look.' }, { functionCall: { id: 'c1', name: 'read_file', args: { path: 'a' } } }],
+      },
+      usage: { promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 7 },
+      model: 'gemini-2.5-pro',
+    },
+    { kind: 'answer', content: { role: 'user', parts: [answer] } },
+    {
+      kind: 'reply',
+      content: { role: 'model', parts: [{ text: 'It says text.' }] },
+      usage: {},
+      model: 'gemini-2.5-pro',
+      finishReason: 'STOP',
+    },
+  ]);
+  expect([readFileSync(file), readdirSync(chats).length]).toEqual([before, 1]);
+  expect(await gmn('sessions', 'import', file)).toMatchObject({
+    stderr: `Error: there is a session with the id ${id}\nTo go on with it: -r ${id}\n`,
+    exitCode: 1,
+  });
+  expect(await gmn('sessions', 'import', 'nobody')).toMatchObject({
+    stderr: 'Error: the official CLI has no session "nobody" here\nRun: gmn sessions list --gemini\n',
+    exitCode: 1,
+  });
+});
+
+test('an older official session, one object in a file, is copied too', async (t) => {
+  const { gmn, cwd } = start(t);
+  const messages = [
+    { id: 'a', type: 'user', content: 'hello' },
+    { id: 'b', type: 'gemini', content: 'hi' },
+  ];
+  writeFileSync(join(cwd, 'old.json'), JSON.stringify({ sessionId: 'not-a-uuid', startTime: OLD, messages }));
+  expect((await gmn('sessions', 'import', 'old.json')).exitCode).toBe(0);
+  expect((await gmn('sessions', 'show', 'last')).stdout).toBe('> hello\n\nhi\n\n');
+});
+
+test('path says where they are', async (t) => {
+  const { gmn, home } = start(t);
+  expect(await gmn('sessions', 'path')).toMatchObject({ stdout: `${join(home, '.gmn', 'sessions')}\n`, exitCode: 0 });
+});
