@@ -87,9 +87,9 @@ async function answered(
   entry: Entry,
   { isLiteral, signal, failures }: Answering,
 ): Promise<'leave' | undefined> {
-  if (entry.kind === 'next-mode') return nextMode(chat);
-  if (entry.kind !== 'text') return undefined;
   try {
+    if (entry.kind === 'next-mode') return await nextMode(chat);
+    if (entry.kind !== 'text') return undefined;
     const next = isLiteral ? { ask: await promptOf(chat, entry.text, signal) } : await done(chat, entry.text, signal);
     if (next === undefined || next === 'leave') return next;
     const failure = await ask(chat, next.ask, signal);

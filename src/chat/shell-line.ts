@@ -1,3 +1,4 @@
+import { AppError } from '../core/error.ts';
 import { every } from '../platform/clock.ts';
 import { runShell, type ShellResult } from '../platform/shell.ts';
 import { progress } from '../render/spinner.ts';
@@ -11,6 +12,7 @@ const TOLD_CHARS = 20_000;
 
 /** `!command`: runs it without input, shows what it prints, and lets that go with the next prompt. Throws AppError. */
 export async function runShellLine(chat: Chat, command: string, signal: AbortSignal): Promise<void> {
+  if (command === '') throw new AppError('usage', '! needs a command', { hint: 'Example: !git status' });
   const result = await shownWhileItRuns(chat, command, signal);
   const gap = result.omitted === 0 ? '' : `\n[… ${result.omitted} characters are left out …]\n`;
   const output = `${result.head}${gap}${result.tail}`.replace(/\n$/, '');

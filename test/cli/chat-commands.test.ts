@@ -63,7 +63,15 @@ test('/thoughts shows what the model thinks, on stderr', async (t) => {
 
 test('/tools lists the tools and turns them on and off', async (t) => {
   const gemini = await fakeGemini(t, [reply('a')]);
-  const lines = ['/tools run_shell_command on', '/tools write_file off', '/tools glbo on', '/tools', 'x'];
+  const lines = [
+    '/tools run_shell_command on',
+    '/tools replace off',
+    '/tools replace on',
+    '/tools write_file off',
+    '/tools glbo on',
+    '/tools',
+    'x',
+  ];
   const { stderr } = await pipedChat(t, lines, { gemini });
   expect(stderr).toContain('Error: there is no tool glbo\nDid you mean glob?\n');
   const names = gemini.requests[0]?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);

@@ -93,7 +93,7 @@ function wantedText({ session }: Chat, which: string): string {
   const text = Number.isInteger(back) && back > 0 ? answers.at(-back) : undefined;
   if (text === undefined) {
     throw new AppError('usage', which === '' ? 'there is no answer yet' : `there is no answer "${visible(which)}"`, {
-      hint: `There are ${answers.length} answers; 1 is the last.`,
+      hint: answers.length === 0 ? 'Type a prompt.' : `1 is the last answer, ${answers.length} the first.`,
     });
   }
   if (which !== 'code') return text;

@@ -1,6 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import { ALIASES, MODELS } from '../../core/models.ts';
 import { visible } from '../../core/visible.ts';
+import { allowedNames } from '../../tools/builtins.ts';
 import type { Setup } from '../assistant.ts';
 import type { Chat } from '../chat.ts';
 import { modeWords } from '../greeting.ts';
@@ -71,11 +72,10 @@ export const TOOLS: SlashCommand = {
   async run(argument, chat) {
     const { assistant } = chat;
     if (argument !== '') {
-      const [name = '', turned = ''] = argument.split(/\s+/);
+      const [word = '', turned = ''] = argument.split(/\s+/);
+      const [name = word] = assistant.allTools.includes(word) ? [word] : allowedNames([word]);
       const others = assistant.tools.filter((tool) => tool !== name);
-      // A name that is not there is refused by the tools themselves, on or off.
-      const tools = isOn(turned, `tools ${name}`) ? [...others, name] : others;
-      if (!assistant.allTools.includes(name)) await change(chat, { tools: name });
+      const tools = isOn(turned, `tools ${word}`) ? [...others, name] : others;
       await change(chat, { tools: tools.join(',') || 'none' });
     }
     const rows = assistant.allTools.map(

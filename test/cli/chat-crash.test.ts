@@ -1,0 +1,69 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { pipedChat, sharedHome } from '../support/chat.ts';
+import { chatInTerminal } from '../support/chat-terminal.ts';
+import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { GMN, place } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+import { objection, type WirePart } from '../support/strict-gemini.ts';
+
+const CALL = { functionCall: { id: 'c1', name: 'list_directory', args: { dir_path: '.' } }, thoughtSignature: 'c2ln' };
+
+/** Where in a turn with a tool the process is killed, and what must be asked after it is gone on with. */
+const MOMENTS = [
+  ['before the first reply', 0, undefined, [{ text: 'one' }]],
+  ['in the middle of the first reply', 0, [{ text: 'I look.' }], [{ text: 'one' }]],
+  ['before the reply to the answer', 1, undefined, [{ text: 'one' }, CALL, { functionResponse: { id: 'c1' } }]],
+] as const;
+
+posixTest.for(MOMENTS)('killed %s, a chat goes on with all that was acknowledged', async ([, step, words, kept], t) => {
+  const { env } = sharedHome(t);
+  let kill = (): void => {};
+  const killer: Scripted = (response) => {
+    if (words === undefined) return kill();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(chunk(words)), () => kill());
+  };
+  const first = await fakeGemini(t, step === 0 ? [killer] : [reply(CALL), killer]);
+  const { cwd, env: clean } = place(t, { gemini: first, env });
+  const child = spawn(process.execPath, [GMN, 'chat', '--session-name', 'torn', 'one'], { cwd, env: clean });
+  kill = () => void child.kill('SIGKILL');
+  await once(child, 'close');
+
+  const second = await fakeGemini(t, [reply('two')]);
+  const { stdout, exitCode } = await pipedChat(t, ['next'], { gemini: second, env, args: ['-r', 'torn'] });
+  expect([stdout, exitCode]).toEqual(['two\n', 0]);
+  const contents = second.requests[0]?.body.contents;
+  const parts: readonly WirePart[] = contents.flatMap((content: { parts: WirePart[] }) => content.parts);
+  expect(parts.slice(0, kept.length)).toMatchObject(kept);
+  expect(parts.at(-1)).toEqual({ text: 'next' });
+  expect(objection(contents, [CALL])).toBeUndefined();
+});
+
+test('a second chat on an open session goes on with a copy, and neither loses anything', async (t) => {
+  const { env, path } = sharedHome(t);
+  const chat = chatInTerminal(t, ['--demo', '--session-name', 'shared'], { env });
+  await chat.until(/❯ /);
+  chat.enter('hello');
+  await chat.until(/help you today\?[\s\S]*❯ /);
+  const { stderr } = await pipedChat(t, ['hi'], { env, args: ['--demo', '-r', 'shared'] });
+  expect(stderr).toMatch(/this session is open elsewhere; going on with a copy, [\da-f]{8}\n/);
+  const [, copy = ''] = /^Resume: gmn chat --demo -r ([\da-f]{8})$/m.exec(stderr) ?? [];
+  chat.enter('best month for Kyoto?');
+  await chat.until(/November[\s\S]*❯ /);
+  chat.type('\u0004');
+  expect((await chat.ended).exitCode).toBe(0);
+  const texts = readdirSync(join(path, 'sessions'))
+    .filter((name) => name.endsWith('.jsonl'))
+    .sort((left, right) => Number(left.includes(`-${copy}`)) - Number(right.includes(`-${copy}`)))
+    .map((name) => readFileSync(join(path, 'sessions', name), 'utf8'));
+  expect(
+    texts.map((text) => [text.includes('help you today'), text.includes('we building'), text.includes('November')]),
+  ).toEqual([
+    [true, false, true],
+    [true, true, false],
+  ]);
+});
