@@ -4,7 +4,7 @@ import { COMMANDS } from './commands/table.ts';
 import type { Candidate, Complete, Completion } from './line-source.ts';
 import type { SlashCommand } from './slash-command.ts';
 
-const MAX_CANDIDATES = 20;
+const MAX_PATHS = 20;
 
 /** Completes slash commands, what they take, and `@paths`. `chat` is asked for late: the line editor is made before it. */
 export function completion(chatOf: () => Chat | undefined): Complete {
@@ -22,7 +22,9 @@ export function completion(chatOf: () => Chat | undefined): Complete {
 
 async function completed(chat: Chat, before: string, signal: AbortSignal): Promise<Completion | undefined> {
   const [, name, gap, argument = ''] = /^\/([^\s/]*)(?:(\s+)([\s\S]*))?$/.exec(before) ?? [];
-  if (name !== undefined && gap === undefined) return found(0, before, COMMANDS.flatMap(named));
+  if (name !== undefined && gap === undefined) {
+    return found(0, before, [...COMMANDS.map(named), ...COMMANDS.flatMap(aliased)]);
+  }
   const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name ?? ''));
   if (command?.complete !== undefined) {
     return found(before.length - argument.length, argument, await command.complete(chat));
@@ -30,15 +32,19 @@ async function completed(chat: Chat, before: string, signal: AbortSignal): Promi
   const word = (command?.name === 'file' ? /()([^\s]*)$/ : /(?:^|\s)(@)([^\s]*)$/).exec(before);
   if (word === null) return undefined;
   const [, at = '', path = ''] = word;
-  const paths = await pathsLike(path, { cwd: chat.cwd, most: MAX_CANDIDATES, signal });
+  const paths = await pathsLike(path, { cwd: chat.cwd, most: MAX_PATHS, signal });
   return {
     start: before.length - at.length - path.length,
     candidates: paths.map((insert) => ({ insert: at + insert })),
   };
 }
 
-function named({ name, aliases = [], help, argument }: SlashCommand): readonly Candidate[] {
-  return [name, ...aliases].map((word) => ({ insert: `/${word}${argument === undefined ? '' : ' '}`, hint: help }));
+function named({ name, help, argument }: SlashCommand): Candidate {
+  return { insert: `/${name}${argument === undefined ? '' : ' '}`, hint: help };
+}
+
+function aliased({ aliases = [], ...command }: SlashCommand): readonly Candidate[] {
+  return aliases.map((name) => named({ ...command, name }));
 }
 
 /** Those that begin so; if none does, those that have it in them. */
@@ -46,5 +52,5 @@ function found(start: number, typed: string, candidates: readonly Candidate[]): 
   const wanted = typed.toLowerCase();
   const beginning = candidates.filter(({ insert }) => insert.toLowerCase().startsWith(wanted));
   const within = candidates.filter(({ insert }) => insert.toLowerCase().includes(wanted.replace(/^\//, '')));
-  return { start, candidates: (beginning.length > 0 ? beginning : within).slice(0, MAX_CANDIDATES) };
+  return { start, candidates: beginning.length > 0 ? beginning : within };
 }
