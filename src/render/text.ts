@@ -79,6 +79,7 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
   // Made when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
   let isMidLine = false;
+  let unshown = '';
   const waiting = progress(errOut, { ...options, mayDraw: () => !err.isMidLine && !(isMidLine && out.isTerminal) });
 
   const show = async (text: string): Promise<void> => {
@@ -105,8 +106,12 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
     wait: waiting.wait,
     async text(delta) {
       shape ??= presentation(out, options);
-      const shown = shape.push(delta);
-      await show(typeof shown === 'string' ? shown : await shown);
+      const pushed = shape.push(delta);
+      const shown = typeof pushed === 'string' ? pushed : await pushed;
+      await show(shown);
+      // A paragraph is laid out when it is whole; until then its last words tell that it comes.
+      unshown = shown === '' ? (unshown + delta).slice(-MAX_UNSHOWN) : '';
+      if (unshown !== '') waiting.wait(lastWords(unshown, errOut.columns));
     },
     say,
     tell: (words) =>
@@ -121,4 +126,15 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
     },
     abandon: async () => void (await waiting.pause()),
   };
+}
+
+const MAX_UNSHOWN = 400;
+
+/** As much of the end of a text as fits on a line beside a spinner. */
+function lastWords(text: string, columns: number): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  const characters = [...line].slice(-Math.max(10, columns - 16));
+  // Others may be two columns wide.
+  const wide = characters.filter((character) => character > '\u00ff').length;
+  return `…${characters.slice(wide).join('')}`;
 }

@@ -45,6 +45,21 @@ describe('on a terminal', () => {
     expect(err.writes.at(-1)).toMatch(/^\r +\r$/);
   });
 
+  test('the last words of a paragraph that is not whole yet stand beside it, made harmless, as many as fit', async () => {
+    const { out, err, time, render } = await stage(terminal(), { render: 'always' });
+    await render(begin);
+    for (const event of texts('It was a dark and stormy', ' night, and ', 'a \u001b[2J shot')) await render(event);
+    await time.pass(500);
+    expect(out.text).toBe('');
+    expect(screenOf(err.text)).toMatch(/^\S … night, and a \\x1b\[2J shot$/);
+    for (const event of texts('. 遠くで犬が吠えた、何度も何度も。')) await render(event);
+    await time.pass(100);
+    expect(screenOf(err.text)).toMatch(/^\S ….*何度も。$/);
+    for (const event of texts('\n\nNext')) await render(event);
+    expect(screenOf(err.text)).toBe('');
+    expect(out.text).toContain('stormy');
+  });
+
   test('a shorter line covers a longer one', async () => {
     const { err, time, render } = await stage(terminal());
     await render({ type: 'wait', what: 'a long thing to wait for' });
