@@ -35,6 +35,7 @@ const TRANSPORT_FLAGS = [
     help: 'How to talk to it (default: stdio for a command, http for an address)',
   },
   { long: 'env', short: 'e', value: 'K=V', repeatable: true, help: 'A variable for the program; repeat' },
+  { long: 'oauth', value: 'json', help: 'How to sign in there: "oauth" of the settings as JSON, or @file' },
   { long: 'header', short: 'H', value: 'K: V', repeatable: true, help: 'A header for the address; repeat' },
 ] as const;
 
@@ -179,6 +180,20 @@ export const MCP = command({
       ],
       endsFlags: ([first]) => first !== undefined && !isAddress(first),
       load: () => import('../commands/mcp-probe.ts'),
+    }),
+    command({
+      name: 'auth',
+      summary: 'Sign in to a server in your browser',
+      args: '<name>',
+      flags: [{ long: 'no-browser', help: 'Only print the address to open' }, ...LOOK_FLAGS],
+      load: () => import('../commands/mcp-auth.ts'),
+    }),
+    command({
+      name: 'logout',
+      summary: 'Forget the sign-in at a server',
+      args: '<name>',
+      flags: LOOK_FLAGS,
+      load: () => import('../commands/mcp-logout.ts'),
     }),
   ],
 });

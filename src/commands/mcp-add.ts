@@ -3,7 +3,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
-import { makeDefinition, type TransportOptions } from './mcp-definition.ts';
+import { makeDefinition, oauthKey, type TransportOptions } from './mcp-definition.ts';
 import { defines, placeOf, settingsIn, type WritableScope, writablePlaces } from './mcp-places.ts';
 import { type PrintOptions, printReport } from './report.ts';
 
@@ -29,7 +29,7 @@ export async function run(options: McpAddOptions, app: App): Promise<number> {
       hint: `Example: gmn mcp add ${name} npx -y some-server`,
     });
   }
-  const { entry } = makeDefinition(words, options, commonKeys(options));
+  const { entry } = makeDefinition(words, options, { ...(await oauthKey(options, app.cwd)), ...commonKeys(options) });
   const { scope, file } = placeOf(options.scope ?? 'user', app);
   let isReplaced = false;
   await editSettings(file, app, (document) => {

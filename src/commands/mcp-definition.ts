@@ -1,6 +1,7 @@
 import { AppError } from '../core/error.ts';
-import type { JsonObject } from '../core/json.ts';
+import { isObject, type JsonObject, parseJson } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
+import { textOrFile } from '../input/instruction.ts';
 import { parseDefinition, type ServerDefinition } from '../mcp/client/definition.ts';
 
 /** The flags that say how a server is reached. */
@@ -8,12 +9,22 @@ export interface TransportOptions {
   readonly transport?: 'stdio' | 'http' | 'sse';
   readonly env?: readonly string[];
   readonly header?: readonly string[];
+  /** The `oauth` of the settings, as JSON or `@file`. */
+  readonly oauth?: string;
 }
 
 /** A server's entry in the settings from a command or an address, and what it means. */
 export interface MadeDefinition {
   readonly entry: JsonObject;
   readonly definition: ServerDefinition;
+}
+
+/** The value of `--oauth`, under the key it has in the settings; nothing if it was not given. Throws AppError `usage`. */
+export async function oauthKey({ oauth }: TransportOptions, cwd: string): Promise<JsonObject> {
+  if (oauth === undefined) return {};
+  const value = parseJson(await textOrFile(oauth, '--oauth', cwd));
+  if (!isObject(value)) throw refusal('--oauth: that is not a JSON object', `Example: --oauth '{"clientId":"abc"}'`);
+  return { oauth: parseEntry(value) };
 }
 
 /**
@@ -64,6 +75,10 @@ function headerPair(text: string): readonly [string, string] {
   const at = text.indexOf(':');
   if (at < 1) throw refusal('--header: that is not of the form "Name: value"', `Example: --header 'X-Key: $MY_KEY'`);
   return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
+}
+
+function parseEntry(value: Readonly<Record<string, unknown>>): JsonObject {
+  return value as JsonObject;
 }
 
 function refusal(message: string, hint: string): AppError {

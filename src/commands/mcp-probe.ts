@@ -4,9 +4,10 @@ import type { JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
 import { connect } from '../mcp/client/connect.ts';
 import type { Connection } from '../mcp/client/connection.ts';
-import { makeDefinition, type TransportOptions } from './mcp-definition.ts';
+import { makeDefinition, oauthKey, type TransportOptions } from './mcp-definition.ts';
 import { acceptDefaults, terminalElicit } from './mcp-elicitation.ts';
 import { callProgress } from './mcp-progress.ts';
+import { signInPrompt } from './mcp-sign-in.ts';
 import { type Trial, tryEverything } from './mcp-trial.ts';
 import { firstLine, visibleLines } from './mcp-view.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
@@ -23,12 +24,15 @@ export interface McpProbeOptions extends PrintOptions, TransportOptions {
  */
 export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const [first = ''] = options.args;
-  const { definition } = makeDefinition(options.args, options);
+  const { definition } = makeDefinition(options.args, options, await oauthKey(options, app.cwd));
   const shown = callProgress(first, { quiet: options.quiet === true || options.json === true }, app);
   const asking = options.json ? {} : terminalElicit(app, shown.lend);
-  const elicit = options.acceptDefaults ? { elicit: acceptDefaults } : asking;
+  const person = {
+    ...(options.acceptDefaults ? { elicit: acceptDefaults } : asking),
+    ...(mayOpen(options, app) ? { signIn: signInPrompt({ isOpened: true, lend: shown.lend }, app) } : {}),
+  };
   try {
-    const connection = await connect({ name: first, definition }, { ...app, ...elicit }, app.signal);
+    const connection = await connect({ name: first, definition }, { ...app, ...person }, app.signal);
     try {
       const offers = await offersOf(connection, app.signal);
       const trials = options.callTools ? await tryEverything(connection, offers, app.signal) : [];
@@ -42,6 +46,11 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
   } finally {
     await shown.end();
   }
+}
+
+/** Nothing is opened where nobody sits, unless whoever started us has named the browser and wants no questions. */
+function mayOpen({ acceptDefaults: isAnswered }: McpProbeOptions, { io, env }: App): boolean {
+  return io.err.isTerminal || (isAnswered === true && Boolean(env.BROWSER));
 }
 
 type Offers = Awaited<ReturnType<typeof offersOf>>;

@@ -55,6 +55,15 @@ export function unknownServer(shown: string, known: readonly string[]): AppError
   });
 }
 
+/** The configured server of this name, with the settings' notices. Throws as `findServer` does. */
+export async function namedServer(
+  name: string,
+  { options, app }: { readonly options: RosterOptions; readonly app: App },
+): Promise<{ readonly server: ConfiguredServer; readonly notices: readonly string[] }> {
+  const roster = await readRoster(options, app);
+  return { server: findServer(roster, name), notices: roster.notices };
+}
+
 /**
  * Connects to one configured server for as long as `use` takes; nothing is left running afterwards. The settings' notices
  * are given too. Throws as `findServer`, `connect` and `use` do.
@@ -64,11 +73,10 @@ export async function withServer<Value>(
   { options, app, ...more }: { readonly options: SessionOptions; readonly app: App } & Pick<ClientContext, 'elicit'>,
   use: (connection: Connection, notices: readonly string[]) => Promise<Value>,
 ): Promise<Value> {
-  const roster = await readRoster(options, app);
-  const server = patient(findServer(roster, name), options.timeout);
-  const connection = await connect(server, { ...app, ...more }, app.signal);
+  const { server, notices } = await namedServer(name, { options, app });
+  const connection = await connect(patient(server, options.timeout), { ...app, ...more }, app.signal);
   try {
-    return await use(connection, roster.notices);
+    return await use(connection, notices);
   } finally {
     await connection.close();
   }

@@ -1,0 +1,29 @@
+import type { App } from '../core/app.ts';
+import { visible } from '../core/visible.ts';
+import { signIn } from '../mcp/client/sign-in.ts';
+import { onlyWords } from './mcp-arguments.ts';
+import { callProgress } from './mcp-progress.ts';
+import type { RosterOptions } from './mcp-roster.ts';
+import { namedServer } from './mcp-session.ts';
+import { signInPrompt } from './mcp-sign-in.ts';
+import { type PrintOptions, printReport } from './report.ts';
+
+export interface McpAuthOptions extends PrintOptions, RosterOptions {
+  readonly args: readonly string[];
+  readonly noBrowser?: boolean;
+}
+
+/**
+ * Has the person sign in at a server in their browser, unless an earlier sign-in still counts, and keeps it. Throws AppError
+ * `usage` for a server that is a program or not there, `mcp` if the server does not let us in.
+ */
+export async function run(options: McpAuthOptions, app: App): Promise<number> {
+  const [name = ''] = onlyWords(options.args, 1, 'mcp auth');
+  const { server, notices } = await namedServer(name, { options, app });
+  const shown = callProgress(name, { quiet: options.quiet === true || options.json === true }, app);
+  const prompt = signInPrompt({ isOpened: !options.noBrowser, lend: shown.lend }, app);
+  const isSignedIn = await signIn(server, { ...app, signIn: prompt }, app.signal).finally(shown.end);
+  const text = isSignedIn ? `Signed in to ${visible(name)}\n` : `${visible(name)} wants no sign-in\n`;
+  await printReport({ text, json: { name, signedIn: isSignedIn }, notices }, options, app);
+  return 0;
+}

@@ -1,0 +1,22 @@
+import type { App } from '../core/app.ts';
+import { visible } from '../core/visible.ts';
+import { signOut } from '../mcp/client/sign-in.ts';
+import { onlyWords } from './mcp-arguments.ts';
+import type { RosterOptions } from './mcp-roster.ts';
+import { namedServer } from './mcp-session.ts';
+import { type PrintOptions, printReport } from './report.ts';
+
+export interface McpLogoutOptions extends PrintOptions, RosterOptions {
+  readonly args: readonly string[];
+}
+
+/** Forgets what gmn keeps of a sign-in at a server; the server is not told. Throws AppError `usage` or `config`. */
+export async function run(options: McpLogoutOptions, app: App): Promise<number> {
+  const [name = ''] = onlyWords(options.args, 1, 'mcp logout');
+  const { server, notices } = await namedServer(name, { options, app });
+  const wasSignedIn = await signOut(server, app);
+  const shown = visible(name);
+  const text = wasSignedIn ? `Forgot the sign-in at ${shown}\n` : `There was no sign-in at ${shown}\n`;
+  await printReport({ text, json: { name, changed: wasSignedIn }, notices }, options, app);
+  return 0;
+}

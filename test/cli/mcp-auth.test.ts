@@ -1,0 +1,94 @@
+import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { oauthPeer } from '../mcp/oauth-peer.ts';
+import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
+
+/** A browser that goes where it is sent, and writes down that it was. */
+const BROWSER = `#!/usr/bin/env node
+require('node:fs').appendFileSync(process.env.HOME + '/opened', process.argv.slice(2).join(' ') + '\\n');
+fetch(process.argv[2]).then((answer) => answer.text());
+`;
+
+async function signInPlace(t: TestContext) {
+  const peer = await oauthPeer(t);
+  const here = mcpPlace(t, { wiki: { url: `${peer.url}/mcp`, type: 'http' }, files: fixtureServer('mcp-server.mjs') });
+  const browser = join(here.root, 'browser');
+  here.write(browser, BROWSER);
+  chmodSync(browser, 0o755);
+  Object.assign(here.env, { BROWSER: browser });
+  const opened = (): string => {
+    try {
+      return readFileSync(join(here.home, 'opened'), 'utf8');
+    } catch {
+      return '';
+    }
+  };
+  return { ...here, peer, opened };
+}
+
+test('auth signs in through the browser and keeps it; logout forgets it', async (t) => {
+  const here = await signInPlace(t);
+  const call = ['mcp', 'call', 'wiki', 'echo', 'message=hi'];
+  const refused = {
+    stdout: '',
+    stderr: 'Error: MCP server wiki: it wants you to sign in (HTTP 401)\nTo sign in, run: gmn mcp auth wiki\n',
+    exitCode: 5,
+  };
+  expect(await here.run(call)).toEqual(refused);
+  expect(here.opened()).toBe('');
+  const { stdout, stderr, exitCode } = await here.run(['mcp', 'auth', 'wiki']);
+  expect([stdout, exitCode]).toEqual(['Signed in to wiki\n', 0]);
+  const [first, address, last, ...more] = stderr.split('\n');
+  expect([first, last, more]).toEqual([
+    'To sign in, open this address:',
+    'Your browser is asked to open it. Waiting for you to finish there…',
+    [''],
+  ]);
+  expect(here.opened()).toBe(`${address}\n`);
+  expect(await here.run(call)).toEqual({ stdout: 'remote hi\n', stderr: '', exitCode: 0 });
+  const kept = join(here.home, '.gmn/mcp');
+  expect(readdirSync(kept).map((name) => statSync(join(kept, name)).mode & 0o777)).toEqual([0o600]);
+  expect(await here.run(['mcp', 'auth', 'wiki', '--json'])).toEqual({
+    stdout: '{\n  "name": "wiki",\n  "signedIn": true\n}\n',
+    stderr: '',
+    exitCode: 0,
+  });
+  const ok = (words: string) => ({ stdout: `${words}\n`, stderr: '', exitCode: 0 });
+  expect(await here.run(['mcp', 'logout', 'wiki'])).toEqual(ok('Forgot the sign-in at wiki'));
+  expect(await here.run(['mcp', 'logout', 'wiki'])).toEqual(ok('There was no sign-in at wiki'));
+  expect(await here.run(call)).toEqual(refused);
+});
+
+test('a program has nothing to sign in to', async (t) => {
+  const here = await signInPlace(t);
+  for (const verb of ['auth', 'logout']) {
+    expect(await here.run(['mcp', verb, 'files'])).toEqual({
+      stdout: '',
+      stderr:
+        'Error: MCP server files is a program on this machine: there is nothing to sign in to\n' +
+        'What it needs goes into its "env" in the settings.\n',
+      exitCode: 1,
+    });
+  }
+});
+
+test('probe opens the browser that was named only if no questions are wanted', async (t) => {
+  const here = await signInPlace(t);
+  const address = `${here.peer.url}/mcp`;
+  expect((await here.run(['mcp', 'probe', address])).exitCode).toBe(5);
+  expect(here.opened()).toBe('');
+  const { stdout, exitCode } = await here.run(['mcp', 'probe', '--accept-defaults', '-q', address]);
+  expect([stdout, exitCode]).toEqual(['server    remote 1\nprotocol  2025-11-25\noffers    tools\ntools\n  echo\n', 0]);
+});
+
+test('--oauth goes into the settings, or says that it is none', async (t) => {
+  const here = mcpPlace(t, {}, { files: { 'oauth.json': '{"clientId":"abc","scopes":["read"]}' } });
+  await here.run(['mcp', 'add', 'wiki', 'https://w.example', '--oauth', '@oauth.json']);
+  expect(JSON.parse(here.read()).mcpServers.wiki.oauth).toEqual({ clientId: 'abc', scopes: ['read'] });
+  expect(await here.run(['mcp', 'add', 'wiki', 'https://w.example', '--oauth', 'secret'])).toEqual({
+    stdout: '',
+    stderr: `Error: --oauth: that is not a JSON object\nExample: --oauth '{"clientId":"abc"}'\n`,
+    exitCode: 1,
+  });
+});
