@@ -6,8 +6,8 @@ import type { Approve, Tool } from '../core/tool.ts';
 /** Who answers a turn, with what, and how far it may go. */
 export interface Agent {
   readonly model: Model;
-  /** What is the same in every request. */
-  readonly request: Pick<ModelRequest, 'model' | 'systemInstruction' | 'generationConfig'>;
+  /** What is the same in every request; its `tools` count only if there are no `tools` here. */
+  readonly request: Omit<ModelRequest, 'contents' | 'keepLimit'>;
   /** Who signs what the model says: backend and account in one word. Asked when there is something to sign. */
   readonly origin: () => string;
   /** In the order in which they are declared; none: the model is offered none. */

@@ -1,4 +1,5 @@
 import { formatDuration } from '../core/duration.ts';
+import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { objectsOf } from '../core/json.ts';
 import { concealed } from '../core/secret-forms.ts';
@@ -34,6 +35,11 @@ export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAs
       const body = { request: { model: decodeURIComponent(modelPath(model)), contents: counted } };
       const answer = await callJson(caller, { url: codeAssistUrl(place, ':countTokens'), body, model }, signal);
       return parseCount({ totalTokens: 0, ...answer });
+    },
+    async embed() {
+      throw new AppError('usage', 'Code Assist makes no embeddings', {
+        hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',
+      });
     },
     async listModels(signal) {
       const { project } = await enrolments.current(signal);

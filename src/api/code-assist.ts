@@ -77,13 +77,13 @@ export function codeAssist(options: CodeAssistOptions): Backend {
 }
 
 function envelope(request: ModelRequest, project: string | undefined, sessionId: string): object {
-  const { contents, systemInstruction, tools, generationConfig } = request;
+  const { contents, systemInstruction, tools, safetySettings, generationConfig } = request;
   return {
     // The name stands here bare; the check is the same as where it stands in a path.
     model: decodeURIComponent(modelPath(request.model).replace(/^models\//, '')),
     project,
     user_prompt_id: sessionId,
-    request: { contents, systemInstruction, tools, generationConfig, session_id: sessionId },
+    request: { contents, systemInstruction, tools, safetySettings, generationConfig, session_id: sessionId },
   };
 }
 

@@ -27,6 +27,16 @@ export function geminiApiInquiries(place: GeminiApiPlace, caller: Caller): Inqui
       const answer = await callJson(caller, { url, body: countBody(request, path), model: request.model }, signal);
       return parseCount(answer);
     },
+    async embed({ model, text }, signal) {
+      const path = modelPath(model);
+      const body = { model: path, content: { parts: [{ text }] } };
+      const { embedding } = await callJson(
+        caller,
+        { url: geminiApiUrl(place, `${path}:embedContent`), body, model },
+        signal,
+      );
+      return parseVector(embedding);
+    },
     standing: async (signal) => ({ lines: [`The Gemini API accepts it: ${count(await listModels(signal))}.`] }),
   };
 }
@@ -48,6 +58,14 @@ export function parseCount({ totalTokens }: Fields): number {
   throw refused('api', 'the server did not say how many tokens there are', {
     hint: 'Try again, or choose another model with -m.',
   });
+}
+
+/** The numbers of `{ values }`. Throws AppError `api` if there are none. */
+export function parseVector(embedding: unknown): readonly number[] {
+  const values = isObject(embedding) ? embedding.values : undefined;
+  const isWhole = Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'number');
+  if (isWhole) return values;
+  throw refused('api', 'the server sent no embedding', { hint: 'Try again.' });
 }
 
 /** The models of all pages of a list, in its order, each once. */

@@ -25,9 +25,9 @@ export function geminiApi(place: GeminiApiPlace, identity: Identity): Backend {
     name: 'gemini-api',
     identity,
     userAgent: place.userAgent,
-    draft: ({ model, contents, systemInstruction, tools, generationConfig }) => ({
+    draft: ({ model, contents, systemInstruction, tools, safetySettings, generationConfig }) => ({
       url: geminiApiUrl(place, `${modelPath(model)}:streamGenerateContent?alt=sse`),
-      body: { contents, systemInstruction, tools, generationConfig },
+      body: { contents, systemInstruction, tools, safetySettings, generationConfig },
     }),
   });
 }

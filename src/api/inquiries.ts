@@ -7,6 +7,11 @@ export interface Standing {
   readonly lines: readonly string[];
 }
 
+export interface EmbedRequest {
+  readonly model: string;
+  readonly text: string;
+}
+
 /**
  * What a backend can be asked besides model calls: how long a request is, which models there are, how one stands with it.
  * Every method throws AppError `auth` or `api`.
@@ -16,6 +21,8 @@ export interface Inquiries {
   countTokens(request: ModelRequest, signal: AbortSignal): Promise<number>;
   /** The models this credential is offered. */
   listModels(signal: AbortSignal): Promise<readonly ListedModel[]>;
+  /** The vector that stands for a text. Throws AppError `usage` where there are none to be had. */
+  embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly number[]>;
   /** Whether the credential works here, and what is left for it. */
   standing(signal: AbortSignal): Promise<Standing>;
 }

@@ -1,5 +1,6 @@
+import { objectsOf } from '../core/json.ts';
 import type { ListedModel } from '../core/models.ts';
-import { allPages, count, parseCount } from './gemini-api-inquiries.ts';
+import { allPages, count, parseCount, parseVector } from './gemini-api-inquiries.ts';
 import type { Inquiries } from './inquiries.ts';
 import { type Caller, callJson } from './json-call.ts';
 import { type VertexPlace, vertexModelPath, vertexUrl } from './vertex.ts';
@@ -25,6 +26,11 @@ export function vertexInquiries(place: VertexPlace, caller: Caller): Inquiries {
     async countTokens({ model, contents, systemInstruction }, signal) {
       const url = vertexUrl(place, `${vertexModelPath(place, model)}:countTokens`);
       return parseCount(await callJson(caller, { url, body: { contents, systemInstruction }, model }, signal));
+    },
+    async embed({ model, text }, signal) {
+      const url = vertexUrl(place, `${vertexModelPath(place, model)}:predict`);
+      const { predictions } = await callJson(caller, { url, body: { instances: [{ content: text }] }, model }, signal);
+      return parseVector(objectsOf(predictions)[0]?.embeddings);
     },
     async standing(signal) {
       const where = site === undefined ? '' : ` (project ${site.project}, location ${site.location})`;

@@ -73,9 +73,9 @@ export function vertex(place: VertexPlace, identity: Identity): Backend {
     name: 'vertex',
     identity,
     userAgent: place.userAgent,
-    draft: ({ model, contents, systemInstruction, tools, generationConfig }) => ({
+    draft: ({ model, contents, systemInstruction, tools, safetySettings, generationConfig }) => ({
       url: vertexUrl(place, `${vertexModelPath(place, model)}:streamGenerateContent?alt=sse`),
-      body: { contents, systemInstruction, tools, generationConfig },
+      body: { contents, systemInstruction, tools, safetySettings, generationConfig },
     }),
     ...(site === undefined ? {} : { notFoundHint: () => elsewhereHint(site) }),
   });

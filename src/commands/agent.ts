@@ -12,6 +12,8 @@ import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
 export interface AgentOptions extends ToolOptions {
   readonly system?: string;
   readonly appendSystemPrompt?: string;
+  /** As `system`, but the very words: an `@` in front does not make them a file. */
+  readonly systemText?: string;
   readonly maxTurns?: number;
 }
 
@@ -85,7 +87,7 @@ async function* systemInstruction(
   tools: readonly Tool[],
 ): AsyncGenerator<TurnEvent, string | undefined> {
   const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
-  const flags = [options.system, options.appendSystemPrompt];
+  const flags = [options.system, options.systemText, options.appendSystemPrompt];
   if (flags.every((flag) => flag === undefined) && !hasContext(question)) return undefined;
   const [{ readContext, systemInstructionText }, { textOrFile }] = await Promise.all([
     import('../config/context.ts'),
@@ -97,7 +99,7 @@ async function* systemInstruction(
   );
   for (const message of context.notices) yield { type: 'notice', message };
   return systemInstructionText(context, {
-    system: options.system && (await textOrFile(options.system, '--system', app.cwd)),
+    system: options.systemText ?? (options.system && (await textOrFile(options.system, '--system', app.cwd))),
     append:
       options.appendSystemPrompt && (await textOrFile(options.appendSystemPrompt, '--append-system-prompt', app.cwd)),
   });

@@ -13,6 +13,7 @@ export async function patientInquiries(
   return {
     countTokens: (request, signal) => persist(() => inquiries.countTokens(request, signal), patience, signal),
     listModels: (signal) => persist(() => inquiries.listModels(signal), patience, signal),
+    embed: (request, signal) => persist(() => inquiries.embed(request, signal), patience, signal),
     standing: (signal) => persist(() => inquiries.standing(signal), patience, signal),
   };
 }

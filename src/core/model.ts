@@ -12,6 +12,8 @@ export interface ModelRequest {
   readonly generationConfig: JsonObject;
   /** As the API takes them: `{ functionDeclarations: […] }`, `{ googleSearch: {} }`. With declarations, calls are answers. */
   readonly tools?: readonly JsonObject[];
+  /** As the API takes them: `{ category, threshold }`. Absent: the service's own. */
+  readonly safetySettings?: readonly JsonObject[];
   /**
    * Up to how many characters of text `Reply.content` is wanted. A longer reply without calls comes without it; absent, or 0:
    * every one does, and none is held in memory as a whole.
