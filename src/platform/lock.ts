@@ -1,10 +1,10 @@
 import { type FileHandle, open, readFile, stat, unlink, utimes } from 'node:fs/promises';
-import { hostname } from 'node:os';
 import { dirname } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { makePrivateDirectory } from './atomic-file.ts';
 import { errnoOf } from './errno.ts';
+import { type ProcessIdentity, parseProcessIdentity, stateOf, thisProcess } from './process-identity.ts';
 
 const TOUCH_MS = 1000;
 /** Ten missed touches: even a machine short of breath manages one in that time. */
@@ -59,11 +59,7 @@ export async function acquireLock(path: string, options: LockOptions): Promise<L
   }
 }
 
-interface Owner {
-  readonly pid: number;
-  readonly host: string;
-  /** When the process began, as the kernel counts; a process id alone is used again and again. */
-  readonly began: string;
+interface Owner extends ProcessIdentity {
   readonly nonce: string;
 }
 
@@ -74,8 +70,7 @@ async function create(path: string): Promise<Lock | 'taken' | 'unwritable'> {
     await makePrivateDirectory(dirname(path));
     handle = await open(path, 'wx', 0o600);
     const nonce = `${process.pid}-${process.hrtime.bigint().toString(36)}`;
-    const began = (await processState(process.pid))?.began ?? '';
-    const owner: Owner = { pid: process.pid, host: hostname(), began, nonce };
+    const owner: Owner = { ...(await thisProcess()), nonce };
     await handle.writeFile(JSON.stringify(owner));
     return hold(path, nonce);
   } catch (thrown) {
@@ -138,20 +133,6 @@ async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): P
   return state === 'unknown' && ageMs >= FORGOTTEN_MS;
 }
 
-/** `unknown`: a process of that number is there, but it may be another one by now. */
-async function stateOf(owner: Owner): Promise<'here' | 'stopped' | 'gone' | 'elsewhere' | 'unknown'> {
-  if (owner.host !== hostname()) return 'elsewhere';
-  try {
-    process.kill(owner.pid, 0);
-  } catch (thrown) {
-    if (errnoOf(thrown) === 'ESRCH') return 'gone';
-  }
-  const state = await processState(owner.pid);
-  if (state === undefined) return 'unknown';
-  if (state.began !== owner.began) return 'gone';
-  return state.isStopped ? 'stopped' : 'here';
-}
-
 async function readOwner(path: string): Promise<Owner | undefined> {
   try {
     return parseOwner(JSON.parse(await readFile(path, 'utf8')));
@@ -161,21 +142,7 @@ async function readOwner(path: string): Promise<Owner | undefined> {
 }
 
 function parseOwner(value: unknown): Owner | undefined {
-  if (!isObject(value)) return undefined;
-  const { pid, host, began, nonce } = value;
-  const isWhole =
-    Number.isInteger(pid) && typeof host === 'string' && typeof began === 'string' && typeof nonce === 'string';
-  return isWhole ? { pid: pid as number, host, began, nonce } : undefined;
-}
-
-/** What Linux tells of a process; undefined elsewhere. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
-async function processState(pid: number): Promise<{ began: string; isStopped: boolean } | undefined> {
-  if (process.platform !== 'linux') return undefined;
-  try {
-    const text = await readFile(`/proc/${pid}/stat`, 'latin1');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-    return { began: fields[19] ?? '', isStopped: fields[0] === 'T' || fields[0] === 't' };
-  } catch {
-    return undefined;
-  }
+  const identity = parseProcessIdentity(value);
+  const nonce = isObject(value) ? value.nonce : undefined;
+  return identity !== undefined && typeof nonce === 'string' ? { ...identity, nonce } : undefined;
 }

@@ -1,0 +1,61 @@
+import type { AppError } from '../../core/error.ts';
+import type { SessionSummary } from '../../core/session.ts';
+import { checkedModel } from './model-name.ts';
+import { failureText, plainResult } from './results.ts';
+import { directoryFor } from './session-choice.ts';
+import type { Annotations, Call, CallResult } from './tool.ts';
+import { answerTo } from './turn.ts';
+
+/** The arguments of `chat`. */
+export const CHAT_ARGUMENTS = {
+  prompt: { type: 'string', description: 'What to say to Gemini.' },
+  model: { type: 'string', description: "Model id or alias, e.g. gemini-3-pro; gmn's default if it is not given." },
+  systemPrompt: { type: 'string', description: 'How the assistant should behave.' },
+  cwd: {
+    type: 'string',
+    description: 'Where Gemini looks at files: a directory inside a root of this server; the first root by default.',
+  },
+} as const;
+
+export const CHAT_ANNOTATIONS: Annotations = { readOnlyHint: false, destructiveHint: true, openWorldHint: true };
+
+interface ChatArguments {
+  readonly prompt: string;
+  readonly model?: string | undefined;
+  readonly systemPrompt?: string | undefined;
+  readonly cwd?: string | undefined;
+}
+
+/** One turn of a session, a new one unless it goes on with one. Throws AppError. */
+export async function chatTurn(
+  { prompt, model, systemPrompt, cwd }: ChatArguments,
+  { host, progress, signal }: Call,
+  earlier: SessionSummary | undefined,
+): Promise<CallResult> {
+  checkedModel(model);
+  const directory = directoryFor(host, cwd, earlier);
+  const engine = await host.engine();
+  const answer = await host.gate.pass(() =>
+    answerTo(
+      engine,
+      {
+        prompt: { role: 'user', parts: [{ text: prompt }] },
+        model,
+        systemText: systemPrompt,
+        directory,
+        kept: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
+        signal,
+      },
+      { progress },
+    ),
+  );
+  const { text, refused, sessionId } = answer;
+  if (sessionId === undefined) return plainResult(host.pages, { text, refused });
+  host.latest.sessionId = sessionId;
+  return plainResult(host.pages, { text, refused, meta: { sessionId } });
+}
+
+/** A failure in the words that callers of these tools know. */
+export function chatFailure(error: AppError): CallResult {
+  return { content: [{ type: 'text', text: `Error executing gemini: ${failureText(error)}` }], isError: true };
+}

@@ -1,0 +1,60 @@
+import { AppError } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { type DelegateCode, isOver, type JobRecord, type JobView, publishedJob } from './job.ts';
+import { failureText, refusedNotes } from './results.ts';
+import type { CallResult } from './tool.ts';
+
+/** Data and the words for it: hosts show the one or the other. */
+export function delegateResult(structuredContent: JsonObject, ...texts: readonly string[]): CallResult {
+  return { content: texts.map((text) => ({ type: 'text', text })), structuredContent };
+}
+
+/** A failure of a delegation. */
+export function delegateFailure(code: DelegateCode, error: AppError, more: JsonObject = {}): CallResult {
+  const text = failureText(error);
+  return { ...delegateResult({ status: 'error', error: text, code, ...more }, `${code}: ${text}`), isError: true };
+}
+
+/** There is no such job, or no longer. */
+export function jobNotFound(id: string): CallResult {
+  return delegateFailure(
+    'JOB_NOT_FOUND',
+    new AppError('usage', `there is no job "${id.slice(0, 80)}"`, { hint: 'delegate_jobs lists those there are.' }),
+  );
+}
+
+/** What `delegate` answers when its job is over. */
+export function fromJob({ record, output }: JobView): CallResult {
+  const { job_id, session_id, model_used, duration_ms, refused = [], timeout_ms } = record;
+  const known = { job_id, ...(session_id === undefined ? {} : { session_id }) };
+  const shown = refused.length === 0 ? {} : { refused };
+  if (record.status === 'completed') {
+    const structured = { status: 'completed', output, duration_ms, model_used, ...known, ...shown };
+    return delegateResult(structured, output, ...refusedNotes(refused));
+  }
+  const { code = 'EXECUTION_FAILED', error = '' } = record;
+  const partial = output === '' ? {} : { partial_output: output };
+  const limit = code === 'TIMEOUT' ? { timeout_ms } : {};
+  const structured = { status: 'error', error, code, ...limit, ...known, ...partial, ...shown };
+  const texts = [`${code}: ${error}`, ...(output === '' ? [] : [output]), ...refusedNotes(refused)];
+  return { ...delegateResult(structured, ...texts), isError: true };
+}
+
+/** What is known of a job, with all it has said. */
+export function jobResult(view: JobView): CallResult {
+  const { record, output } = view;
+  const state = record.status === 'completed' ? [] : [stateText(record)];
+  const said = output === '' && record.status !== 'completed' ? [] : [output];
+  return delegateResult(publishedJob(view), ...state, ...said, ...refusedNotes(record.refused ?? []));
+}
+
+/** One line of a list of jobs. */
+export function jobLine({ job_id, status, created_at, code }: JobRecord): string {
+  return [job_id, status, created_at, code ?? ''].join('  ').trimEnd();
+}
+
+function stateText(record: JobRecord): string {
+  const { job_id, status, code, error } = record;
+  if (!isOver(record)) return `Job ${job_id} is ${status}. Ask again, with wait_ms to wait for it.`;
+  return `Job ${job_id} is ${status}${code ? ` (${code})` : ''}${error ? `: ${error}` : ''}`;
+}

@@ -1,0 +1,83 @@
+import { AppError } from '../../core/error.ts';
+import type { SessionSummary } from '../../core/session.ts';
+import type { Host } from './host.ts';
+import type { DelegateCode } from './job.ts';
+import type { JobWork } from './jobs.ts';
+import { directoryFor, earlierSession } from './session-choice.ts';
+import type { Call } from './tool.ts';
+import { answerTo } from './turn.ts';
+
+const BRAINSTORM = 'BRAINSTORMING MODE: Generate creative, diverse ideas for the following:\n\n';
+
+export interface DelegateArguments {
+  readonly prompt: string;
+  readonly working_directory?: string | undefined;
+  readonly model?: string | undefined;
+  readonly session_id?: string | undefined;
+  readonly brainstorm?: boolean | undefined;
+  readonly system_prompt?: string | undefined;
+}
+
+/** Why a delegation did not begin. */
+export interface Refusal {
+  readonly code: DelegateCode;
+  readonly error: AppError;
+}
+
+export interface DelegatePlace {
+  /** Absent: there is no root, and the model has no tools. */
+  readonly directory?: string | undefined;
+  readonly earlier?: SessionSummary | undefined;
+}
+
+/** Where the work is done and what it goes on with. Never throws. */
+export async function placeOf(args: DelegateArguments, host: Host): Promise<DelegatePlace | Refusal> {
+  let earlier: SessionSummary | undefined;
+  try {
+    if (args.session_id !== undefined) earlier = await earlierSession(host, args.session_id);
+  } catch (thrown) {
+    return refusal('SESSION_NOT_FOUND', thrown);
+  }
+  try {
+    return { directory: directoryFor(host, args.working_directory, earlier), earlier };
+  } catch (thrown) {
+    return refusal('INVALID_DIRECTORY', thrown);
+  }
+}
+
+/** Only what was not found or allowed has the code; that nothing could be opened is another failure. */
+function refusal(code: DelegateCode, thrown: unknown): Refusal {
+  const error = AppError.from(thrown);
+  return { code: error.fault === 'usage' ? code : 'EXECUTION_FAILED', error };
+}
+
+/** The work of a job: one turn, its text handed on as it comes. */
+export function delegatedWork(
+  args: DelegateArguments,
+  { directory, earlier }: DelegatePlace,
+  { host, progress }: Call,
+): JobWork['run'] {
+  const text = args.brainstorm ? `${BRAINSTORM}${args.prompt}` : args.prompt;
+  return async ({ signal, onText, note }) => {
+    const answer = await answerTo(
+      await host.engine(),
+      {
+        prompt: { role: 'user', parts: [{ text }] },
+        model: args.model,
+        systemText: args.system_prompt,
+        directory,
+        kept: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
+        signal,
+      },
+      {
+        progress,
+        onText,
+        onSession: (session_id) => note({ session_id }),
+        onRefused: (refused) => {
+          if (refused.length > 0) note({ refused: [...refused] });
+        },
+      },
+    );
+    return { model_used: answer.model };
+  };
+}

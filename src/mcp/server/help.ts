@@ -1,0 +1,31 @@
+import type { Host } from './host.ts';
+
+/** For hosts that show it to their model: when to use this server at all. */
+export const INSTRUCTIONS =
+  'Gemini through gmn. Use delegate (or chat) to hand over a self-contained task or to get a second opinion: say ' +
+  'everything that matters, the other side knows nothing of your conversation. Gemini reads files of the working ' +
+  'directory by itself. For anything that may take longer than a minute call delegate with mode async, then ' +
+  'delegate_status with wait_ms. generate_text is one plain model call without files.';
+
+/** All there is to know, for callers. */
+export function helpText({ name, version, tools, roots, allowed }: Host): string {
+  const list = tools.map((tool) => `- ${tool.name}: ${tool.description}`).join('\n');
+  const where =
+    roots.list.length === 0 ? 'none: Gemini sees no files (start with --root <dir>)' : roots.list.join(', ');
+  return `# ${name} ${version}
+
+Tools:
+${list}
+
+Roots: ${where}
+Writing files: ${allowed.write ? 'allowed' : 'not allowed (start with --allow-write)'}
+Running commands: ${allowed.shell ? 'allowed' : 'not allowed (start with --allow-shell)'}
+
+- What the model tried and was not allowed to do is listed in the answer.
+- An @ in a prompt is text; files are read by the model itself, inside the working directory.
+- Answers over 40,000 characters go on in the resource that _meta.next names.
+- A call that takes long reports progress and can be cancelled; delegate ends at timeout_ms.
+- Jobs are kept for a week. After a restart one that was running is failed, code INTERRUPTED, with what it had said.
+- Sessions are those of gmn: gmn chat -r <session_id> goes on with one.
+`;
+}

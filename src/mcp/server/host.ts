@@ -1,0 +1,33 @@
+import type { Clock } from '../../core/io.ts';
+import type { Conversations } from './conversations.ts';
+import type { Engine } from './engine.ts';
+import type { Gate } from './gate.ts';
+import type { Jobs } from './job-table.ts';
+import type { Pages } from './pages.ts';
+import type { Roots } from './roots.ts';
+import type { ServerTool } from './tool.ts';
+
+/** What all clients of this process share. */
+export interface Host {
+  readonly name: string;
+  readonly version: string;
+  /** In the order in which they are listed. */
+  readonly tools: readonly ServerTool[];
+  /** Opened with the first call that needs it; a start must not wait for settings and credentials. */
+  readonly engine: () => Promise<Engine>;
+  readonly clock: Clock;
+  readonly roots: Roots;
+  /** What the model may do besides reading. */
+  readonly allowed: { readonly write: boolean; readonly shell: boolean };
+  /** Where the server was started, free of links. */
+  readonly startDirectory: string;
+  readonly jobs: Jobs;
+  readonly pages: Pages;
+  readonly conversations: Conversations;
+  /** Holds back calls of plain tools when there are too many. */
+  readonly gate: Gate;
+  /** The calls that are being answered. */
+  readonly calls: Set<Promise<unknown>>;
+  /** What `chat` began, or went on with, last. */
+  readonly latest: { sessionId?: string };
+}

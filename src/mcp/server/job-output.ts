@@ -1,0 +1,42 @@
+/** What a job says, in memory and, as soon as the disk takes it, in its file. */
+export interface OutputKeeper {
+  readonly add: (delta: string) => void;
+  text(): string;
+  /** Runs a write after those before it; false if one of them failed. Never rejects. */
+  save(write: () => Promise<void>): Promise<boolean>;
+  /** Resolves when nothing is left to write. */
+  idle(): Promise<void>;
+}
+
+/** Writes one thing at a time, and what comes meanwhile in one piece. A disk that is full takes nothing from the answer. */
+export function outputKeeper(append: (delta: string) => Promise<void>): OutputKeeper {
+  let text = '';
+  let unwritten = '';
+  let isWhole = true;
+  let last: Promise<void> = Promise.resolve();
+  const enqueue = (write: () => Promise<void>): Promise<void> => {
+    last = last.then(write).catch(() => {
+      isWhole = false;
+    });
+    return last;
+  };
+  const flush = async (): Promise<void> => {
+    const delta = unwritten;
+    unwritten = '';
+    if (delta !== '') await append(delta);
+  };
+  return {
+    text: () => text,
+    add(delta) {
+      text += delta;
+      const isFlushing = unwritten !== '';
+      unwritten += delta;
+      if (!isFlushing) void enqueue(flush);
+    },
+    async save(write) {
+      await enqueue(write);
+      return isWhole;
+    },
+    idle: () => last,
+  };
+}

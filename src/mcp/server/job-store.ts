@@ -1,0 +1,86 @@
+import type { Clock } from '../../core/io.ts';
+import { parseJson } from '../../core/json.ts';
+import { type ProcessIdentity, stateOf, thisProcess } from '../../platform/process-identity.ts';
+import type { RecordDirectory } from '../../platform/record-directory.ts';
+import { isOver, type JobRecord, type JobView, jobText, parseJob } from './job.ts';
+
+const LONGEST_MS = 7 * 86_400_000;
+const MOST_JOBS = 1000;
+const MOST_BYTES = 200_000_000;
+
+/** The jobs of all servers of this user. They outlive the process that ran them. */
+export interface JobStore {
+  /** Rejects if it cannot be written. */
+  save(record: JobRecord): Promise<void>;
+  /** Adds to what a job has said. Rejects if it cannot be written. */
+  append(id: string, delta: string): Promise<void>;
+  /** A job that was under way in a process that is gone has failed, and is INTERRUPTED. Undefined: there is no such job. */
+  find(id: string): Promise<JobView | undefined>;
+  /** The newest first. */
+  list(): Promise<readonly JobRecord[]>;
+  /** Removes what is over and too old, too many or too much. Never rejects. */
+  prune(): Promise<void>;
+}
+
+/** Jobs as two files each: `<id>.json` for what is known of it, `<id>.txt` for what it said. */
+export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
+  let self: Promise<ProcessIdentity> | undefined;
+  const save = async (record: JobRecord): Promise<void> => {
+    self ??= thisProcess();
+    await files.replace(`${record.job_id}.json`, jobText(record, await self));
+  };
+  const load = async (id: string): Promise<JobRecord | undefined> => {
+    const found = isId(id) ? parseJob(parseJson((await files.read(`${id}.json`)) ?? '')) : undefined;
+    if (found === undefined || found.record.job_id !== id) return undefined;
+    if (isOver(found.record)) return found.record;
+    if (found.owner !== undefined && (await stateOf(found.owner)) !== 'gone') return found.record;
+    const ended = interrupted(found.record, clock.now());
+    await save(ended).catch(() => {});
+    return ended;
+  };
+  const list = async (): Promise<readonly JobRecord[]> => {
+    const ids = (await files.names()).flatMap((name) => (name.endsWith('.json') ? [name.slice(0, -5)] : []));
+    const records = await Promise.all(ids.map(load));
+    return records.filter((record) => record !== undefined).sort(newestFirst);
+  };
+  return {
+    save,
+    list,
+    append: (id, delta) => files.append(`${id}.txt`, delta),
+    async find(id) {
+      const record = await load(id);
+      return record && { record, output: (await files.read(`${id}.txt`)) ?? '' };
+    },
+    async prune() {
+      let count = 0;
+      let bytes = 0;
+      for (const record of await list()) {
+        const { job_id: id, created_at } = record;
+        count += 1;
+        bytes += await files.size(`${id}.txt`);
+        const isOld = clock.now() - Date.parse(created_at) > LONGEST_MS;
+        if (!isOver(record) || (!isOld && count <= MOST_JOBS && bytes <= MOST_BYTES)) continue;
+        await Promise.all([files.remove(`${id}.json`), files.remove(`${id}.txt`)]);
+      }
+    },
+  };
+}
+
+function interrupted(record: JobRecord, now: number): JobRecord {
+  return {
+    ...record,
+    status: 'failed',
+    completed_at: new Date(now).toISOString(),
+    error: 'the server that ran it ended before the job did',
+    code: 'INTERRUPTED',
+  };
+}
+
+/** What becomes part of a path is one of our own ids. */
+function isId(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
+function newestFirst(left: JobRecord, right: JobRecord): number {
+  return left.created_at < right.created_at ? 1 : -1;
+}

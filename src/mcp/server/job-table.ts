@@ -1,0 +1,81 @@
+import { AppError } from '../../core/error.ts';
+import { isOver, type JobRecord, type JobView } from './job.ts';
+import { type JobRunner, type JobsOptions, jobRunner } from './jobs.ts';
+
+/** The jobs of this process, and a look at those of others. */
+export interface Jobs {
+  readonly submit: JobRunner['submit'];
+  find(id: string): Promise<JobView | undefined>;
+  /** As `find`, but waits up to `ms` for the job to be over. Throws the signal's reason. */
+  wait(id: string, ms: number, signal: AbortSignal): Promise<JobView | undefined>;
+  list(): Promise<readonly JobRecord[]>;
+  /** Ends it, with its request and its children; one that is over stays as it is. Throws AppError `usage` for one of another process. */
+  cancel(id: string): Promise<JobView | undefined>;
+  /** Ends all that is under way as INTERRUPTED, and resolves when that is written down. */
+  close(): Promise<void>;
+}
+
+const POLL_MS = 250;
+const PRUNE_EVERY = 100;
+
+/** The jobs that are run here, and those on disk. */
+export function jobTable(options: JobsOptions): Jobs {
+  const { store, clock } = options;
+  const { live, submit } = jobRunner(options);
+  let submitted = 0;
+
+  /** Of another process: all we can do is look again. */
+  async function watch(id: string, ms: number, signal: AbortSignal): Promise<JobView | undefined> {
+    const endsAt = clock.now() + ms;
+    for (;;) {
+      const view = await store.find(id);
+      const leftMs = endsAt - clock.now();
+      if (view === undefined || isOver(view.record) || leftMs <= 0) return view;
+      await clock.sleep(Math.min(POLL_MS, leftMs), signal);
+    }
+  }
+
+  return {
+    submit(work) {
+      if (submitted % PRUNE_EVERY === 0) void store.prune();
+      submitted += 1;
+      return submit(work);
+    },
+    find: async (id) => live.get(id)?.view() ?? store.find(id),
+    async wait(id, ms, signal) {
+      const job = live.get(id);
+      if (job === undefined) return watch(id, ms, signal);
+      const done = new AbortController();
+      const patience = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
+      await Promise.race([job.over, patience]);
+      done.abort();
+      signal.throwIfAborted();
+      return job.view();
+    },
+    async list() {
+      const stored = (await store.list()).filter(({ job_id }) => !live.has(job_id));
+      const own = [...live.values()].map((job) => job.view().record);
+      return [...own, ...stored].sort((left, right) => (left.created_at < right.created_at ? 1 : -1));
+    },
+    async cancel(id) {
+      const job = live.get(id);
+      if (job !== undefined) {
+        job.stop('cancelled');
+        return job.over;
+      }
+      const view = await store.find(id);
+      if (view !== undefined && !isOver(view.record)) throw foreign(id);
+      return view;
+    },
+    async close() {
+      const all = [...live.values()];
+      for (const job of all) job.stop('interrupted');
+      await Promise.all(all.map(({ over }) => over));
+      await Promise.all(all.map((job) => job.idle()));
+    },
+  };
+}
+
+function foreign(id: string): AppError {
+  return new AppError('usage', `job ${id} runs in another gmn process`, { hint: 'Cancel it there.' });
+}

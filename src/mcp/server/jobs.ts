@@ -1,0 +1,228 @@
+import { AppError } from '../../core/error.ts';
+import type { Clock } from '../../core/io.ts';
+import { after } from '../../platform/clock.ts';
+import { isOver, type JobRecord, type JobStatus, type JobView } from './job.ts';
+import { outputKeeper } from './job-output.ts';
+import type { JobStore } from './job-store.ts';
+import { failureText } from './results.ts';
+
+/** What a job is to do, and for whom. */
+export interface JobWork {
+  readonly promptSha256: string;
+  readonly workingDirectory?: string | undefined;
+  readonly sessionId?: string | undefined;
+  /** From the submission if somebody waits, else from the beginning of the work. */
+  readonly timeoutMs: number;
+  readonly isAwaited: boolean;
+  /** Its signal's reason is an AppError. Whatever it throws is the job's failure. */
+  run(job: RunningJob): Promise<JobResult>;
+}
+
+export interface RunningJob {
+  readonly signal: AbortSignal;
+  readonly onText: (delta: string) => void;
+  /** What is known of it meanwhile. */
+  readonly note: (known: Partial<Pick<JobRecord, 'session_id' | 'refused'>>) => void;
+}
+
+export type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused'>;
+
+export interface SubmittedJob {
+  readonly id: string;
+  /** Resolves when the job is over, however it ended. */
+  readonly over: Promise<JobView>;
+}
+
+export interface JobsOptions {
+  readonly store: JobStore;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly maxRunning: number;
+  readonly maxQueued: number;
+}
+
+/** Who ends a job before its time. */
+export type Stop = 'cancelled' | 'timeout' | 'interrupted';
+
+interface Entry {
+  readonly id: string;
+  readonly work: JobWork;
+  readonly controller: AbortController;
+  readonly output: ReturnType<typeof outputKeeper>;
+  record: JobRecord;
+  stoppedBy?: Stop;
+  startTimer: () => void;
+  stopTimer: () => void;
+  onSaved: (isSaved: boolean) => void;
+  settle: (view: JobView) => void;
+  over: Promise<JobView>;
+}
+
+/** A job of this process. */
+export interface LiveJob {
+  readonly id: string;
+  readonly over: Promise<JobView>;
+  view(): JobView;
+  /** Ends it, with its request and its children; one that is over stays as it is. */
+  stop(by: Stop): void;
+  /** Resolves when what is known of it is written down. */
+  idle(): Promise<void>;
+}
+
+/** The jobs that run in this process. Only here a job changes its state. */
+export interface JobRunner {
+  /** Throws AppError `limit` if too many are waiting. */
+  submit(work: JobWork): SubmittedJob;
+  /** Those under way, and those over that could not be written down. */
+  readonly live: ReadonlyMap<string, LiveJob>;
+}
+
+/** Finished jobs that could not be written down are remembered, up to so many. */
+const MOST_UNSAVED = 100;
+
+/** Runs at most `maxRunning` jobs at once, in their order, and lets `maxQueued` wait. */
+export function jobRunner(options: JobsOptions): JobRunner {
+  const { store, maxRunning, maxQueued } = options;
+  const live = new Map<string, LiveJob>();
+  const queue: Entry[] = [];
+  let running = 0;
+
+  function pump(): void {
+    while (running < maxRunning) {
+      const entry = queue.shift();
+      if (entry === undefined) return;
+      running += 1;
+      void run(entry, options).finally(() => {
+        running -= 1;
+        pump();
+      });
+    }
+  }
+
+  function stop(entry: Entry, by: Stop): void {
+    if (isOver(entry.record) || entry.stoppedBy !== undefined) return;
+    entry.stoppedBy = by;
+    entry.controller.abort(stopError(by, entry.record.timeout_ms));
+    const waiting = queue.indexOf(entry);
+    if (waiting === -1) return;
+    queue.splice(waiting, 1);
+    void finish(entry, options, failureOf(entry, entry.controller.signal.reason));
+  }
+
+  return {
+    live,
+    submit(work) {
+      if (running >= maxRunning && queue.length >= maxQueued) throw overloaded(running, queue.length);
+      const entry = newEntry(options, work);
+      entry.startTimer = () => {
+        entry.stopTimer = after(work.timeoutMs, () => stop(entry, 'timeout'));
+      };
+      entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : forgetOldest(live));
+      live.set(entry.id, liveJob(entry, stop));
+      queue.push(entry);
+      if (work.isAwaited) entry.startTimer();
+      pump();
+      if (entry.record.status === 'queued') void entry.output.save(() => store.save(entry.record));
+      return { id: entry.id, over: entry.over };
+    },
+  };
+}
+
+function liveJob(entry: Entry, stop: (entry: Entry, by: Stop) => void): LiveJob {
+  return {
+    id: entry.id,
+    over: entry.over,
+    view: () => viewOf(entry),
+    stop: (by) => stop(entry, by),
+    idle: () => entry.output.idle(),
+  };
+}
+
+async function run(entry: Entry, options: JobsOptions): Promise<void> {
+  entry.record = { ...entry.record, status: 'running', started_at: isoNow(options) };
+  void entry.output.save(() => options.store.save(entry.record));
+  if (!entry.work.isAwaited) entry.startTimer();
+  const { signal } = entry.controller;
+  try {
+    const known = await entry.work.run({
+      signal,
+      onText: entry.output.add,
+      note: (changes) => {
+        entry.record = { ...entry.record, ...changes };
+      },
+    });
+    signal.throwIfAborted();
+    finish(entry, options, { ...known, status: 'completed' });
+  } catch (thrown) {
+    finish(entry, options, failureOf(entry, thrown));
+  }
+}
+
+function finish(entry: Entry, { store, clock }: JobsOptions, changes: Partial<JobRecord>): void {
+  entry.stopTimer();
+  const completed_at = isoNow({ clock });
+  const began = entry.record.started_at;
+  const duration = began === undefined ? {} : { duration_ms: Date.parse(completed_at) - Date.parse(began) };
+  entry.record = { ...entry.record, ...changes, completed_at, ...duration };
+  entry.settle(viewOf(entry));
+  void entry.output.save(() => store.save(entry.record)).then(entry.onSaved);
+}
+
+function isoNow({ clock }: Pick<JobsOptions, 'clock'>): string {
+  return new Date(clock.now()).toISOString();
+}
+
+function viewOf({ record, output }: Entry): JobView {
+  return { record, output: output.text() };
+}
+
+function newEntry({ newId, store, clock }: JobsOptions, work: JobWork): Entry {
+  const id = newId();
+  let settle: (view: JobView) => void = () => {};
+  const over = new Promise<JobView>((resolve) => {
+    settle = resolve;
+  });
+  const record: JobRecord = {
+    job_id: id,
+    status: 'queued',
+    created_at: isoNow({ clock }),
+    ...(work.sessionId === undefined ? {} : { session_id: work.sessionId }),
+    ...(work.workingDirectory === undefined ? {} : { working_directory: work.workingDirectory }),
+    prompt_sha256: work.promptSha256,
+    timeout_ms: work.timeoutMs,
+  };
+  const output = outputKeeper((delta) => store.append(id, delta));
+  const nothing = (): void => {};
+  const timer = { startTimer: nothing, stopTimer: nothing, onSaved: nothing };
+  return { id, work, record, output, controller: new AbortController(), ...timer, settle, over };
+}
+
+function failureOf({ stoppedBy }: Entry, thrown: unknown): Partial<JobRecord> & { readonly status: JobStatus } {
+  const error = failureText(AppError.from(thrown));
+  switch (stoppedBy) {
+    case 'cancelled':
+      return { status: 'cancelled', error, code: 'CANCELLED' };
+    case 'timeout':
+      return { status: 'failed', error, code: 'TIMEOUT' };
+    case 'interrupted':
+      return { status: 'failed', error, code: 'INTERRUPTED' };
+    default:
+      return { status: 'failed', error, code: 'EXECUTION_FAILED' };
+  }
+}
+
+function stopError(by: Stop, timeoutMs: number): AppError {
+  if (by === 'timeout') return new AppError('api', `the job took longer than ${timeoutMs} ms`);
+  return new AppError('interrupted', by === 'cancelled' ? 'the job was cancelled' : 'the server ended');
+}
+
+function overloaded(running: number, queued: number): AppError {
+  return new AppError('limit', `${running} jobs are running and ${queued} are waiting: no more are taken`, {
+    hint: 'Wait for some to end, or cancel them. Whoever runs the server can raise --max-running and --max-queued.',
+  });
+}
+
+function forgetOldest(live: Map<string, LiveJob>): void {
+  const over = [...live.values()].filter((job) => isOver(job.view().record));
+  for (const { id } of over.slice(0, Math.max(0, over.length - MOST_UNSAVED))) live.delete(id);
+}

@@ -1,0 +1,61 @@
+/** Longer answers make hosts cut, refuse or hide them. */
+export const PAGE_CHARACTERS = 40_000;
+
+const MOST_ANSWERS = 64;
+const MOST_CHARACTERS = 32_000_000;
+
+/** The rest of long answers, for as long as this process runs and there is room. */
+export interface Pages {
+  /** The first page, and the name of the next if there is one. */
+  split(text: string): { readonly text: string; readonly next?: string };
+  /** A page by its name; undefined if there is none, or no longer. */
+  read(uri: string): { readonly text: string; readonly next?: string } | undefined;
+}
+
+/** Pages under names that `newId` makes; the oldest answers are forgotten first. */
+export function pages(newId: () => string): Pages {
+  const answers = new Map<string, readonly string[]>();
+  let characters = 0;
+  const forget = (id: string): void => {
+    characters -= lengthOf(answers.get(id) ?? []);
+    answers.delete(id);
+  };
+  const nextOf = (id: string, index: number): { readonly next?: string } =>
+    index + 1 < (answers.get(id)?.length ?? 0) ? { next: `gmn://answers/${id}/${index + 2}` } : {};
+  return {
+    split(text) {
+      if (text.length <= PAGE_CHARACTERS) return { text };
+      const id = newId();
+      const parts = pagesOf(text);
+      answers.set(id, parts);
+      characters += lengthOf(parts);
+      for (const oldest of [...answers.keys()]) {
+        if (oldest === id || (answers.size <= MOST_ANSWERS && characters <= MOST_CHARACTERS)) break;
+        forget(oldest);
+      }
+      return { text: parts[0] ?? '', ...nextOf(id, 0) };
+    },
+    read(uri) {
+      const [, id = '', number = ''] = /^gmn:\/\/answers\/([\w-]+)\/(\d{1,6})$/.exec(uri) ?? [];
+      const index = Number(number) - 1;
+      const text = answers.get(id)?.[index];
+      return text === undefined ? undefined : { text, ...nextOf(id, index) };
+    },
+  };
+}
+
+/** A pair of surrogates is never parted. */
+function pagesOf(text: string): readonly string[] {
+  const parts: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const end = at + PAGE_CHARACTERS;
+    const isParted = /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') && end < text.length;
+    parts.push(text.slice(at, isParted ? end - 1 : end));
+    at = isParted ? end - 1 : end;
+  }
+  return parts;
+}
+
+function lengthOf(parts: readonly string[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
+}

@@ -1,0 +1,65 @@
+import { formatDuration } from '../../core/duration.ts';
+import type { TurnEvent } from '../../core/event.ts';
+import { every } from '../../platform/clock.ts';
+
+/** Tells the client how a call is getting on; nothing if it did not ask. */
+export interface Progress {
+  /** What happened in the turn. */
+  heard(event: TurnEvent): void;
+  /** What is being done, in a few words. */
+  say(what: string): void;
+  /** Nothing is told after this. */
+  stop(): void;
+}
+
+interface ProgressOptions {
+  readonly now: () => number;
+  /** Sends one notification; `progress` only ever grows. Does not throw. */
+  readonly send: (progress: number, message: string) => void;
+}
+
+/** Hosts give up on a call that is silent for long; the strictest of them after some twenty seconds. */
+const HEARTBEAT_MS = 5000;
+const TEXT_PAUSE_MS = 1000;
+
+/** For a client that gave no token. */
+export const NO_PROGRESS: Progress = { heard: () => {}, say: () => {}, stop: () => {} };
+
+/** Progress from what really happens, and a sign of life every five seconds in between. */
+export function progressTo({ now, send }: ProgressOptions): Progress {
+  const startedAt = now();
+  let phase = 'waiting';
+  let characters = 0;
+  let count = 0;
+  let saidAt = startedAt;
+  let isStopped = false;
+  const tell = (): void => {
+    if (isStopped) return;
+    count += 1;
+    saidAt = now();
+    const written = characters === 0 ? '' : `, ${characters} characters so far`;
+    send(count, `${phase}${written} (${formatDuration(saidAt - startedAt)})`);
+  };
+  const say = (what: string): void => {
+    phase = what;
+    tell();
+  };
+  const stopHeartbeat = every(HEARTBEAT_MS, tell);
+  return {
+    say,
+    heard(event) {
+      if (event.type === 'wait') say(`waiting for ${event.what}`);
+      else if (event.type === 'begin') say(`${event.model} answers`);
+      else if (event.type === 'call') say(`the model calls ${event.name.slice(0, 60)}`);
+      else if (event.type === 'text') {
+        characters += event.delta.length;
+        phase = 'writing';
+        if (now() - saidAt >= TEXT_PAUSE_MS) tell();
+      }
+    },
+    stop() {
+      isStopped = true;
+      stopHeartbeat();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { AppError } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { Pages } from './pages.ts';
+import type { CallResult } from './tool.ts';
+
+const LONGEST_ERROR = 2000;
+
+/** A failure in one text: what went wrong, then what to do. */
+export function failureText({ message, hint }: AppError): string {
+  const text = hint === undefined || hint === '' ? message : `${message}\n${hint}`;
+  return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR)}…` : text;
+}
+
+/** A failure of a plain tool. */
+export function plainFailure(error: AppError): CallResult {
+  return { content: [{ type: 'text', text: failureText(error) }], isError: true };
+}
+
+interface PlainAnswer {
+  readonly text: string;
+  readonly refused?: readonly string[];
+  readonly metadata?: JsonObject;
+  readonly meta?: JsonObject;
+}
+
+/** The answer of a plain tool: text alone, its rest in pages that `_meta.next` names. */
+export function plainResult(pages: Pages, { text, refused = [], metadata, meta = {} }: PlainAnswer): CallResult {
+  const { text: first, next } = pages.split(text);
+  const _meta = {
+    ...meta,
+    ...metadata,
+    ...(refused.length === 0 ? {} : { refused }),
+    ...(next === undefined ? {} : { next }),
+  };
+  const more = next === undefined ? [] : [`The answer goes on in the resource ${next}`];
+  const notes = [...more, ...refusedNotes(refused)].map((note) => ({ type: 'text', text: note }) as const);
+  return {
+    content: [{ type: 'text', text: first }, ...notes],
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(Object.keys(_meta).length === 0 ? {} : { _meta }),
+  };
+}
+
+/** One text about what was not allowed; none if all was. */
+export function refusedNotes(refused: readonly string[]): readonly string[] {
+  return refused.length === 0 ? [] : [`Refused by this server:\n${refused.map((line) => `- ${line}`).join('\n')}`];
+}

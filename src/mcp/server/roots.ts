@@ -1,0 +1,52 @@
+import { isAbsolute, resolve } from 'node:path';
+import { contains } from '../../core/containment.ts';
+import { AppError } from '../../core/error.ts';
+import { visible } from '../../core/visible.ts';
+import { isDirectory, realPath } from '../../platform/real-path.ts';
+
+/** The directories callers may name, fixed when the server starts. */
+export interface Roots {
+  readonly list: readonly string[];
+  /**
+   * The real path of a directory inside a root; without a name the first root, undefined if there is none.
+   * Throws AppError `usage`, naming the flag that would allow it.
+   */
+  directory(name?: string): string | undefined;
+  /** The real path of a file inside a root. Throws as `directory` does. */
+  file(name: string): string;
+  /** Whether a directory, free of links, is inside one of them. */
+  has(directory: string): boolean;
+}
+
+/** Roots that are free of links. Relative names are looked for in the first. */
+export function roots(list: readonly string[]): Roots {
+  const has = (path: string): boolean => list.some((root) => contains(root, path));
+  const real = (name: string): string => {
+    const [first] = list;
+    if (first === undefined) throw outside(name);
+    // The system would cut the name at a NUL.
+    const path = name.includes('\0') ? undefined : realPath(resolve(first, name));
+    // Of what is outside nothing is told, not even whether it is there.
+    if (path === undefined && !has(resolve(first, name))) throw outside(name);
+    if (path === undefined) throw new AppError('usage', `there is no ${visible(name)}`, { hint: 'Check the path.' });
+    if (has(path)) return path;
+    throw outside(name);
+  };
+  return {
+    list,
+    has,
+    file: real,
+    directory(name) {
+      if (name === undefined) return list[0];
+      const path = real(name);
+      if (isDirectory(path)) return path;
+      throw new AppError('usage', `${visible(name)} is not a directory`, { hint: 'Name a directory inside a root.' });
+    },
+  };
+}
+
+function outside(name: string): AppError {
+  return new AppError('usage', `${visible(name)} is not inside a root of this server`, {
+    hint: `Whoever runs it can allow that directory: gmn mcp serve --root ${isAbsolute(name) ? visible(name) : '<dir>'}`,
+  });
+}

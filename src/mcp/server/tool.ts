@@ -1,0 +1,73 @@
+import { AppError } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { type ArgumentsOf, type InputSchema, parseArguments } from './arguments.ts';
+import type { Host } from './host.ts';
+import type { Progress } from './progress.ts';
+
+/** Which family a tool belongs to; `--tools` chooses among them. */
+export const TOOL_GROUPS = ['chat', 'genai', 'delegate'] as const;
+export type ToolGroup = (typeof TOOL_GROUPS)[number];
+
+/** What a tool call gives, in the shape of the protocol. */
+export interface CallResult {
+  readonly content: readonly { readonly type: 'text'; readonly text: string }[];
+  readonly isError?: true;
+  readonly structuredContent?: JsonObject;
+  /** As the servers before us named it; the same is in `_meta`. */
+  readonly metadata?: JsonObject;
+  readonly _meta?: JsonObject;
+}
+
+/** One call on its way. */
+export interface Call {
+  readonly host: Host;
+  readonly progress: Progress;
+  /** Aborted when the client takes the call back or leaves; its reason is an AppError. */
+  readonly signal: AbortSignal;
+}
+
+/** What a tool says of itself, for hosts that ask a person first. */
+export interface Annotations {
+  readonly readOnlyHint: boolean;
+  readonly destructiveHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly openWorldHint: boolean;
+}
+
+interface Published {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly annotations: Annotations;
+  /** JSON Schema of `structuredContent`; absent: there is none, and hosts show the text. */
+  readonly output?: JsonObject;
+}
+
+export interface ServerTool extends Published {
+  readonly input: JsonObject;
+  /** Runs it. Never throws but for a bug: what goes wrong is an `isError` result. */
+  call(args: JsonObject, call: Call): Promise<CallResult>;
+}
+
+export interface ServerToolSpec<Schema extends InputSchema> extends Published {
+  readonly input: Schema;
+  /** How a failure is told; arguments that cannot be used are one. */
+  readonly fail: (error: AppError) => CallResult;
+  readonly run: (args: ArgumentsOf<Schema>, call: Call) => Promise<CallResult>;
+}
+
+/** A tool whose arguments are checked by its schema before it runs, and whose AppErrors become results. */
+export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpec<Schema>): ServerTool {
+  const { input, run, fail, ...published } = spec;
+  return {
+    ...published,
+    input: { type: 'object', properties: input.properties, ...(input.required ? { required: input.required } : {}) },
+    async call(args, call) {
+      try {
+        return await run(parseArguments(input, args), call);
+      } catch (thrown) {
+        return fail(AppError.from(thrown));
+      }
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { CHAT_ANNOTATIONS, CHAT_ARGUMENTS, chatFailure, chatTurn } from '../chat-turn.ts';
+import { earlierSession, newestSession } from '../session-choice.ts';
+import { serverTool } from '../tool.ts';
+
+/** Goes on with a session. */
+export const chatReply = serverTool({
+  name: 'chat-reply',
+  title: 'Reply in a chat with Gemini',
+  description:
+    'Continue a conversation with Gemini. Without sessionId: the newest of this server, else of the working directory.',
+  annotations: CHAT_ANNOTATIONS,
+  input: {
+    properties: {
+      prompt: CHAT_ARGUMENTS.prompt,
+      sessionId: { type: 'string', description: 'The session to continue; the newest if it is not given.' },
+      model: CHAT_ARGUMENTS.model,
+      systemPrompt: CHAT_ARGUMENTS.systemPrompt,
+      cwd: CHAT_ARGUMENTS.cwd,
+    },
+    required: ['prompt'],
+  },
+  fail: chatFailure,
+  async run(args, call) {
+    const { sessionId, ...rest } = args;
+    const earlier =
+      sessionId === undefined ? await newestSession(call.host, args.cwd) : await earlierSession(call.host, sessionId);
+    return chatTurn(rest, call, earlier);
+  },
+});

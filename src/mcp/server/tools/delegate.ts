@@ -1,0 +1,80 @@
+import { AppError } from '../../../core/error.ts';
+import { sha256 } from '../../../platform/hash.ts';
+import { delegateFailure, delegateResult, fromJob } from '../delegate-result.ts';
+import { DELEGATE_OUTPUT } from '../delegate-schema.ts';
+import { delegatedWork, placeOf, type Refusal } from '../delegated-work.ts';
+import type { JobWork, SubmittedJob } from '../jobs.ts';
+import { checkedModel } from '../model-name.ts';
+import { type Call, serverTool } from '../tool.ts';
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+
+/** Work for Gemini: an answer now, or a job to ask for later. */
+export const delegate = serverTool({
+  name: 'delegate',
+  title: 'Delegate a task to Gemini',
+  description:
+    'Hand a task to Gemini, which can read the files of the working directory. Waits for the answer (mode sync), or ' +
+    'returns a job_id at once (mode async) for delegate_status: use async for anything that may take over a minute. ' +
+    'Stateless unless session_id is given; every answer names its session_id.',
+  annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
+  input: {
+    properties: {
+      prompt: { type: 'string', description: 'The task, in full: Gemini knows nothing of your conversation.' },
+      working_directory: {
+        type: 'string',
+        description:
+          'Where Gemini looks at files: a directory inside a root of this server; the first root by default.',
+      },
+      model: { type: 'string', description: "Model id or alias; gmn's default if it is not given." },
+      session_id: { type: 'string', description: 'Continue this session.' },
+      mode: { type: 'string', description: 'Wait, or get a job_id.', enum: ['sync', 'async'], default: 'sync' },
+      timeout_ms: {
+        type: 'integer',
+        description: 'Give up after so many milliseconds.',
+        default: DEFAULT_TIMEOUT_MS,
+        minimum: 1,
+        maximum: 86_400_000,
+      },
+      brainstorm: { type: 'boolean', description: 'Ask for many different ideas.', default: false },
+      system_prompt: { type: 'string', description: 'How Gemini should behave.' },
+    },
+    required: ['prompt'],
+  },
+  output: DELEGATE_OUTPUT,
+  fail: (error) => delegateFailure('EXECUTION_FAILED', error),
+  async run(args, call) {
+    const { host, signal } = call;
+    const { mode = 'sync', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
+    checkedModel(args.model);
+    const place = await placeOf(args, host);
+    if ('code' in place) return refusal(place);
+    const isAwaited = mode === 'sync';
+    const job = submitted(call, {
+      promptSha256: sha256(args.prompt),
+      workingDirectory: place.directory,
+      sessionId: place.earlier?.id,
+      timeoutMs,
+      isAwaited,
+      run: delegatedWork(args, place, call),
+    });
+    if ('code' in job) return refusal(job);
+    if (!isAwaited) return delegateResult({ job_id: job.id, status: 'queued' }, `Queued as job ${job.id}`);
+    const takeBack = (): void => void host.jobs.cancel(job.id);
+    signal.addEventListener('abort', takeBack, { once: true });
+    const view = await job.over.finally(() => signal.removeEventListener('abort', takeBack));
+    return fromJob(view);
+  },
+});
+
+function submitted({ host }: Call, work: JobWork): SubmittedJob | Refusal {
+  try {
+    return host.jobs.submit(work);
+  } catch (thrown) {
+    return { code: 'OVERLOADED', error: AppError.from(thrown) };
+  }
+}
+
+function refusal({ code, error }: Refusal): ReturnType<typeof delegateFailure> {
+  return delegateFailure(code, error);
+}

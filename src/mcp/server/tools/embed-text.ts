@@ -1,0 +1,17 @@
+import { plainFailure, plainResult } from '../results.ts';
+import { serverTool } from '../tool.ts';
+
+/** A text as a vector. */
+export const embedText = serverTool({
+  name: 'embed_text',
+  title: 'Embed text',
+  description: 'The embedding of a text, as a JSON list of numbers. Needs an API key or Vertex AI.',
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: true },
+  input: { properties: { text: { type: 'string', description: 'The text to embed.' } }, required: ['text'] },
+  fail: plainFailure,
+  async run({ text }, { host, signal }) {
+    const engine = await host.engine();
+    const { model, values } = await host.gate.pass(() => engine.embed(text, signal));
+    return plainResult(host.pages, { text: JSON.stringify(values), metadata: { model, dimensions: values.length } });
+  },
+});

@@ -1,0 +1,90 @@
+import type { JsonObject } from '../../../core/json.ts';
+import type { TurnSampling } from '../engine.ts';
+import { GENAI_MODEL, given, metadataOf, type TextAnswer } from '../genai.ts';
+import { checkedModel } from '../model-name.ts';
+import { plainFailure, plainResult } from '../results.ts';
+import { serverTool } from '../tool.ts';
+import { answerTo } from '../turn.ts';
+
+/** One reply of a model, as the API gives it: no tools, nothing saved. */
+export const generateText = serverTool({
+  name: 'generate_text',
+  title: 'Generate text with Gemini',
+  description:
+    'One answer from a Gemini model, with full control of sampling, JSON output, search grounding and thinking. ' +
+    'No files are read and nothing is saved; conversationId continues an earlier call of this server process.',
+  annotations: { readOnlyHint: true, openWorldHint: true },
+  input: {
+    properties: {
+      prompt: { type: 'string', description: 'What to answer.' },
+      model: { type: 'string', description: 'Model id or alias.', default: GENAI_MODEL },
+      systemInstruction: { type: 'string', description: 'How the model should behave.' },
+      temperature: { type: 'number', description: 'Randomness, 0 to 2.', default: 1, minimum: 0, maximum: 2 },
+      maxTokens: { type: 'integer', description: 'At most so many output tokens.', minimum: 1 },
+      topK: { type: 'integer', description: 'Sample from the k likeliest tokens.', minimum: 0 },
+      topP: { type: 'number', description: 'Sample from this share of probability.', minimum: 0, maximum: 1 },
+      jsonMode: { type: 'boolean', description: 'Answer with JSON.', default: false },
+      jsonSchema: { type: 'object', description: 'JSON Schema of the answer; implies jsonMode.' },
+      grounding: { type: 'boolean', description: 'Ground the answer in Google Search.', default: false },
+      safetySettings: {
+        type: 'array',
+        description: 'Safety filters: a list of { category, threshold }.',
+        items: { type: 'object' },
+      },
+      thinkingLevel: {
+        type: 'string',
+        description: 'How hard to think; which levels there are depends on the model.',
+        enum: ['minimal', 'low', 'medium', 'high'],
+      },
+      conversationId: { type: 'string', description: 'Any name: calls with the same one are one conversation.' },
+    },
+    required: ['prompt'],
+  },
+  fail: plainFailure,
+  async run(args, { host, progress, signal }) {
+    const { prompt, model = GENAI_MODEL, systemInstruction, safetySettings, conversationId, grounding } = args;
+    checkedModel(model);
+    const engine = await host.engine();
+    const answer: TextAnswer = await host.gate.pass(() =>
+      host.conversations.turn(conversationId, (history) =>
+        answerTo(
+          engine,
+          {
+            prompt: { role: 'user', parts: [{ text: prompt }] },
+            model,
+            systemText: systemInstruction,
+            kept: { kind: 'history', history },
+            sampling: samplingOf(args),
+            generationConfig: formatOf(args),
+            safetySettings,
+            isGrounded: grounding ?? false,
+            signal,
+          },
+          { progress },
+        ),
+      ),
+    );
+    const conversation = conversationId === undefined ? {} : { conversationId };
+    return plainResult(host.pages, { text: answer.text, metadata: { ...metadataOf(answer), ...conversation } });
+  },
+});
+
+function samplingOf(args: {
+  readonly temperature?: number | undefined;
+  readonly topK?: number | undefined;
+  readonly topP?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly thinkingLevel?: TurnSampling['thinkingLevel'] | undefined;
+}): TurnSampling {
+  const { temperature, topK, topP, maxTokens: maxOutputTokens, thinkingLevel } = args;
+  return given({ temperature, topK, topP, maxOutputTokens, thinkingLevel });
+}
+
+function formatOf(args: {
+  readonly jsonMode?: boolean | undefined;
+  readonly jsonSchema?: JsonObject | undefined;
+}): JsonObject {
+  const { jsonMode, jsonSchema } = args;
+  if (jsonSchema !== undefined) return { responseMimeType: 'application/json', responseJsonSchema: jsonSchema };
+  return jsonMode ? { responseMimeType: 'application/json' } : {};
+}

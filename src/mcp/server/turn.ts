@@ -1,0 +1,44 @@
+import { AppError } from '../../core/error.ts';
+import { NO_USAGE, type Usage } from '../../core/usage.ts';
+import type { Engine, TurnRequest } from './engine.ts';
+import type { Progress } from './progress.ts';
+
+/** What a turn came to. */
+export interface Answer {
+  readonly text: string;
+  readonly model: string;
+  readonly usage: Usage;
+  readonly finishReason: string;
+  readonly sessionId?: string;
+  readonly refused: readonly string[];
+}
+
+/** Those who want to know before the end. */
+export interface TurnListener {
+  readonly progress: Progress;
+  readonly onSession?: (sessionId: string) => void;
+  readonly onText?: (delta: string) => void;
+  readonly onRefused?: (refused: readonly string[]) => void;
+}
+
+/** Runs a turn to its end. Throws AppError if it failed. */
+export async function answerTo(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
+  const turn = await engine.startTurn(request);
+  if (turn.sessionId !== undefined) listener.onSession?.(turn.sessionId);
+  let text = '';
+  for await (const event of turn.events) {
+    listener.progress.heard(event);
+    if (event.type === 'text') {
+      text += event.delta;
+      listener.onText?.(event.delta);
+    }
+    if (event.type === 'answer') listener.onRefused?.(turn.refused);
+    if (event.type === 'failure') throw event.error;
+    if (event.type === 'end') {
+      const { model, usage = NO_USAGE, finishReason } = event;
+      const session = turn.sessionId === undefined ? {} : { sessionId: turn.sessionId };
+      return { text, model, usage, finishReason, ...session, refused: turn.refused };
+    }
+  }
+  throw new AppError('internal', 'the turn ended without an ending');
+}

@@ -1,0 +1,57 @@
+import { appendFile, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makePrivateDirectory } from './atomic-file.ts';
+
+/** Small files of ours in one private directory, which appears with the first of them. */
+export interface RecordDirectory {
+  /** None if there is no such directory. */
+  names(): Promise<readonly string[]>;
+  /** Undefined if it is not there, or cannot be read. */
+  read(name: string): Promise<string | undefined>;
+  /** 0 if it is not there. */
+  size(name: string): Promise<number>;
+  /** Readers see the old text or the new one. Rejects if it cannot be written. */
+  replace(name: string, text: string): Promise<void>;
+  /** Rejects if it cannot be written. */
+  append(name: string, text: string): Promise<void>;
+  /** Never rejects. */
+  remove(name: string): Promise<void>;
+}
+
+/**
+ * The files of a directory, for our eyes only. They survive a process that is killed; that the machine itself stops, nobody
+ * waits for.
+ */
+export function recordDirectory(directory: string): RecordDirectory {
+  let made: Promise<void> | undefined;
+  let count = 0;
+  const ready = (): Promise<void> => {
+    made ??= makePrivateDirectory(directory).catch((thrown: unknown) => {
+      made = undefined;
+      throw thrown;
+    });
+    return made;
+  };
+  return {
+    names: () => readdir(directory).catch(() => []),
+    read: (name) => readFile(join(directory, name), 'utf8').catch(() => undefined),
+    size: async (name) => (await stat(join(directory, name)).catch(() => undefined))?.size ?? 0,
+    async replace(name, text) {
+      await ready();
+      count += 1;
+      const temporary = join(directory, `.${name}.${process.pid}.${count}.tmp`);
+      try {
+        await writeFile(temporary, text, { mode: 0o600, flag: 'wx' });
+        await rename(temporary, join(directory, name));
+      } catch (thrown) {
+        await unlink(temporary).catch(() => {});
+        throw thrown;
+      }
+    },
+    async append(name, text) {
+      await ready();
+      await appendFile(join(directory, name), text, { mode: 0o600 });
+    },
+    remove: (name) => unlink(join(directory, name)).catch(() => {}),
+  };
+}
