@@ -8,7 +8,7 @@ import { isHeavy, lineWithoutMedia } from './media.ts';
 import { fileName, headerText, lineText, titleOf, VERSION } from './record.ts';
 
 /** A longer answer is not saved: memory stays flat however much streams by. */
-const REPLY_LIMIT = 8_000_000;
+const REPLY_LIMIT = 2_000_000;
 
 /** A conversation that is saved as a whole, when it is over. */
 export interface OneShotHistory extends History {
@@ -67,7 +67,7 @@ export function runRecords({ now }: Clock, earlier: readonly KeptContent[]): Run
       records.push({ ...record, at: now() });
     },
     letGo() {
-      loss = 'this run was not saved: the answer is longer than 8 million characters';
+      loss = 'this run was not saved: the answer is longer than 2 million characters';
     },
   };
 }

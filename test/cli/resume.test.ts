@@ -208,3 +208,14 @@ test('the official dialect has session_id in its first event and in its object',
   const { stdout } = await gmn('-r', id, 'hi', '-o', 'stream-json', '--output-dialect', 'gemini');
   expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({ type: 'init', session_id: id });
 });
+
+test('an answer that is too long to be held in memory is shown, not saved, and that is told', async (t) => {
+  const { gmn, home: directory } = await home(t, [reply('x'.repeat(1_500_000), 'y'.repeat(1_500_000))]);
+  const { response, sessionId, warnings } = JSON.parse((await gmn('hi', '-o', 'json')).stdout);
+  expect([response.length, sessionId, warnings]).toEqual([
+    3_000_000,
+    undefined,
+    ['this run was not saved: the answer is longer than 2 million characters'],
+  ]);
+  expect(existsSync(join(directory, '.gmn', 'sessions'))).toBe(false);
+});

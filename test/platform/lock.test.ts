@@ -105,3 +105,23 @@ test('where no lock can be written, work goes on without one', async (t) => {
   expect(lock?.isHeld).toBe(false);
   await lock?.release();
 });
+
+test('an owner that does not move keeps a lock that is taken from the gone only', async (t) => {
+  const path = lockPath(t);
+  const holder = await acquireLock(path, OPTIONS);
+  utimesSync(path, 1, 1);
+  const other = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  expect([other?.isHeld, other?.isTaken]).toEqual([false, true]);
+  await holder?.release();
+  writeFileSync(path, owner({ pid: 2 ** 22 + 1 }));
+  const next = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  expect([next?.isHeld, next?.isTaken]).toEqual([true, false]);
+  await next?.release();
+});
+
+test('where nothing can be written, nobody has the lock', async (t) => {
+  const path = lockPath(t);
+  writeFileSync(join(path, '..'), 'a file in the way');
+  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
+  expect([lock?.isHeld, lock?.isTaken]).toEqual([false, false]);
+});
