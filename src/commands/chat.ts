@@ -16,20 +16,20 @@ import { chooseShell } from '../platform/shell-choice.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { isAttended } from '../platform/terminal.ts';
 import { systemTerminal } from '../platform/terminal-input.ts';
-import { sessionStore } from '../session/store.ts';
 import type { ApprovalMode } from '../tools/policy.ts';
 import { type AssistantOptions, openAssistant } from './chat-assistant.ts';
+import { tidySessions } from './prompt-history.ts';
+import type { SessionOptions } from './session-options.ts';
+import { openStore } from './session-store.ts';
+import { checkSessionFlags } from './session-usage.ts';
 import { openOwnWorkspace, undoStoreOf } from './toolbox.ts';
 
 /** The flags of `gmn chat`. */
-export interface ChatOptions extends AssistantOptions {
+export interface ChatOptions extends AssistantOptions, SessionOptions {
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly file?: readonly string[];
-  readonly resume?: string;
-  readonly continue?: boolean;
-  readonly sessionName?: string;
-  readonly noSession?: boolean;
+  readonly demo?: boolean;
   readonly plain?: boolean;
 }
 
@@ -52,7 +52,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   const reports = [...assistant.notices];
   const { version, env, cwd, clock, signal } = app;
   try {
-    const store = sessionStore({ home: app.homes().gmn, clock, version, report: (words) => void reports.push(words) });
+    const store = openStore(app, (words) => void reports.push(words));
     chat = openChat({
       ...{ version, env, cwd, clock, signal, io, isPlain, lines, assistant, store },
       ...(await openSession(options, app, store)),
@@ -65,40 +65,46 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
       resumeFlags: options.demo ? '--demo ' : '',
       files: [...(options.file ?? [])],
     });
-    return await runChat(chat, options.prompt ?? (options.args.length > 0 ? options.args.join(' ') : undefined));
+    const first = options.prompt ?? (options.args.length > 0 ? options.args.join(' ') : undefined);
+    const exitCode = await runChat(chat, first);
+    if (chat.isSaved && !signal.aborted) await tidySessions(app);
+    return exitCode;
   } finally {
     await assistant.close();
   }
 }
 
-function checkUsage({ prompt, args, resume, continue: isContinued, noSession, sessionName }: ChatOptions): void {
-  const hint = 'Use one of them.';
-  if (prompt !== undefined && args.length > 0) {
-    throw new AppError('usage', '-p cannot be combined with a positional prompt', { hint });
+function checkUsage(options: ChatOptions): void {
+  if (options.prompt !== undefined && options.args.length > 0) {
+    throw new AppError('usage', '-p cannot be combined with a positional prompt', { hint: 'Use one of them.' });
   }
-  if (resume !== undefined && isContinued) throw new AppError('usage', '-r cannot be combined with -c', { hint });
-  if (noSession && (resume !== undefined || isContinued || sessionName !== undefined)) {
-    throw new AppError('usage', '--no-session cannot be combined with -r, -c or --session-name', { hint });
-  }
+  checkSessionFlags(options);
 }
 
+type Kept = { readonly session: Session; readonly isSaved: boolean };
+
 /** What is gone on with, a new session, or one that is not kept: the offline model's is kept only if a flag names one. */
-async function openSession(
-  options: ChatOptions,
-  app: App,
-  store: SessionStore,
-): Promise<{ readonly session: Session; readonly isSaved: boolean }> {
-  const { resume, sessionName, continue: isContinued } = options;
-  if (resume !== undefined || isContinued) {
-    const summary = resume === undefined ? await store.newestIn(app.cwd) : await store.find(resume);
-    const session = await store.resume(summary, app.cwd);
-    if (sessionName !== undefined) await session.rename(sessionName);
-    return { session, isSaved: true };
+async function openSession(options: ChatOptions, { cwd }: App, store: SessionStore): Promise<Kept> {
+  const { resume, sessionName: name, sessionId: id } = options;
+  if (resume !== undefined || options.continue) {
+    const session = await store.resume(
+      resume === undefined ? await store.newestIn(cwd) : await store.find(resume),
+      cwd,
+    );
+    return options.noSession ? forgotten(session) : { session, isSaved: true };
   }
-  const isUnwanted = options.noSession || options.demo;
-  if (isUnwanted && sessionName === undefined) return { session: memorySession(randomId()), isSaved: false };
-  const name = sessionName === undefined ? {} : { name: sessionName };
-  return { session: await store.create({ cwd: app.cwd, by: 'chat', ...name }), isSaved: true };
+  const isNamed = name !== undefined || id !== undefined;
+  if ((options.noSession || options.demo) && !isNamed) return { session: memorySession(randomId()), isSaved: false };
+  const given = { ...(name === undefined ? {} : { name }), ...(id === undefined ? {} : { id }) };
+  return { session: await store.create({ cwd, by: 'chat', ...given }), isSaved: true };
+}
+
+/** Goes on from what a session holds, and adds nothing to it. */
+async function forgotten(saved: Session): Promise<Kept> {
+  await saved.close();
+  const session = memorySession(randomId());
+  await session.replace(saved.contents);
+  return { session, isSaved: false };
 }
 
 /** The line editor where a person sits, else the lines of stdin. */

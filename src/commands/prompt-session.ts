@@ -1,17 +1,17 @@
 import { memoryHistory } from '../agent/memory-history.ts';
 import type { App } from '../core/app.ts';
-import { AppError } from '../core/error.ts';
 import { NOT_SAVED, runRecords } from '../session/one-shot.ts';
 import type { SavedHere } from '../session/open-session.ts';
 import type { PromptHistory, SessionOptions } from './session-options.ts';
 import { openStore } from './session-store.ts';
+import { checkSessionFlags } from './session-usage.ts';
 
 /**
  * The conversation of a run that goes on with a session, or begins one under a name or id that was given. It is in our
  * hands until it is closed. Throws AppError `usage`.
  */
 export async function sessionHistory(options: SessionOptions, app: App): Promise<PromptHistory> {
-  checkFlags(options);
+  checkSessionFlags(options);
   const notices: string[] = [];
   const report = (message: string): void => void notices.push(message);
   const session = await open(options, app, report);
@@ -49,24 +49,4 @@ async function open(options: SessionOptions, app: App, report: (message: string)
     ...(name === undefined ? {} : { name }),
     ...(id === undefined ? {} : { id }),
   });
-}
-
-function checkFlags(options: SessionOptions): void {
-  const given = [
-    options.continue ? '-c' : '',
-    options.resume === undefined ? '' : '-r',
-    options.sessionName === undefined ? '' : '--session-name',
-    options.sessionId === undefined ? '' : '--session-id',
-  ].filter((flag) => flag !== '');
-  const [first, second] = given;
-  const isNew = first?.startsWith('--');
-  if (second !== undefined && !isNew) {
-    const hint = second === '-r' ? 'Use one of them.' : 'That is for a new session. To rename one: gmn sessions rename';
-    throw new AppError('usage', `${first} cannot be combined with ${second}`, { hint });
-  }
-  if (isNew && options.noSession) {
-    throw new AppError('usage', `${first} cannot be combined with --no-session`, {
-      hint: 'Leave one of them out; GMN_NO_SESSION counts as --no-session.',
-    });
-  }
 }

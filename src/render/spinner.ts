@@ -97,7 +97,9 @@ function spinnerOn(err: Out): Spinner {
       const text = clip(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
       const width = widthOf(text);
       frame += 1;
-      write(`\r${text}${' '.repeat(Math.max(0, drawnWidth - width))}`);
+      // It may be narrower than that: then more of the last frame stands behind it.
+      const rest = Math.min(drawnWidth - [...text].length, err.columns - 1 - width);
+      write(`\r${text}${' '.repeat(Math.max(0, rest))}`);
       drawnWidth = width;
     },
     line: write,

@@ -132,9 +132,13 @@ const MAX_UNSHOWN = 400;
 
 /** As much of the end of a text as fits on a line beside a spinner. */
 function lastWords(text: string, columns: number): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  const characters = [...line].slice(-Math.max(10, columns - 16));
-  // Others may be two columns wide.
-  const wide = characters.filter((character) => character > '\u00ff').length;
-  return `…${characters.slice(wide).join('')}`;
+  let room = columns - 16;
+  const characters = [...text.replace(/\s+/g, ' ').trim()];
+  let start = characters.length;
+  while (start > 0 && room > 0) {
+    start -= 1;
+    // What is not Latin may be two columns wide.
+    room -= (characters[start] ?? '') > '\u00ff' ? 2 : 1;
+  }
+  return `…${characters.slice(start).join('')}`;
 }

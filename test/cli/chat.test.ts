@@ -142,6 +142,17 @@ test('--no-session keeps nothing, -r that finds nothing is an error and no new s
   expect(readdirSync(path)).not.toContain('sessions');
 });
 
+test('the flags about sessions mean what they mean for a one-shot', async (t) => {
+  const { env } = sharedHome(t);
+  const id = '11111111-2222-4333-8444-555555555555';
+  await runGmn(t, ['--demo', '--session-id', id, '-i', 'hello'], { env, stdin: '' });
+  const copy = await pipedChat(t, ['/pipe cat', 'hi'], { env, args: ['--demo', '-r', id, '--no-session'] });
+  expect(copy.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?1 turn · .*\n$/);
+  const same = await pipedChat(t, ['/load', '/pipe cat'], { env, args: ['--demo', '-c', '--session-name', 'x'] });
+  expect(same.stderr).toContain('-c cannot be combined with --session-name');
+  expect(same.exitCode).toBe(1);
+});
+
 test('-q leaves the answers and the errors', async (t) => {
   const { stdout, stderr } = await pipedChat(t, ['hello', '/nothing'], { args: ['--demo', '-q'] });
   expect(stdout).toBe('Hello! How can I help you today?\n');
