@@ -3,7 +3,7 @@ import { isList, isObject, type JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
 import type { Connection, Listing, RemoteTool } from '../mcp/client/connection.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
-import { cacheTools, changedTools, markSeen } from '../mcp/client/tool-memory.ts';
+import { cacheOffer, changedTools, markSeen } from '../mcp/client/tool-memory.ts';
 import { type LookOptions, printLooks } from './mcp-look.ts';
 import { firstLine, visibleLines } from './mcp-view.ts';
 
@@ -39,7 +39,7 @@ async function toolsOf(
   const listing = await connection.listTools({ signal: app.signal });
   const changed = changedTools(server.name, listing.items, app);
   if (isLookedAt) {
-    await cacheTools(server, listing.items, app);
+    await cacheOffer(server, { tools: listing.items, instructions: connection.instructions }, app);
     await markSeen(server.name, listing.items, { place: app, which: 'all' });
   }
   return { ...listing, changed };

@@ -7,6 +7,7 @@ import type { JsonObject } from '../../src/core/json.ts';
 import { configuredServers, namedServers } from '../../src/mcp/client/servers.ts';
 import { markSeen } from '../../src/mcp/client/tool-memory.ts';
 import { mcpTools, type ToolsetOptions } from '../../src/mcp/client/toolset.ts';
+import { httpPeer, streamable } from './http-peer.ts';
 import { fixture, surroundings } from './support.ts';
 
 const signal = new AbortController().signal;
@@ -232,6 +233,30 @@ test('an abort ends a call with its reason and reaches the server', async (t) =>
   abort.abort(reason);
   await expect(call).rejects.toBe(reason);
   await vi.waitFor(() => expect(messages().at(-1)).toMatchObject({ method: 'notifications/cancelled' }));
+});
+
+test('a session that the server has forgotten is begun anew', async (t) => {
+  const serve = streamable('json');
+  let isForgotten = false;
+  const { url, received } = await httpPeer(t, (request, response) => {
+    const isGreeting = request.body.includes('"initialize"');
+    if (isGreeting) isForgotten = false;
+    return isForgotten ? void response.writeHead(404).end() : serve(request, response);
+  });
+  const { tool } = await toolset(t, { a: { httpUrl: url } }).open();
+  isForgotten = true;
+  expect(await tool('echo').invoke({ message: 'hi' }, signal)).toEqual({ ok: true, response: { output: 'remote hi' } });
+  expect(received.filter(({ body }) => body.includes('"initialize"'))).toHaveLength(2);
+});
+
+test('a server that the user trusts may say how it wants to be used', async (t) => {
+  const entries = { mine: { ...good, trust: true }, other: good };
+  const { open } = toolset(t, entries);
+  const told = [{ server: 'mine', text: 'Use echo.' }];
+  const first = await open();
+  expect(first.instructions).toEqual(told);
+  await first.close();
+  expect((await open()).instructions).toEqual(told);
 });
 
 test('the settings say which servers there are, which are off, and which are none', () => {

@@ -146,7 +146,11 @@ function sdkAsker({ server, client, link, sdk }: Greeted): AskSdk {
         signal?.throwIfAborted();
         // Whoever signed in while it was under way is let in now.
         if (signInsOf(link) > signIns) continue;
-        throw await faultOf(thrown, { server, sdk, link, what, timeoutMs, isOver: client.transport === undefined });
+        const isOver = client.transport === undefined;
+        const fault = await faultOf(thrown, { server, sdk, link, what, timeoutMs, isOver });
+        // The session is forgotten there, and only a new greeting begins another.
+        if (fault.status === 404 && client.transport?.sessionId !== undefined) await client.close();
+        throw fault;
       }
     }
   };

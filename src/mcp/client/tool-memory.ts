@@ -1,4 +1,4 @@
-import { canonicalJson, isObject, objectsOf } from '../../core/json.ts';
+import { canonicalJson, isObject, objectsOf, stringOf } from '../../core/json.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { isRecent, readMemo, writeMemo } from '../../platform/memo-file.ts';
 import type { RemoteTool } from './connection.ts';
@@ -11,25 +11,25 @@ type Place = Pick<ClientContext, 'homes' | 'clock'>;
 /** A list this old may be of a server that is another by now. */
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** The tools a server of this very definition had when it was last asked; undefined if that was long ago, or never. */
-export function cachedTools(
-  { fingerprint }: ConfiguredServer,
-  { homes, clock }: Place,
-): readonly RemoteTool[] | undefined {
+/** What a server offers, and how it wants to be used. */
+export interface Offer {
+  readonly tools: readonly RemoteTool[];
+  readonly instructions?: string | undefined;
+}
+
+/** What a server of this very definition offered when it was last asked; undefined if that was long ago, or never. */
+export function cachedOffer({ fingerprint }: ConfiguredServer, { homes, clock }: Place): Offer | undefined {
   return readMemo(cacheFile(homes().gmn, fingerprint), (value) => {
     if (!isObject(value) || value.version !== 1 || typeof value.at !== 'number') return undefined;
     if (!isRecent(value.at, clock.now(), KEPT_MS)) return undefined;
-    return objectsOf(value.tools).flatMap((tool) => parseTool(tool) ?? []);
+    const tools = objectsOf(value.tools).flatMap((tool) => parseTool(tool) ?? []);
+    return { tools, instructions: stringOf(value.instructions) };
   });
 }
 
-/** Remembers them. Never throws. */
-export async function cacheTools(
-  server: ConfiguredServer,
-  tools: readonly RemoteTool[],
-  { homes, clock }: Place,
-): Promise<void> {
-  await writeMemo(cacheFile(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), tools });
+/** Remembers it. Never throws. */
+export async function cacheOffer(server: ConfiguredServer, offer: Offer, { homes, clock }: Place): Promise<void> {
+  await writeMemo(cacheFile(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...offer });
 }
 
 /** Those of the tools that say something else about themselves than when they were last seen. A new tool is not changed. */
