@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url';
 const here = fileURLToPath(new URL('.', import.meta.url));
 
 /**
- * Installs the programs of this folder's lock file into a cache outside the tree, once, and returns that directory.
- * Throws if they cannot be had.
+ * Installs the programs of a folder's lock file, this one's unless given, into a cache outside the tree, once, and returns
+ * that directory. Throws if they cannot be had.
  */
-export function installPeers() {
-  const lock = readFileSync(join(here, 'package-lock.json'));
+export function installPeers(folder = here) {
+  const lock = readFileSync(join(folder, 'package-lock.json'));
   const hash = createHash('sha256').update(lock).digest('hex').slice(0, 16);
   const base = process.env.XDG_CACHE_HOME || (homedir() ? join(homedir(), '.cache') : tmpdir());
   const done = join(base, `gmn-interop-${hash}`);
@@ -20,7 +20,7 @@ export function installPeers() {
   mkdirSync(base, { recursive: true });
   const staging = mkdtempSync(`${done}.`);
   try {
-    for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(here, name), join(staging, name));
+    for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(folder, name), join(staging, name));
     const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'];
     const npm = process.env.npm_execpath;
     const result = npm
