@@ -23,10 +23,10 @@ const withoutChildProcess = {
 };
 /** See the file that takes its place. */
 const withoutSchemaCompiler = {
-  name: 'mcp-client-without-schema-compiler',
+  name: 'mcp-without-schema-compiler',
   setup({ onResolve }) {
-    onResolve({ filter: /^@modelcontextprotocol\/client\/_shims$/ }, () => ({
-      path: join(root, 'scripts', 'mcp-client-shims.mjs'),
+    onResolve({ filter: /^@modelcontextprotocol\/(?:client|server)\/_shims$/ }, ({ path }) => ({
+      path: join(root, 'scripts', path.includes('client') ? 'mcp-client-shims.mjs' : 'mcp-server-shims.mjs'),
     }));
   },
 };

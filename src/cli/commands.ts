@@ -2,6 +2,7 @@ import { CHAT_FLAGS } from './chat-flags.ts';
 import { APP_FLAGS, AUTH_FLAG, JSON_FLAG, MODEL_FLAGS, QUIET_FLAG } from './common.ts';
 import { type Command, command } from './flag.ts';
 import { MCP } from './mcp-commands.ts';
+import { MCP_SERVER } from './mcp-serve-command.ts';
 import { PROMPT_FLAGS } from './prompt-flags.ts';
 import { SESSIONS } from './session-commands.ts';
 
@@ -133,6 +134,7 @@ export const ROOT: Command = command({
       load: () => import('../commands/models.ts'),
     }),
     MCP,
+    MCP_SERVER,
     CONFIG,
     command({
       name: 'trust',

@@ -7,6 +7,8 @@ export interface Flag {
   readonly help: string;
   /** The placeholder in help. Absent: the flag is a switch. */
   readonly value?: string;
+  /** The value may be left out, and is then `true`. */
+  readonly isOptional?: true;
   /** How the value is read; text unless said otherwise. */
   readonly kind?: 'duration' | 'number' | 'integer';
   readonly choices?: readonly string[];
@@ -21,7 +23,9 @@ type Camel<Text extends string> = Text extends `${infer Head}-${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : Text;
 
-type ValueOf<F extends Flag> = F extends { readonly value: string }
+type ValueOf<F extends Flag> = GivenValue<F> | (F extends { readonly isOptional: true } ? true : never);
+
+type GivenValue<F extends Flag> = F extends { readonly value: string }
   ? F extends { readonly repeatable: true }
     ? readonly string[]
     : F extends { readonly kind: string }

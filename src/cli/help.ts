@@ -29,8 +29,9 @@ function usage(command: Command, path: string): string {
 }
 
 /** The flag as it is typed: `-m, --model <id>`. */
-function signature({ short, long, value }: Flag): string {
-  return `${short ? `-${short}, ` : '    '}--${long}${value ? ` <${value}>` : ''}`;
+function signature({ short, long, value, isOptional }: Flag): string {
+  const placeholder = isOptional ? ` [${value}]` : ` <${value}>`;
+  return `${short ? `-${short}, ` : '    '}--${long}${value ? placeholder : ''}`;
 }
 
 function description({ help, choices, fallback, env }: Flag): string {

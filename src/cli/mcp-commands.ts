@@ -1,5 +1,6 @@
 import { APP_FLAGS, JSON_FLAG, QUIET_FLAG, SERVER_FLAGS } from './common.ts';
 import { command } from './flag.ts';
+import { MCP_SERVE } from './mcp-serve-command.ts';
 
 const EDIT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 const LOOK_FLAGS = [...SERVER_FLAGS, JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
@@ -195,5 +196,6 @@ export const MCP = command({
       flags: LOOK_FLAGS,
       load: () => import('../commands/mcp-logout.ts'),
     }),
+    MCP_SERVE,
   ],
 });

@@ -107,7 +107,8 @@ function declare(parser: Parser, flag: Flag): void {
     return;
   }
   const source = { flag: `--${flag.long}` };
-  parser.option(`${names} <${flag.value}>`, '', (text: string, previous: unknown) => {
+  const placeholder = flag.isOptional ? `[${flag.value}]` : `<${flag.value}>`;
+  parser.option(`${names} ${placeholder}`, '', (text: string, previous: unknown) => {
     const value = readValue(flag, text, source);
     return flag.repeatable ? [...(Array.isArray(previous) ? previous : []), value] : value;
   });

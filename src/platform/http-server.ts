@@ -4,12 +4,23 @@ import { AppError } from '../core/error.ts';
 const BODY_LIMIT_BYTES = 64_000_000;
 const TOO_LARGE = Symbol('body over the limit');
 
-export interface ServedRequest {
+/** A request before its body. */
+export interface RequestHead {
   readonly method: string;
   /** Without the query, as it came: not decoded. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ServedRequest extends RequestHead {
+  readonly body: string;
+}
+
+/** A no, said before the body is read. */
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
@@ -37,10 +48,19 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
+export interface ListenOptions {
+  readonly port: number;
+  readonly handler: ServeHandler;
+  /** Asked first; what it refuses is not read. */
+  readonly admit?: (head: RequestHead) => Refusal | undefined;
+  /** 64 MB unless given. */
+  readonly maxBodyBytes?: number;
+}
+
 /** Serves plain http on 127.0.0.1 only; port 0 takes a free one. Throws AppError `usage` if the port cannot be had. */
-export async function listen(options: { readonly port: number; readonly handler: ServeHandler }): Promise<HttpServer> {
+export async function listen(options: ListenOptions): Promise<HttpServer> {
   const server = createServer((incoming, outgoing) => {
-    serve(incoming, outgoing, options.handler).catch(() => outgoing.destroy());
+    serve(incoming, outgoing, options).catch(() => outgoing.destroy());
   });
   await bind(server, options.port);
   const address = server.address();
@@ -66,33 +86,25 @@ function bind(server: Server, port: number): Promise<void> {
   });
 }
 
-async function serve(incoming: IncomingMessage, outgoing: ServerResponse, handler: ServeHandler): Promise<void> {
+async function serve(incoming: IncomingMessage, outgoing: ServerResponse, options: ListenOptions): Promise<void> {
   const gone = new AbortController();
   outgoing.on('close', () => gone.abort());
   // The 'close' that follows says all there is to know.
   outgoing.on('error', () => undefined);
   const reply = replyTo(outgoing, gone.signal);
-  const body = await readBody(incoming);
+  const head = headOf(incoming);
+  const refusal = options.admit?.(head);
+  if (refusal !== undefined) {
+    reply.send(refusal.status, { connection: 'close', ...refusal.headers }, refusal.body);
+    return;
+  }
+  const body = await readBody(incoming, options.maxBodyBytes ?? BODY_LIMIT_BYTES);
   if (body === TOO_LARGE) {
     reply.send(413, { connection: 'close', 'content-type': 'text/plain' }, 'The request body is too large.\n');
     return;
   }
-  const url = new URL(incoming.url ?? '/', 'http://127.0.0.1');
-  const headers: Record<string, string | undefined> = {};
-  for (const [name, value] of Object.entries(incoming.headers)) {
-    headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
   try {
-    await handler(
-      {
-        method: incoming.method ?? 'GET',
-        path: url.pathname,
-        query: url.searchParams,
-        headers,
-        body,
-      },
-      reply,
-    );
+    await options.handler({ ...head, body }, reply);
   } catch (thrown) {
     if (gone.signal.aborted) return;
     if (outgoing.headersSent) outgoing.destroy();
@@ -100,16 +112,24 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, handle
   }
 }
 
+function headOf({ method = 'GET', url = '/', headers: given }: IncomingMessage): RequestHead {
+  // What starts with two slashes would name another host.
+  const { pathname, searchParams } = new URL(`http://127.0.0.1${url.startsWith('/') ? url : '/'}`);
+  const headers: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(given)) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  return { method, path: pathname, query: searchParams, headers };
+}
+
 /** Reads to the end in any case: leaving early would close the line before the refusal is said. */
-async function readBody(incoming: IncomingMessage): Promise<string | typeof TOO_LARGE> {
+async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<string | typeof TOO_LARGE> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of incoming) {
     size += chunk.length;
-    if (size > BODY_LIMIT_BYTES) chunks.length = 0;
+    if (size > maxBytes) chunks.length = 0;
     else chunks.push(chunk);
   }
-  return size > BODY_LIMIT_BYTES ? TOO_LARGE : Buffer.concat(chunks).toString('utf8');
+  return size > maxBytes ? TOO_LARGE : Buffer.concat(chunks).toString('utf8');
 }
 
 function replyTo(outgoing: ServerResponse, signal: AbortSignal): ServedReply {

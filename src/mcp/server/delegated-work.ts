@@ -58,7 +58,7 @@ export function delegatedWork(
   { host, progress }: Call,
 ): JobWork['run'] {
   const text = args.brainstorm ? `${BRAINSTORM}${args.prompt}` : args.prompt;
-  return async ({ signal, onText, note }) => {
+  return async ({ signal, timeoutMs, onText, note }) => {
     const answer = await answerTo(
       await host.engine(),
       {
@@ -67,6 +67,8 @@ export function delegatedWork(
         systemText: args.system_prompt,
         directory,
         kept: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
+        // The job has a limit of its own, and is to be the one that ends it.
+        timeoutMs: timeoutMs + 1000,
         signal,
       },
       {

@@ -21,6 +21,8 @@ export interface TurnRequest {
   readonly safetySettings?: readonly JsonObject[] | undefined;
   /** Whether the answer is grounded in Google Search. */
   readonly isGrounded?: boolean;
+  /** Ten minutes unless given. */
+  readonly timeoutMs?: number;
   /** Its reason is an AppError. */
   readonly signal: AbortSignal;
 }

@@ -20,6 +20,7 @@ export interface JobWork {
 
 export interface RunningJob {
   readonly signal: AbortSignal;
+  readonly timeoutMs: number;
   readonly onText: (delta: string) => void;
   /** What is known of it meanwhile. */
   readonly note: (known: Partial<Pick<JobRecord, 'session_id' | 'refused'>>) => void;
@@ -146,6 +147,7 @@ async function run(entry: Entry, options: JobsOptions): Promise<void> {
   try {
     const known = await entry.work.run({
       signal,
+      timeoutMs: entry.record.timeout_ms,
       onText: entry.output.add,
       note: (changes) => {
         entry.record = { ...entry.record, ...changes };

@@ -1,0 +1,206 @@
+import { runTurn } from '../agent/turn.ts';
+import { knownModels } from '../config/model-list.ts';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { settle, type TurnEvent } from '../core/event.ts';
+import type { History } from '../core/history.ts';
+import type { Session } from '../core/session.ts';
+import type { Engine, Kept, TurnRequest } from '../mcp/server/engine.ts';
+import { type Deadline, deadline } from '../platform/clock.ts';
+import { sendPinned } from '../platform/http-pinned.ts';
+import { isPublicAddress } from '../platform/public-address.ts';
+import { randomId } from '../platform/random-id.ts';
+import { sessionStore } from '../session/store.ts';
+import { fetchBytes } from '../tools/web-bytes.ts';
+import { openAgent, timedOut } from './agent.ts';
+import { countTokens } from './count-tokens.ts';
+import { patientInquiries } from './inquiries.ts';
+import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
+import { modelsReport } from './models.ts';
+import { turnQueues } from './serve-queue.ts';
+import { noteUnoffered, type Permissions, toolOptions, unattended } from './serve-tools.ts';
+import { openOwnWorkspace, undoStoreOf } from './toolbox.ts';
+
+/** The model of `count_tokens`, as of the other plain tools. */
+const COUNT_MODEL = 'gemini-3-pro-preview';
+const EMBED_MODEL = 'gemini-embedding-001';
+
+/** How long a turn may take unless its caller says. */
+const USUAL_MS = 600_000;
+
+/** How many servers may stand behind each other: gmn → MCP → gmn. */
+const DEEPEST = 2;
+const DEPTH = 'GMN_MCP_DEPTH';
+
+export interface EngineOptions {
+  readonly app: App;
+  /** Who answers unless a call names a model. */
+  readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo'>;
+  readonly permissions: Permissions;
+}
+
+/** The turns, sessions and inquiries of gmn, for the tools of the MCP server. Opens nothing before it is asked for. */
+export function serveEngine(options: EngineOptions): Engine {
+  const { app } = options;
+  const queues = turnQueues();
+  const sessions = sessionStore({
+    ...app,
+    home: app.homes().gmn,
+    report: (message) => app.trace(`session: ${message}`),
+  });
+
+  async function open({ kept, signal }: TurnRequest): Promise<OpenHistory> {
+    if (kept.kind === 'history') return { history: kept.history, close: async () => {} };
+    const leave = await enter(kept, signal);
+    try {
+      const session = await sessionFor(kept);
+      const close = (): Promise<void> => session.close().finally(leave);
+      return { history: session, sessionId: session.id, close };
+    } catch (thrown) {
+      leave();
+      throw thrown;
+    }
+  }
+
+  const enter = async ({ earlier }: SessionKept, signal: AbortSignal): Promise<() => void> =>
+    earlier === undefined ? () => {} : queues.enter(earlier.id, signal);
+  const sessionFor = ({ earlier, cwd }: SessionKept): Promise<Session> =>
+    earlier === undefined ? sessions.create({ cwd, by: 'mcp' }) : sessions.resume(earlier, cwd);
+
+  return {
+    sessions,
+    async startTurn(request) {
+      checkDepth(app);
+      const { history, sessionId, close } = await open(request);
+      const refused: string[] = [];
+      const events = settle(turnEvents(options, request, { history, refused, close }));
+      return { events, refused, ...(sessionId === undefined ? {} : { sessionId }) };
+    },
+    countTokens: (text, signal) =>
+      withModel(options, COUNT_MODEL, (opened) =>
+        countTokens(
+          opened,
+          { model: opened.modelId, contents: [{ role: 'user', parts: [{ text }] }], generationConfig: {} },
+          { app, signal },
+        ),
+      ),
+    embed: (text, signal) =>
+      withModel(options, undefined, async (opened) => {
+        const inquiries = await patientInquiries(opened, app);
+        return { model: EMBED_MODEL, values: await inquiries.embed({ model: EMBED_MODEL, text }, signal) };
+      }),
+    fetchBytes: (url, signal) =>
+      fetchBytes(url, sendPinned({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }), signal),
+    models() {
+      const { text, json } = modelsReport(knownModels());
+      return { text, document: json };
+    },
+  };
+}
+
+type SessionKept = Extract<Kept, { kind: 'session' }>;
+
+interface OpenHistory {
+  readonly history: History;
+  readonly sessionId?: string;
+  readonly close: () => Promise<void>;
+}
+
+interface Turn extends Pick<OpenHistory, 'history' | 'close'> {
+  readonly refused: string[];
+}
+
+async function* turnEvents(
+  options: EngineOptions,
+  request: TurnRequest,
+  { history, refused, close }: Turn,
+): AsyncGenerator<TurnEvent, void> {
+  const { timeoutMs = USUAL_MS } = request;
+  const limit = deadline(request.signal, timeoutMs, () => timedOut(timeoutMs));
+  let opened: OpenedModel | undefined;
+  try {
+    const app = appFor(options.app, request.directory);
+    opened = await openModel(modelOptions(options, request), app, limit.endsAt);
+    for (const message of opened.notices) yield { type: 'notice', message };
+    const agent = yield* agentFor(options, request, { app, opened, refused });
+    for await (const event of runTurn(agent, { history, prompt: request.prompt, signal: limit.signal })) {
+      noteUnoffered(event, agent, refused);
+      yield event;
+    }
+  } finally {
+    await finish(limit, opened, close);
+  }
+}
+
+async function finish(limit: Deadline, opened: OpenedModel | undefined, close: () => Promise<void>): Promise<void> {
+  limit.clear();
+  await opened?.close();
+  await close();
+}
+
+async function* agentFor(
+  { permissions }: EngineOptions,
+  request: TurnRequest,
+  { app, opened, refused }: { readonly app: App; readonly opened: OpenedModel; readonly refused: string[] },
+) {
+  const { directory, systemText, generationConfig, safetySettings, isGrounded } = request;
+  const system = systemText === undefined ? {} : { systemText };
+  const lend = <Result>(work: () => Promise<Result>): Promise<Result> => work();
+  const workspace =
+    directory === undefined
+      ? undefined
+      : await openOwnWorkspace({}, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
+  const tools = workspace === undefined ? {} : toolOptions(permissions);
+  const agent = yield* openAgent(
+    { ...system, ...tools },
+    { app, opened, lend, ...(workspace === undefined ? {} : { workspace }) },
+  );
+  const asked = {
+    ...agent,
+    request: {
+      ...agent.request,
+      generationConfig: { ...agent.request.generationConfig, ...generationConfig },
+      ...(safetySettings === undefined ? {} : { safetySettings }),
+      ...(isGrounded ? { tools: [{ googleSearch: {} }] } : {}),
+    },
+  };
+  return workspace === undefined ? asked : unattended(asked, { permissions, workspace, refused });
+}
+
+/** The same App, but it works in another directory, and its children know how deep they are. */
+function appFor(app: App, directory: string | undefined): App {
+  const env = { ...app.env, [DEPTH]: String(depthOf(app) + 1) };
+  return { ...app, env, ...(directory === undefined ? {} : { cwd: directory }) };
+}
+
+function depthOf({ env }: App): number {
+  const depth = Number(env[DEPTH] ?? 0);
+  return Number.isInteger(depth) && depth >= 0 ? depth : DEEPEST;
+}
+
+function checkDepth(app: App): void {
+  if (depthOf(app) < DEEPEST) return;
+  throw new AppError('limit', `gmn was started by gmn, which was started by gmn: that is as deep as it goes`, {
+    hint: `${DEPTH} counts it.`,
+  });
+}
+
+function modelOptions({ model }: EngineOptions, { model: wanted, sampling }: TurnRequest): ModelOptions {
+  // Words of the credential go with the notices, not to a terminal.
+  return { ...model, ...sampling, outputFormat: 'json', ...(wanted === undefined ? {} : { model: wanted }) };
+}
+
+async function withModel<Result>(
+  { app, model }: EngineOptions,
+  wanted: string | undefined,
+  work: (opened: OpenedModel) => Promise<Result>,
+): Promise<Result> {
+  checkDepth(app);
+  const options = { ...model, outputFormat: 'json', ...(wanted === undefined ? {} : { model: wanted }) } as const;
+  const opened = await openModel(options, app, () => undefined);
+  try {
+    return await work(opened);
+  } finally {
+    await opened.close();
+  }
+}

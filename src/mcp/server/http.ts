@@ -1,0 +1,82 @@
+import { parseJson } from '../../core/json.ts';
+import { type HttpServer, listen, type ServedReply, type ServedRequest } from '../../platform/http-server.ts';
+import { guard } from './guard.ts';
+import type { Host } from './host.ts';
+import { httpSessions } from './http-sessions.ts';
+import { checkedMessage } from './message.ts';
+import { protocolServer } from './protocol.ts';
+import type { Sdk } from './sdk.ts';
+
+export interface HttpOptions {
+  /** 0: a free one. */
+  readonly port: number;
+  /** What every request must carry. */
+  readonly token: string;
+  readonly trace: (line: string) => void;
+}
+
+/** The longest body; a base64 image of 20 MB fits. */
+const MAX_BYTES = 32_000_000;
+
+const PATH = '/mcp';
+
+/** Serves any number of clients on 127.0.0.1, each with a protocol of its own. Throws AppError `usage` if the port is taken. */
+export async function httpService(sdk: Sdk, host: Host, { port, token, trace }: HttpOptions): Promise<HttpServer> {
+  const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
+  const modern = sdk.createMcpHandler(() => protocolServer(sdk, host), {
+    legacy: 'reject',
+    maxRequestBodySize: MAX_BYTES,
+    onerror,
+  });
+  const sessions = httpSessions(sdk, host);
+  const answer = async (request: ServedRequest, signal: AbortSignal): Promise<Response> => {
+    const body = request.method === 'POST' ? checkedMessage(parseJson(request.body)) : undefined;
+    if (body !== undefined && 'answer' in body) return Response.json(body.answer, { status: 400 });
+    const asked = webRequest(request, signal);
+    const isLegacy = await sdk.isLegacyRequest(asked, body?.message);
+    return isLegacy ? sessions.answer(asked, body?.message) : modern.fetch(asked, { parsedBody: body?.message });
+  };
+  const server = await listen({
+    port,
+    maxBodyBytes: MAX_BYTES,
+    admit: guard({ path: PATH, token }),
+    handler: async (request, reply) => pump(await answer(request, reply.signal), reply),
+  });
+  return {
+    url: `${server.url}${PATH}`,
+    async close() {
+      await sessions.close();
+      await modern.close();
+      await server.close();
+    },
+  };
+}
+
+/** Its body travels beside it, parsed. */
+function webRequest({ method, path, query, headers }: ServedRequest, signal: AbortSignal): Request {
+  const list = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  const asked = query.size === 0 ? path : `${path}?${query}`;
+  return new Request(`http://127.0.0.1${asked}`, {
+    method,
+    headers: list.map(([name, value]) => [name, value]),
+    signal,
+  });
+}
+
+/** Hands an answer on as it comes; a client that leaves ends it. */
+async function pump(response: Response, reply: ServedReply): Promise<void> {
+  const headers = Object.fromEntries(response.headers);
+  if (response.body === null) return reply.send(response.status, headers, '');
+  reply.begin(response.status, headers);
+  const decoder = new TextDecoder();
+  const reader = response.body.getReader();
+  reply.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true });
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    await reply.write(decoder.decode(value, { stream: true }));
+  }
+  reply.end();
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '../../core/io.ts';
+import { randomId } from '../../platform/random-id.ts';
+import { recordDirectory } from '../../platform/record-directory.ts';
+import { conversations } from './conversations.ts';
+import type { Engine } from './engine.ts';
+import { gate } from './gate.ts';
+import type { Host } from './host.ts';
+import { jobStore } from './job-store.ts';
+import { jobTable } from './job-table.ts';
+import { pages } from './pages.ts';
+import { roots } from './roots.ts';
+import type { ToolGroup } from './tool.ts';
+import { toolsOf } from './tools/list.ts';
+
+export interface HostOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
+  readonly groups: readonly ToolGroup[];
+  /** Free of links. */
+  readonly roots: readonly string[];
+  /** Called once, with the first call that needs it. */
+  readonly openEngine: () => Promise<Engine>;
+  readonly clock: Clock;
+  /** Where the jobs are kept. */
+  readonly jobDirectory: () => string;
+  readonly maxRunning: number;
+  readonly maxQueued: number;
+}
+
+/** More plain calls than this at once are turned away. */
+const MOST_CALLS = 128;
+
+/** What all clients of this process share. Touches nothing before the first call. */
+export function openHost(options: HostOptions): Host {
+  const { name, version, allowed, startDirectory, clock } = options;
+  let engine: Promise<Engine> | undefined;
+  return {
+    name,
+    version,
+    allowed,
+    startDirectory,
+    clock,
+    tools: toolsOf(options.groups),
+    roots: roots(options.roots),
+    engine: () => (engine ??= options.openEngine()),
+    jobs: jobTable({
+      ...options,
+      store: jobStore(recordDirectory(options.jobDirectory()), clock),
+      newId: randomId,
+    }),
+    pages: pages(randomId),
+    conversations: conversations(),
+    gate: gate(MOST_CALLS),
+    calls: new Set(),
+    latest: {},
+  };
+}
+
+/** How long what is under way may take to wind down. */
+const PATIENCE_MS = 2000;
+
+/** Ends all work, with its requests and children; jobs that were running are written down as INTERRUPTED. Never throws. */
+export async function closeHost({ jobs, calls, clock }: Host): Promise<void> {
+  const patience = new AbortController();
+  const wound = Promise.allSettled([jobs.close(), ...calls]);
+  await Promise.race([wound, clock.sleep(PATIENCE_MS, patience.signal).catch(() => {})]);
+  patience.abort();
+}
