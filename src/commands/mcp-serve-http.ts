@@ -2,7 +2,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Host } from '../mcp/server/host.ts';
 import { httpService } from '../mcp/server/http.ts';
-import { loadSdk } from '../mcp/server/lazy.ts';
+import { loadSdk, loadSdkHttp } from '../mcp/server/lazy.ts';
 import { closeHost } from '../mcp/server/open-host.ts';
 import { createFile, readFileState } from '../platform/atomic-file.ts';
 import { randomToken } from '../platform/random-id.ts';
@@ -16,7 +16,11 @@ export async function serveHttp(host: Host, options: McpServeOptions, app: App):
   if (port < 0 || port > 65_535)
     throw new AppError('usage', `--http ${port} is not a port`, { hint: 'Use 1 to 65535.' });
   const { token, shown } = await tokenFor(options, app);
-  const service = await httpService(await loadSdk(), host, { port, token, trace: app.trace });
+  const service = await httpService({ ...(await loadSdk()), ...(await loadSdkHttp()) }, host, {
+    port,
+    token,
+    trace: app.trace,
+  });
   try {
     await app.io.err.write(`gmn: serving MCP on ${service.url}\ngmn: ${shown}\n`);
     await aborted(app.signal);

@@ -44,6 +44,8 @@ export function serveEngine(options: EngineOptions): Engine {
   const { app } = options;
   const queues = turnQueues();
   const sessions = sessionStore({
+    // The caller has its prompt; waiting for the disk would only delay the answer.
+    durability: 'written',
     ...app,
     home: app.homes().gmn,
     report: (message) => app.trace(`session: ${message}`),
@@ -55,7 +57,7 @@ export function serveEngine(options: EngineOptions): Engine {
     try {
       const session = await sessionFor(kept);
       const close = (): Promise<void> => session.close().finally(leave);
-      return { history: session, sessionId: session.id, close };
+      return { history: eager(session), sessionId: session.id, close };
     } catch (thrown) {
       leave();
       throw thrown;
@@ -104,6 +106,19 @@ interface OpenHistory {
   readonly history: History;
   readonly sessionId?: string;
   readonly close: () => Promise<void>;
+}
+
+/** The session, but the request does not wait for its prompt to be in the file: `close` does. */
+function eager(session: Session): History {
+  return {
+    contents: session.contents,
+    replyLimit: session.replyLimit,
+    async append(record) {
+      const written = session.append(record);
+      if (record.kind !== 'prompt') await written;
+    },
+    overhear: async (delta) => session.overhear?.(delta),
+  };
 }
 
 interface Turn extends Pick<OpenHistory, 'history' | 'close'> {

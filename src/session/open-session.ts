@@ -5,7 +5,7 @@ import type { Session } from '../core/session.ts';
 import { type Exchanges, exchanges } from './exchanges.ts';
 import { type Loaded, recordOf } from './load.ts';
 import type { Entry, Line } from './record.ts';
-import type { SessionWriter } from './writer.ts';
+import type { Durability, SessionWriter } from './writer.ts';
 
 /** How often a reply that is under way is written down. */
 const PARTIAL_MS = 2000;
@@ -19,6 +19,8 @@ export interface SessionOptions {
   readonly earlier?: Pick<Loaded, 'exchanges' | 'seq' | 'standing'>;
   readonly name: string | undefined;
   readonly writer: SessionWriter;
+  /** Of all records but answers to calls. */
+  readonly durability: Durability;
   /** The name as it is kept. Throws AppError `usage` if it cannot be that of this session. */
   readonly checkName: (name: string) => Promise<string>;
   /** Lets go of what else is held. */
@@ -46,7 +48,7 @@ export function openSession({ clock, id, earlier, writer, ...options }: SessionO
     pace.restart();
     const line = lineOf(entry);
     // An answer is not worth the wait: at worst its call is answered anew.
-    return inOrder(() => writer.put(line, entry.kind === 'answer' ? 'written' : 'synced'));
+    return inOrder(() => writer.put(line, entry.kind === 'answer' ? 'written' : options.durability));
   };
   return {
     get id() {

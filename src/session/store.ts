@@ -17,7 +17,7 @@ import { checkedName, findSession, newestSession } from './reference.ts';
 import { expiredSessions, sweepBlobs } from './retention.ts';
 import { type FilePlace, type Origin, sessionFile } from './session-file.ts';
 import { troubleOf } from './trouble.ts';
-import { sessionWriter } from './writer.ts';
+import { type Durability, sessionWriter } from './writer.ts';
 
 export interface StoreOptions {
   /** gmn's own directory. */
@@ -28,6 +28,8 @@ export interface StoreOptions {
   /** Words for the person: what could not be saved or read. */
   readonly report: (message: string) => void;
   readonly newId?: () => string;
+  /** What a record must survive before anything is built upon it: a loss of power, unless given, or just this process. */
+  readonly durability?: Durability;
 }
 
 /** The store, with what only its own commands need. */
@@ -67,6 +69,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
 }
 
 interface Store extends FilePlace {
+  readonly durability?: Durability;
   readonly blobs: BlobFiles;
 }
 
@@ -111,7 +114,7 @@ function open(
   origin: Origin,
   { lock, loaded }: { readonly lock: Lock; readonly loaded?: Loaded },
 ): SavedHere {
-  const { clock, directory, report, blobs } = store;
+  const { clock, directory, report, blobs, durability = 'synced' } = store;
   const file = sessionFile(store, origin);
   return openSession({
     clock,
@@ -120,6 +123,7 @@ function open(
     ...(loaded === undefined ? {} : { earlier: loaded }),
     checkName: async (name) => checkedName(directory, name, file.id),
     release: () => lock.release(),
+    durability,
     writer: sessionWriter({ file, report, blobs }),
   });
 }

@@ -5,10 +5,13 @@ import type { Line } from './record.ts';
 import type { SessionFile } from './session-file.ts';
 import { troubleOf } from './trouble.ts';
 
+/** `synced`: it shall survive a loss of power; `written`: the end of this process. */
+export type Durability = 'synced' | 'written';
+
 /** The file of a session, as far as one process writes it. Nothing here throws. */
 export interface SessionWriter {
-  /** Adds a line, and those that could not be written before. `synced`: it shall survive a loss of power. */
-  put(line: Line, durability: 'synced' | 'written'): Promise<void>;
+  /** Adds a line, and those that could not be written before. */
+  put(line: Line, durability: Durability): Promise<void>;
   /** Adds a line that is of no use later: if it cannot be written now, it is forgotten. */
   tryPut(line: Line): Promise<void>;
   /** Whether something is in the file, or waits to be. */

@@ -1,7 +1,8 @@
 import { randomId } from '../../platform/random-id.ts';
 import type { Host } from './host.ts';
 import { protocolServer } from './protocol.ts';
-import type { Sdk, SdkHttpTransport, SdkMessage } from './sdk.ts';
+import type { Sdk, SdkMessage } from './sdk.ts';
+import type { SdkHttp, SdkHttpTransport } from './sdk-http.ts';
 
 /** More clients than this at once, and the one that was silent longest is let go. */
 const MOST_SESSIONS = 64;
@@ -13,7 +14,7 @@ export interface HttpSessions {
 }
 
 /** At most 64 of them. */
-export function httpSessions(sdk: Sdk, host: Host): HttpSessions {
+export function httpSessions(sdk: Sdk & SdkHttp, host: Host): HttpSessions {
   const open = new Map<string, SdkHttpTransport>();
 
   async function begin(): Promise<SdkHttpTransport> {

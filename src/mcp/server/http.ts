@@ -6,6 +6,7 @@ import { httpSessions } from './http-sessions.ts';
 import { checkedMessage } from './message.ts';
 import { protocolServer } from './protocol.ts';
 import type { Sdk } from './sdk.ts';
+import type { SdkHttp } from './sdk-http.ts';
 
 export interface HttpOptions {
   /** 0: a free one. */
@@ -21,7 +22,11 @@ const MAX_BYTES = 32_000_000;
 const PATH = '/mcp';
 
 /** Serves any number of clients on 127.0.0.1, each with a protocol of its own. Throws AppError `usage` if the port is taken. */
-export async function httpService(sdk: Sdk, host: Host, { port, token, trace }: HttpOptions): Promise<HttpServer> {
+export async function httpService(
+  sdk: Sdk & SdkHttp,
+  host: Host,
+  { port, token, trace }: HttpOptions,
+): Promise<HttpServer> {
   const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
   const modern = sdk.createMcpHandler(() => protocolServer(sdk, host), {
     legacy: 'reject',
