@@ -106,7 +106,7 @@ const PAYLOADS = [
   '%2e%2e%2fMARKER',
   '\u0000MARKER',
   '\u202eMARKER',
-  '${IFS}touch${IFS}MARKER',
+  '$IFS touch MARKER',
   '{{constructor}}',
   '__proto__',
   '@/etc/passwd',

@@ -35,7 +35,7 @@ export async function chatTurn(
   checkedModel(model);
   const directory = directoryFor(host, cwd, earlier);
   const engine = await host.engine();
-  const answer = await host.gate.pass(() =>
+  const answer = await host.gate.pass(signal, () =>
     answerTo(
       engine,
       {

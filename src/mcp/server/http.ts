@@ -1,9 +1,8 @@
-import { parseJson } from '../../core/json.ts';
 import { type HttpServer, listen, type ServedReply, type ServedRequest } from '../../platform/http-server.ts';
 import { guard } from './guard.ts';
 import type { Host } from './host.ts';
 import { httpSessions } from './http-sessions.ts';
-import { checkedMessage } from './message.ts';
+import { readMessage } from './message.ts';
 import { protocolServer } from './protocol.ts';
 import type { Sdk } from './sdk.ts';
 import type { SdkHttp } from './sdk-http.ts';
@@ -35,7 +34,7 @@ export async function httpService(
   });
   const sessions = httpSessions(sdk, host);
   const answer = async (request: ServedRequest, signal: AbortSignal): Promise<Response> => {
-    const body = request.method === 'POST' ? checkedMessage(parseJson(request.body)) : undefined;
+    const body = request.method === 'POST' ? readMessage(request.body) : undefined;
     if (body !== undefined && 'answer' in body) return Response.json(body.answer, { status: 400 });
     const asked = webRequest(request, signal);
     const isLegacy = await sdk.isLegacyRequest(asked, body?.message);

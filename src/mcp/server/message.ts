@@ -9,15 +9,14 @@ const UNKNOWN_CLIENT = { name: 'unknown', version: '0' } as const;
 /** A message for the protocol, or the error to answer with. */
 export type Read = { readonly message: SdkMessage } | { readonly answer: SdkMessage };
 
-/** Reads one JSON-RPC message. */
+/** Reads one JSON-RPC message. `initialize` without a revision is filled up as the oldest clients mean it. */
 export function readMessage(text: string): Read {
   const value = parseJson(text);
   if (value === undefined) return refused(undefined, -32700, 'Parse error: this is not JSON');
   return checkedMessage(value);
 }
 
-/** The same for what is parsed already. `initialize` without a revision is filled up as the oldest clients mean it. */
-export function checkedMessage(value: unknown): Read {
+function checkedMessage(value: unknown): Read {
   if (Array.isArray(value))
     return refused(undefined, -32600, 'Invalid Request: send one message at a time, not a batch');
   if (!isObject(value) || value.jsonrpc !== '2.0') return refused(value, -32600, 'Invalid Request: not JSON-RPC 2.0');

@@ -25,8 +25,8 @@ export interface HostOptions extends Pick<Host, 'name' | 'version' | 'allowed' |
   readonly maxQueued: number;
 }
 
-/** More plain calls than this at once are turned away. */
-const MOST_CALLS = 128;
+/** For the plain tools; delegated jobs have limits of their own. */
+const PLAIN_CALLS = { mostInside: 64, mostWaiting: 1000 } as const;
 
 /** What all clients of this process share. Touches nothing before the first call. */
 export function openHost(options: HostOptions): Host {
@@ -48,7 +48,7 @@ export function openHost(options: HostOptions): Host {
     }),
     pages: pages(randomId),
     conversations: conversations(),
-    gate: gate(MOST_CALLS),
+    gate: gate(PLAIN_CALLS),
     calls: new Set(),
     latest: {},
   };

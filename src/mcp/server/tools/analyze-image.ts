@@ -34,7 +34,7 @@ export const analyzeImage = serverTool({
     const { prompt, model = GENAI_MODEL, mediaResolution = 'media_resolution_medium' } = args;
     checkedModel(model);
     const engine = await host.engine();
-    return host.gate.pass(async () => {
+    return host.gate.pass(signal, async () => {
       progress.say('reading the image');
       const image = await imageOf(args, { roots: host.roots, engine, signal });
       const answer = await host.conversations.turn(undefined, (history) =>

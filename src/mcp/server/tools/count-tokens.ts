@@ -11,7 +11,7 @@ export const countTokens = serverTool({
   fail: plainFailure,
   async run({ text }, { host, signal }) {
     const engine = await host.engine();
-    const { model, totalTokens } = await host.gate.pass(() => engine.countTokens(text, signal));
+    const { model, totalTokens } = await host.gate.pass(signal, () => engine.countTokens(text, signal));
     const metadata = { model, tokensUsed: totalTokens, tokenCount: totalTokens };
     return plainResult(host.pages, { text: `${totalTokens} tokens for ${model}`, metadata });
   },

@@ -11,7 +11,7 @@ export const embedText = serverTool({
   fail: plainFailure,
   async run({ text }, { host, signal }) {
     const engine = await host.engine();
-    const { model, values } = await host.gate.pass(() => engine.embed(text, signal));
+    const { model, values } = await host.gate.pass(signal, () => engine.embed(text, signal));
     return plainResult(host.pages, { text: JSON.stringify(values), metadata: { model, dimensions: values.length } });
   },
 });

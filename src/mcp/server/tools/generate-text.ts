@@ -45,7 +45,7 @@ export const generateText = serverTool({
     const { prompt, model = GENAI_MODEL, systemInstruction, safetySettings, conversationId, grounding } = args;
     checkedModel(model);
     const engine = await host.engine();
-    const answer: TextAnswer = await host.gate.pass(() =>
+    const answer: TextAnswer = await host.gate.pass(signal, () =>
       host.conversations.turn(conversationId, (history) =>
         answerTo(
           engine,

@@ -1,0 +1,200 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, type TestContext, test } from 'vitest';
+import { AppError } from '../../src/core/error.ts';
+import { jobStore } from '../../src/mcp/server/job-store.ts';
+import { type Jobs, jobTable } from '../../src/mcp/server/job-table.ts';
+import type { JobWork } from '../../src/mcp/server/jobs.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { type RecordDirectory, recordDirectory } from '../../src/platform/record-directory.ts';
+
+const DAY_MS = 86_400_000;
+
+function directory(t: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'gmn-jobs-'));
+  t.onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+let made = 0;
+const newId = (): string => {
+  made += 1;
+  return `00000000-0000-4000-8000-${String(made).padStart(12, '0')}`;
+};
+
+function table(files: RecordDirectory, limits: { maxRunning?: number; maxQueued?: number } = {}): Jobs {
+  const store = jobStore(files, systemClock);
+  return jobTable({ store, clock: systemClock, newId, maxRunning: 2, maxQueued: 2, ...limits });
+}
+
+function work(run: JobWork['run'], rest: Partial<JobWork> = {}): JobWork {
+  return { promptSha256: 'x', timeoutMs: 60_000, isAwaited: false, ...rest, run };
+}
+
+/** Work that lasts until it is told to end, or aborted. */
+function held(): { readonly run: JobWork['run']; readonly begun: Promise<void>; end(): void } {
+  let end: () => void = () => {};
+  let begin: () => void = () => {};
+  const begun = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  return {
+    begun,
+    end: () => end(),
+    run: ({ signal, onText }) => {
+      onText('so far');
+      begin();
+      return new Promise((resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+        void ended.then(() => resolve({ model_used: 'm' }));
+      });
+    },
+  };
+}
+
+test('a job runs, says what it says, and is on disk when it is over', async (t) => {
+  const files = recordDirectory(directory(t));
+  const jobs = table(files);
+  const job = jobs.submit(
+    work(async ({ onText, note }) => {
+      note({ session_id: 's' });
+      for (const delta of ['one ', 'two ', 'three']) onText(delta);
+      return { model_used: 'm' };
+    }),
+  );
+  const view = await job.over;
+  expect(view.output).toBe('one two three');
+  expect(view.record).toMatchObject({ status: 'completed', model_used: 'm', session_id: 's' });
+  await jobs.close();
+  expect(await table(files).find(job.id)).toEqual(view);
+});
+
+test('only so many run, only so many wait, in their order', async (t) => {
+  const jobs = table(recordDirectory(directory(t)));
+  const all = [held(), held(), held(), held()];
+  const submitted = all.map(({ run }) => jobs.submit(work(run)));
+  expect(() => jobs.submit(work(async () => ({})))).toThrow('2 jobs are running and 2 are waiting');
+  const states = async () => {
+    const list = await jobs.list();
+    return submitted.map(({ id }) => list.find(({ job_id }) => job_id === id)?.status);
+  };
+  expect(await states()).toEqual(['running', 'running', 'queued', 'queued']);
+  all[0]?.end();
+  await all[2]?.begun;
+  expect(await states()).toEqual(['completed', 'running', 'running', 'queued']);
+  await jobs.close();
+  expect(await states()).toEqual(['completed', 'failed', 'failed', 'failed']);
+});
+
+test('a job that waits too long for its turn while somebody waits for it times out', async (t) => {
+  const jobs = table(recordDirectory(directory(t)), { maxRunning: 1 });
+  const first = held();
+  jobs.submit(work(first.run));
+  const { over } = jobs.submit(work(async () => ({}), { isAwaited: true, timeoutMs: 20 }));
+  expect((await over).record).toMatchObject({ status: 'failed', code: 'TIMEOUT', timeout_ms: 20 });
+  await jobs.close();
+});
+
+test('waiting ends with the job, with the time, or with the caller', async (t) => {
+  const jobs = table(recordDirectory(directory(t)));
+  const { signal } = new AbortController();
+  const task = held();
+  const { id } = jobs.submit(work(task.run));
+  expect((await jobs.wait(id, 10, signal))?.record.status).toBe('running');
+  const waiting = jobs.wait(id, 60_000, signal);
+  task.end();
+  expect((await waiting)?.record.status).toBe('completed');
+  const other = jobs.submit(work(held().run));
+  await expect(jobs.wait(other.id, 60_000, AbortSignal.abort(new Error('gone')))).rejects.toThrow('gone');
+  expect(await jobs.wait('nothing', 10, signal)).toBeUndefined();
+  await jobs.close();
+});
+
+test('a disk that takes nothing costs no answer', async () => {
+  const full = async (): Promise<never> => {
+    throw new Error('ENOSPC');
+  };
+  const files: RecordDirectory = {
+    names: async () => [],
+    read: async () => undefined,
+    size: async () => 0,
+    replace: full,
+    append: full,
+    remove: async () => {},
+  };
+  const jobs = table(files);
+  const { id, over } = jobs.submit(
+    work(async ({ onText }) => {
+      onText('answer');
+      return {};
+    }),
+  );
+  await over;
+  await jobs.close();
+  expect(await jobs.find(id)).toMatchObject({ output: 'answer', record: { status: 'completed' } });
+});
+
+test('a job of a process that is gone is INTERRUPTED, one of a process that runs is not', async (t) => {
+  const path = directory(t);
+  const record = {
+    job_id: newId(),
+    status: 'running',
+    created_at: '2026-01-01T00:00:00.000Z',
+    prompt_sha256: 'x',
+    timeout_ms: 1,
+  };
+  const owner = { pid: 2 ** 22 + 1, host: (await import('node:os')).hostname(), began: '1' };
+  writeFileSync(join(path, `${record.job_id}.json`), JSON.stringify({ ...record, owner }));
+  writeFileSync(join(path, `${record.job_id}.txt`), 'half an ans');
+  const jobs = table(recordDirectory(path));
+  expect(await jobs.find(record.job_id)).toMatchObject({
+    output: 'half an ans',
+    record: { status: 'failed', code: 'INTERRUPTED' },
+  });
+  const task = held();
+  const own = jobs.submit(work(task.run));
+  await task.begun;
+  const other = table(recordDirectory(path));
+  await expect.poll(async () => (await other.find(own.id))?.record.status).toBe('running');
+  await expect(other.cancel(own.id)).rejects.toThrow(AppError);
+  await jobs.close();
+  expect((await other.cancel(own.id))?.record.code).toBe('INTERRUPTED');
+});
+
+test('what is no job is no job', async (t) => {
+  const path = directory(t);
+  const files = recordDirectory(path);
+  const id = newId();
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(fc.string(), fc.json()), async (text) => {
+      writeFileSync(join(path, `${id}.json`), text);
+      expect(await table(files).find(id)).toBeUndefined();
+      expect(await table(files).list()).toEqual([]);
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('jobs that are over are removed when they are old or too many; those under way never', async (t) => {
+  const path = directory(t);
+  const files = recordDirectory(path);
+  const now = Date.parse('2026-06-01T00:00:00Z');
+  const store = jobStore(files, { now: () => now });
+  const save = async (ageMs: number, status: 'completed' | 'running') => {
+    const job_id = newId();
+    const created_at = new Date(now - ageMs).toISOString();
+    await store.save({ job_id, status, created_at, prompt_sha256: 'x', timeout_ms: 1 });
+    await store.append(job_id, 'said');
+    return job_id;
+  };
+  const kept = [await save(DAY_MS, 'completed'), await save(30 * DAY_MS, 'running')];
+  await save(8 * DAY_MS, 'completed');
+  await store.prune();
+  expect((await store.list()).map(({ job_id }) => job_id)).toEqual(kept);
+  expect((await files.names()).toSorted()).toEqual(kept.flatMap((id) => [`${id}.json`, `${id}.txt`]).sort());
+});

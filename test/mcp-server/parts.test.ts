@@ -1,0 +1,193 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseArguments } from '../../src/mcp/server/arguments.ts';
+import { conversations } from '../../src/mcp/server/conversations.ts';
+import { gate } from '../../src/mcp/server/gate.ts';
+import { linesOf } from '../../src/mcp/server/lines.ts';
+import { readMessage } from '../../src/mcp/server/message.ts';
+import { PAGE_CHARACTERS, pages } from '../../src/mcp/server/pages.ts';
+import { progressTo } from '../../src/mcp/server/progress.ts';
+import { roots } from '../../src/mcp/server/roots.ts';
+
+async function* pieces(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for (const cut of [...cuts].sort((a, b) => a - b)) {
+    yield bytes.subarray(at, cut);
+    at = Math.max(at, cut);
+  }
+  yield bytes.subarray(at);
+}
+
+test('lines do not depend on how the bytes were cut', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\n', ' '))),
+      fc.array(fc.nat(200)),
+      async (texts, cuts) => {
+        const bytes = Buffer.from(texts.map((text) => `${text}\n`).join(''));
+        const found: unknown[] = [];
+        for await (const line of linesOf(pieces(bytes, cuts))) found.push('text' in line ? line.text : line);
+        expect(found).toEqual(texts);
+      },
+    ),
+  );
+});
+
+test('a line that is too long is told of once, and the next one is whole', async () => {
+  const found: unknown[] = [];
+  for await (const line of linesOf(pieces(Buffer.from(`${'x'.repeat(50)}\nok\n${'y'.repeat(50)}`), [3, 20, 40]), 10))
+    found.push(line);
+  expect(found).toEqual([{ isTooLong: true }, { text: 'ok' }, { isTooLong: true }]);
+});
+
+test('reading a message never throws, and gives a message or an error', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+      expect(Object.keys(readMessage(text))).toHaveLength(1);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.record({ jsonrpc: fc.constant('2.0'), id: fc.jsonValue(), method: fc.jsonValue() }), (value) => {
+      expect(Object.keys(readMessage(JSON.stringify(value)))).toHaveLength(1);
+    }),
+  );
+});
+
+function counter(): () => string {
+  let count = 0;
+  return () => {
+    count += 1;
+    return String(count);
+  };
+}
+
+test('the pages of a text are the text, none too long, no pair parted', () => {
+  const store = pages(counter());
+  fc.assert(
+    fc.property(
+      fc.nat(100_000),
+      fc.constantFrom('x', '💡', 'é', '\ud800'),
+      fc.constantFrom('', 'y'),
+      (length, unit, head) => {
+        const text = head + unit.repeat(length);
+        let { text: whole, next } = store.split(text);
+        expect(whole.length).toBeLessThanOrEqual(PAGE_CHARACTERS);
+        while (next !== undefined) {
+          const page = store.read(next);
+          expect(page?.text.length).toBeLessThanOrEqual(PAGE_CHARACTERS);
+          if (unit === '💡') expect(page?.text.isWellFormed()).toBe(true);
+          whole += page?.text;
+          next = page?.next;
+        }
+        expect(whole).toBe(text);
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
+
+test('old answers are forgotten before memory fills', () => {
+  const store = pages(counter());
+  const first = store.split('x'.repeat(50_000)).next ?? '';
+  for (let index = 0; index < 70; index += 1) store.split('y'.repeat(50_000));
+  expect(store.read(first)).toBeUndefined();
+  expect(store.read('gmn://answers/71/2')?.text).toHaveLength(10_000);
+  expect(store.read('gmn://answers/71/3')).toBeUndefined();
+  expect(store.read('gmn://answers/../2')).toBeUndefined();
+});
+
+const SCHEMA = {
+  properties: {
+    prompt: { type: 'string', description: 'Words.' },
+    count: { type: 'integer', description: 'How many.', minimum: 1, maximum: 3 },
+    mode: { type: 'string', description: 'Which.', enum: ['a', 'b'] },
+    flag: { type: 'boolean', description: 'Whether.' },
+    schema: { type: 'object', description: 'What.' },
+    list: { type: 'array', description: 'Those.' },
+  },
+  required: ['prompt'],
+} as const;
+
+test.for([
+  [{}, 'prompt is required'],
+  [{ prompt: '' }, 'prompt is empty'],
+  [{ prompt: null }, 'prompt is required'],
+  [{ prompt: 'x', count: 0 }, 'count must be 1 to 3'],
+  [{ prompt: 'x', count: 1.5 }, 'count must be a whole number'],
+  [{ prompt: 'x', count: '1' }, 'count must be a number'],
+  [{ prompt: 'x', mode: 'c' }, 'mode must be one of a, b'],
+  [{ prompt: 'x', flag: 'yes' }, 'flag must be true or false'],
+  [{ prompt: 'x', schema: [] }, 'schema must be an object'],
+  [{ prompt: 'x', list: [1] }, 'list must be a list of objects'],
+  [{ prompt: 'x', other: 1 }, 'there is no argument "other"'],
+  [{ prompt: 'x', toString: 1 }, 'there is no argument "toString"'],
+] as const)('arguments %j: %s', ([args, message]) => {
+  expect(() => parseArguments(SCHEMA, args)).toThrow(message);
+});
+
+test('good arguments come as they are, without what is null', () => {
+  const args = { prompt: 'x', count: 3, mode: 'b', flag: false, schema: {}, list: [{}] };
+  expect(parseArguments(SCHEMA, args)).toEqual(args);
+  expect(parseArguments(SCHEMA, { prompt: 'x', count: null })).toEqual({ prompt: 'x' });
+});
+
+test('conversations are bounded, and turns of one follow each other', async () => {
+  const talks = conversations();
+  const say = (id: string) =>
+    talks.turn(id, async (history) => {
+      const before = history.contents.length;
+      await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: id }] } });
+      return before;
+    });
+  expect(await Promise.all([say('a'), say('a'), say('a')])).toEqual([0, 1, 2]);
+  for (let index = 0; index < 100; index += 1) await say(`other ${index}`);
+  expect(await say('a')).toBe(0);
+});
+
+test('progress grows with what happens and stops when told', () => {
+  let time = 0;
+  const told: string[] = [];
+  const progress = progressTo({ now: () => time, send: (count, message) => void told.push(`${count} ${message}`) });
+  progress.heard({ type: 'wait', what: 'gemini' });
+  progress.heard({ type: 'begin', model: 'gemini' });
+  progress.heard({ type: 'text', delta: 'abc' });
+  time = 2000;
+  progress.heard({ type: 'text', delta: 'def' });
+  progress.heard({ type: 'call', id: '1', name: 'read_file', args: {} });
+  progress.stop();
+  progress.say('late');
+  expect(told).toEqual([
+    '1 waiting for gemini (0 ms)',
+    '2 gemini answers (0 ms)',
+    '3 writing, 6 characters so far (2 s)',
+    '4 the model calls read_file, 6 characters so far (2 s)',
+  ]);
+});
+
+test('without a root nothing can be named', () => {
+  const none = roots([]);
+  expect(none.directory()).toBeUndefined();
+  expect(() => none.directory('/tmp')).toThrow('/tmp is not inside a root of this server');
+});
+
+test('a gate lets so many in, the next in their order, and nobody when the line is full', async () => {
+  const door = gate({ mostInside: 1, mostWaiting: 2 });
+  const order: string[] = [];
+  const { signal } = new AbortController();
+  const leaving = new AbortController();
+  let open: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const first = door.pass(signal, () => held);
+  const second = door.pass(leaving.signal, async () => void order.push('second'));
+  const third = door.pass(signal, async () => void order.push('third'));
+  await expect(door.pass(signal, async () => {})).rejects.toThrow('1 calls are running and 2 are waiting');
+  leaving.abort(new Error('left the line'));
+  await expect(second).rejects.toThrow('left the line');
+  const fourth = door.pass(signal, async () => void order.push('fourth'));
+  open();
+  await Promise.all([first, third, fourth]);
+  expect(order).toEqual(['third', 'fourth']);
+  await expect(door.pass(signal, async () => 'again')).resolves.toBe('again');
+});
