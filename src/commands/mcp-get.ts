@@ -1,5 +1,6 @@
 import type { App } from '../core/app.ts';
 import { visible } from '../core/visible.ts';
+import { type SignInStatus, signInStatus } from '../mcp/client/sign-in.ts';
 import { onlyWords } from './mcp-arguments.ts';
 import { type RosterOptions, readRoster, type ServerEntry } from './mcp-roster.ts';
 import { unknownServer } from './mcp-session.ts';
@@ -21,17 +22,32 @@ export async function run(options: McpGetOptions, app: App): Promise<number> {
       visible(name),
       entries.map((known) => known.name),
     );
-  await printReport({ text: textOf(entry), json: entryJson(entry), notices }, options, app);
+  const signIn = signInOf(entry, app);
+  const json = { ...entryJson(entry), ...(signIn === undefined ? {} : { signIn: { ...signIn } }) };
+  await printReport({ text: textOf(entry, signIn), json, notices }, options, app);
   return 0;
 }
 
-function textOf(entry: ServerEntry): string {
+/** What gmn keeps of a sign-in at the server; undefined if there is none. */
+function signInOf({ state }: ServerEntry, app: App): SignInStatus | undefined {
+  if (state.kind !== 'ready' || state.server.definition.kind === 'stdio') return undefined;
+  const status = signInStatus(state.server.definition, app);
+  return status.isSignedIn ? status : undefined;
+}
+
+function signInWords({ isRefreshable, expiresAt }: SignInStatus): string {
+  if (isRefreshable) return 'signed in, renewed by itself';
+  return expiresAt === undefined ? 'signed in' : `signed in until ${new Date(expiresAt).toISOString()}`;
+}
+
+function textOf(entry: ServerEntry, signIn: SignInStatus | undefined): string {
   const { name, commandLine, details } = shownServer(entry);
   const words = stateWords(entry.state);
   return table([
     [name, commandLine],
     ['  from', `${entry.file} (${entry.scope})`],
     ...(words === '' ? [] : [['  state', words]]),
+    ...(signIn === undefined ? [] : [['  sign-in', signInWords(signIn)]]),
     ...details.map((detail) => {
       const at = detail.indexOf(': ');
       return [`  ${detail.slice(0, at)}`, detail.slice(at + 2)];

@@ -47,6 +47,7 @@ test('auth signs in through the browser and keeps it; logout forgets it', async 
   ]);
   expect(here.opened()).toBe(`${address}\n`);
   expect(await here.run(call)).toEqual({ stdout: 'remote hi\n', stderr: '', exitCode: 0 });
+  expect((await here.run(['mcp', 'get', 'wiki'])).stdout).toContain('  sign-in  signed in, renewed by itself\n');
   const kept = join(here.home, '.gmn/mcp');
   expect(readdirSync(kept).map((name) => statSync(join(kept, name)).mode & 0o777)).toEqual([0o600]);
   expect(await here.run(['mcp', 'auth', 'wiki', '--json'])).toEqual({
