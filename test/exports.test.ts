@@ -13,11 +13,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'auth/token.ts EXPIRY_MARGIN_MS': 'can be made private',
   'commands/models.ts modelsReport': 'can be made private',
   'mcp/client/servers.ts namedServers': 'the commands that use it are being built',
-  'mcp/client/sign-in.ts signIn': 'the commands that use it are being built',
-  'mcp/client/sign-in.ts signInStatus': 'the commands that use it are being built',
-  'mcp/client/sign-in.ts signOut': 'the commands that use it are being built',
-  'platform/browser.ts openBrowser': 'the commands that use it are being built',
-  'mcp/client/toolset.ts mcpTools': 'the commands that use it are being built',
   'chat/commands/table.ts usageOf': 'a test compares docs/chat.md with it',
 };
 

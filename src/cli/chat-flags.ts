@@ -1,4 +1,5 @@
 import { APPROVAL_FLAGS, FILE_FLAG, SESSION_FLAGS, SYSTEM_FLAGS, THINKING_FLAGS } from './agent-flags.ts';
+import { SERVER_FLAGS } from './common.ts';
 
 /** The flags of a chat, besides those it shares with other commands. */
 export const CHAT_FLAGS = [
@@ -20,5 +21,7 @@ export const CHAT_FLAGS = [
   },
   ...APPROVAL_FLAGS,
   { long: 'shell', value: 'path', help: 'Shell for !commands and for run_shell_command, which it turns on' },
+  ...SERVER_FLAGS,
+  { long: 'no-mcp', help: 'Use no MCP servers' },
   { long: 'plain', help: 'No colours, no layout, nothing redrawn' },
 ] as const;

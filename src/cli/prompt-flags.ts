@@ -1,4 +1,5 @@
 import { APPROVAL_FLAGS, FILE_FLAG, SESSION_FLAGS, SYSTEM_FLAGS, THINKING_FLAGS } from './agent-flags.ts';
+import { SERVER_FLAGS } from './common.ts';
 
 /** The flags of a one-shot, besides those it shares with other commands. */
 export const PROMPT_FLAGS = [
@@ -53,6 +54,7 @@ export const PROMPT_FLAGS = [
     help: 'Tools for the model: none, read, edit, all, or names (list_directory,read_file,…)',
   },
   ...APPROVAL_FLAGS,
+  ...SERVER_FLAGS,
   ...SESSION_FLAGS,
   { long: 'session-id', value: 'uuid', help: 'Give the new session this id' },
   { long: 'list-sessions', help: 'Same as: gmn sessions list' },

@@ -75,7 +75,8 @@ function checkTurns({ maxTurns }: AgentOptions): void {
 }
 
 async function toolboxFor(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
-  if (options.tools === undefined || options.tools === 'none') return NO_TOOLS;
+  const isWanted = (options.tools ?? 'none') !== 'none' || context.remote !== undefined;
+  if (!isWanted) return NO_TOOLS;
   const { openToolbox } = await import('./toolbox.ts');
   return openToolbox(options, context);
 }

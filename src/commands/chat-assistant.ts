@@ -1,17 +1,21 @@
 import type { Agent } from '../agent/agent.ts';
 import type { Assistant, Setup } from '../chat/assistant.ts';
+import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
+import type { McpTools } from '../mcp/client/toolset.ts';
 import { BUILTIN_NAMES } from '../tools/builtins.ts';
 import type { Workspace } from '../tools/workspace.ts';
 import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent } from './agent.ts';
 import type { Lend } from './approval.ts';
+import type { RosterOptions } from './mcp-roster.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
 import { requestTime } from './request-time.ts';
 import { modeOf, type Toolbox } from './toolbox.ts';
 
 /** The flags that say who answers in a chat. */
-export interface AssistantOptions extends ModelOptions, AgentOptions {
+export interface AssistantOptions extends ModelOptions, AgentOptions, RosterOptions {
   readonly timeout?: number;
+  readonly noMcp?: boolean;
 }
 
 export interface OpenedAssistant extends Assistant {
@@ -35,6 +39,29 @@ interface Opened {
 
 /** Opens who answers, so that it can be set up anew. Throws AppError: `config`, `auth` or `usage`. */
 export async function openAssistant(options: AssistantOptions, context: AssistantContext): Promise<OpenedAssistant> {
+  const remote = await remoteTools(options, context);
+  try {
+    return await assistantWith(options, { ...context, ...(remote === undefined ? {} : { remote }) });
+  } catch (thrown) {
+    await remote?.close();
+    throw thrown;
+  }
+}
+
+/** The tools of the configured MCP servers, unless none are wanted. */
+async function remoteTools(options: AssistantOptions, context: AssistantContext): Promise<McpTools | undefined> {
+  if (options.noMcp) return undefined;
+  const { servers = [], document = {} } = await context.app.settings();
+  const isNeeded = servers.length > 0 || options.mcpConfig !== undefined || options.allowedMcpServerNames !== undefined;
+  if (!isNeeded && readSetting(document, 'mcp.serverCommand') === undefined) return undefined;
+  const { openConfiguredServers } = await import('./remote-tools.ts');
+  return openConfiguredServers(options, { ...context, signal: context.app.signal });
+}
+
+async function assistantWith(
+  options: AssistantOptions,
+  context: AssistantContext & { readonly remote?: McpTools },
+): Promise<OpenedAssistant> {
   const remembered = new Set<string>();
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
     const isSameModel =
@@ -52,7 +79,7 @@ export async function openAssistant(options: AssistantOptions, context: Assistan
   };
   let current = await open(firstSetup(options));
   return {
-    notices: current.notices,
+    notices: [...current.notices, ...(context.remote?.notices ?? [])],
     allTools: BUILTIN_NAMES,
     service: options.demo ? 'demo' : current.model.backend,
     get setup() {
@@ -70,7 +97,10 @@ export async function openAssistant(options: AssistantOptions, context: Assistan
       if (current.model !== before.model) await before.model.close();
       return current.notices;
     },
-    close: () => current.model.close(),
+    close: async () => {
+      await context.remote?.close();
+      await current.model.close();
+    },
   };
 }
 

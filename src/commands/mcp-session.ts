@@ -21,7 +21,7 @@ export interface SessionOptions extends RosterOptions {
  * The server of this name, if it may be used. Throws AppError `usage` if there is none, `config` if it is disabled, not
  * approved or faulty; the hint says what to do about it.
  */
-function findServer({ entries }: Roster, name: string): ConfiguredServer {
+export function findServer({ entries }: Roster, name: string): ConfiguredServer {
   const named = entries.filter((entry) => entry.name === name);
   const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
   const shown = visible(name);
@@ -110,7 +110,8 @@ export async function lookAtServers<Value>(
   return { looks, notices: roster.notices };
 }
 
-function readyServers({ entries }: Roster): readonly ConfiguredServer[] {
+/** The servers that may be used. */
+export function readyServers({ entries }: Roster): readonly ConfiguredServer[] {
   return entries.flatMap(({ state }) => (state.kind === 'ready' ? [state.server] : []));
 }
 

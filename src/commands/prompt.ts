@@ -15,12 +15,14 @@ import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent, timedOut } from './ag
 import type { Lend } from './approval.ts';
 import type { ChatOptions } from './chat.ts';
 import type { countEvents } from './count-tokens.ts';
+import type { RosterOptions } from './mcp-roster.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
 import { promptHistory, runAndSave, tidySessions } from './prompt-history.ts';
+import type { openNamedServers } from './remote-tools.ts';
 import type { PromptHistory, SessionOptions } from './session-options.ts';
 
 /** The flags of a one-shot. */
-export interface PromptOptions extends ModelOptions, AgentOptions, SessionOptions {
+export interface PromptOptions extends ModelOptions, AgentOptions, RosterOptions, SessionOptions {
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly promptInteractive?: string;
@@ -142,13 +144,15 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
   limit.signal.addEventListener('abort', () => app.hurry(AppError.from(limit.signal.reason)), { once: true });
   let opened: OpenedModel | undefined;
   let kept: PromptHistory | undefined;
+  let side: RemoteSide | undefined;
   try {
     kept = await promptHistory(options, app);
     for (const message of kept.notices) yield { type: 'notice', message };
     opened = await openModel(options, app, limit.endsAt);
     for (const message of opened.notices) yield { type: 'notice', message };
     const prompt = yield* readPrompt(options, app, limit);
-    const agent = yield* openAgent(options, { app, opened, lend: untimed(limit) });
+    side = yield* remoteSide(options, app, limit);
+    const agent = yield* openAgent(options, { app, opened, lend: untimed(limit), ...side });
     if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal: limit.signal });
     else {
       const request = { ...agent.request, contents: await contentsFor(kept, prompt, agent.origin) };
@@ -157,9 +161,27 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     }
   } finally {
     limit.clear();
+    await side?.remote.close();
     await kept?.close();
     await opened?.close();
   }
+}
+
+type RemoteSide = Awaited<ReturnType<typeof openNamedServers>>;
+
+/** The MCP servers that the flags name; nothing of them is loaded, or started, without such a flag or for a preview. */
+async function* remoteSide(
+  options: PromptOptions,
+  app: App,
+  limit: Deadline,
+): AsyncGenerator<TurnEvent, RemoteSide | undefined> {
+  const isNamed = options.allowedMcpServerNames !== undefined || options.mcpConfig !== undefined;
+  if (!isNamed || options.dryRun || options.countTokens) return undefined;
+  yield { type: 'wait', what: 'the MCP servers' };
+  const { openNamedServers: open } = await import('./remote-tools.ts');
+  const side = await open(options, { app, lend: untimed(limit), signal: limit.signal });
+  for (const message of side.remote.notices) yield { type: 'notice', message };
+  return side;
 }
 
 /** A person who is asked takes the time it takes. */

@@ -2,6 +2,7 @@ import { grounder } from '../agent/ground.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Approve, Tool } from '../core/tool.ts';
+import type { McpTools } from '../mcp/client/toolset.ts';
 import { outputShelf } from '../platform/output-shelf.ts';
 import { randomId } from '../platform/random-id.ts';
 import { realPath } from '../platform/real-path.ts';
@@ -44,6 +45,8 @@ export interface ToolboxContext {
   readonly workspace?: Workspace;
   /** What the person said "always" to. */
   readonly remembered?: Set<string>;
+  /** The tools of MCP servers; whoever opened them closes them. */
+  readonly remote?: Pick<McpTools, 'tools' | 'isTrusted'>;
 }
 
 /** The tools that `--tools` asks for, behind the fence and the approval. Throws AppError `usage`. */
@@ -57,7 +60,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const all = builtins({ workspace, env: app.env, others });
   const { tools, notices } = withoutRisk(selectTools(all, names([wanted])), workspace, app, wanted);
   return {
-    tools: declared(tools, mode),
+    tools: declared([...tools, ...(context.remote?.tools ?? [])], mode),
     chosen: tools.map(({ name }) => name),
     approve: approveWith(options, mode, { ...context, workspace }),
     notices,
@@ -101,7 +104,7 @@ export function modeOf({ approvalMode, yolo }: ToolOptions): ApprovalMode {
 }
 
 /** Values of a flag that may be repeated, or hold several with commas. */
-function names(values: readonly string[]): readonly string[] {
+export function names(values: readonly string[]): readonly string[] {
   return values
     .flatMap((value) => value.split(','))
     .map((name) => name.trim())
@@ -157,16 +160,23 @@ function withoutRisk(
   };
 }
 
+/** What `--allowed-tools` says of remote tools is judged by whoever knows which server each of them belongs to. */
+function ownNames({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
+  const isRemote = (name: string): boolean =>
+    name.includes('__') || (remote?.tools ?? []).some((tool) => tool.name === name);
+  return names(allowedTools).filter((name) => !isRemote(name));
+}
+
 function approveWith(
   options: ToolOptions,
   mode: ApprovalMode,
-  { app, workspace, lend, remembered }: ToolboxContext & { readonly workspace: Workspace },
+  { app, workspace, lend, remembered, remote }: ToolboxContext & { readonly workspace: Workspace },
 ): Approve {
   return approval({
     policy: approvalPolicy({
       mode,
-      allowedTools: allowedNames(names(options.allowedTools ?? [])),
-      isTrusted: () => false,
+      allowedTools: allowedNames(ownNames(options, remote)),
+      isTrusted: remote?.isTrusted ?? (() => false),
       ...(remembered === undefined ? {} : { remembered }),
     }),
     err: app.io.err,

@@ -1,0 +1,83 @@
+import type { App } from '../core/app.ts';
+import { visible } from '../core/visible.ts';
+import type { ConfiguredServer } from '../mcp/client/servers.ts';
+import { type McpTools, mcpTools } from '../mcp/client/toolset.ts';
+import { randomId } from '../platform/random-id.ts';
+import { BUILTIN_NAMES } from '../tools/builtins.ts';
+import type { Workspace } from '../tools/workspace.ts';
+import type { Lend } from './approval.ts';
+import { terminalElicit } from './mcp-elicitation.ts';
+import { type Roster, type RosterOptions, readRoster } from './mcp-roster.ts';
+import { findServer, readyServers } from './mcp-session.ts';
+import { names, openOwnWorkspace, type ToolOptions, undoStoreOf } from './toolbox.ts';
+
+export interface RemoteContext {
+  readonly app: App;
+  readonly lend: Lend;
+  /** Ends the waiting for servers. */
+  readonly signal: AbortSignal;
+}
+
+/** How long a chat waits for servers whose tools are not known yet. */
+const PATIENCE_MS = 5000;
+
+/**
+ * The tools of the servers that a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
+ * `--mcp-config`; and the workspace they share with the other tools. To be closed. Throws AppError `usage` or `config` for
+ * a server that is not there or may not be used.
+ */
+export async function openNamedServers(
+  options: RosterOptions & ToolOptions,
+  context: RemoteContext,
+): Promise<{ readonly workspace: Workspace; readonly remote: McpTools }> {
+  const { app } = context;
+  const roster = await readRoster(options, app);
+  const flagged = { ...roster, entries: roster.entries.filter(({ scope }) => scope === 'flag') };
+  const servers = options.allowedMcpServerNames === undefined ? readyServers(flagged) : named(roster, options);
+  const workspace = await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
+  return { workspace, remote: await toolsOf(servers, options, { ...context, workspace }) };
+}
+
+/**
+ * The tools of all servers that may be used, for a chat; undefined if there are none. One that is slow, or fails, is left
+ * out with a notice. To be closed. Throws as `openNamedServers` does.
+ */
+export async function openConfiguredServers(
+  options: RosterOptions & ToolOptions,
+  context: RemoteContext & { readonly workspace: Workspace },
+): Promise<McpTools | undefined> {
+  const roster = await readRoster(options, context.app);
+  const servers = options.allowedMcpServerNames === undefined ? readyServers(roster) : named(roster, options);
+  const faults = roster.entries.flatMap(({ name, file, state }) =>
+    state.kind === 'faulty' ? [`${file}: MCP server ${visible(name)} is not used: ${state.why}`] : [],
+  );
+  if (servers.length === 0 && faults.length === 0) return undefined;
+  const tools = await toolsOf(servers, options, { ...context, patienceMs: PATIENCE_MS });
+  return { ...tools, notices: [...faults, ...tools.notices] };
+}
+
+function named(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): readonly ConfiguredServer[] {
+  const wanted = names(allowedMcpServerNames);
+  for (const name of wanted) findServer(roster, name);
+  return readyServers(roster);
+}
+
+function toolsOf(
+  servers: readonly ConfiguredServer[],
+  options: ToolOptions,
+  around: RemoteContext & { readonly workspace: Workspace; readonly patienceMs?: number },
+): Promise<McpTools> {
+  const { app, lend, workspace, signal, patienceMs } = around;
+  const isText = (options.outputFormat ?? 'text') === 'text';
+  return mcpTools(
+    {
+      servers,
+      context: { ...app, ...(isText ? terminalElicit(app, lend) : {}) },
+      reserved: BUILTIN_NAMES,
+      allowedTools: names(options.allowedTools ?? []),
+      keepOutput: workspace.keep,
+      ...(patienceMs === undefined ? {} : { patienceMs }),
+    },
+    signal,
+  );
+}

@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { pipedChat } from '../support/chat.ts';
+import { type FakeGemini, fakeGemini, reply } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
+import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
+
+const GOOD = fixtureServer('mcp-server.mjs');
+const home = (mcpServers: object) => ({ '.gemini/settings.json': JSON.stringify({ mcpServers }) });
+const call = (name: string, args: object) => ({ functionCall: { name, args }, thoughtSignature: 'c2ln' });
+const declared = ({ requests }: FakeGemini): readonly string[] =>
+  (requests[0]?.body.tools?.[0]?.functionDeclarations ?? []).map(({ name }: { name: string }) => name);
+const answered = ({ requests }: FakeGemini) => requests[1]?.body.contents.at(-1).parts[0].functionResponse;
+
+test('a one-shot offers the tools of the servers it names, beside its own, and calls them', async (t) => {
+  const gemini = await fakeGemini(t, [reply(call('add', { a: 40, b: 2 })), reply('42, then.')]);
+  const gmn = await runGmn(
+    t,
+    ['--allowed-mcp-server-names', 'files', '--allowed-tools', 'files__*', '--tools', 'glob', 'x'],
+    {
+      gemini,
+      home: home({ files: GOOD, other: { command: 'no-such-program' } }),
+    },
+  );
+  expect([gmn.stdout, gmn.exitCode]).toEqual(['42, then.\n', 0]);
+  expect(declared(gemini).slice(0, 3)).toEqual(['glob', 'echo', 'add']);
+  expect(answered(gemini)).toMatchObject({ name: 'add', response: { output: '42' } });
+});
+
+test('without a word about servers, none is started', async (t) => {
+  const gemini = await fakeGemini(t, [reply('hi')]);
+  const log = join(mcpPlace(t).root, 'log');
+  const servers = home({ files: { ...GOOD, env: { GMN_TEST_LOG: log } } });
+  await runGmn(t, ['--tools', 'read', 'x'], { gemini, home: servers });
+  await runGmn(t, ['--allowed-mcp-server-names', 'files', '--dry-run', 'x'], { gemini, home: servers });
+  expect(existsSync(log)).toBe(false);
+});
+
+test('a remote tool is not run unasked; naming it, or trust in the user’s own file, allows it', async (t) => {
+  const ask = async (args: readonly string[], entry: object) => {
+    const gemini = await fakeGemini(t, [reply(call('echo', { message: 'hi' })), reply('done')]);
+    await runGmn(t, ['--allowed-mcp-server-names', 'files', ...args, 'x'], { gemini, home: home({ files: entry }) });
+    return answered(gemini).response;
+  };
+  expect(await ask([], GOOD)).toEqual({
+    error:
+      "echo was not run: it needs the user's approval, and there is no terminal to ask on. " +
+      'The user can allow it with --allowed-tools echo.',
+  });
+  expect(await ask(['--allowed-tools', 'echo'], GOOD)).toEqual({ output: 'hi' });
+  expect(await ask([], { ...GOOD, trust: true })).toEqual({ output: 'hi' });
+});
+
+test('--mcp-config alone names the servers of that file, and does not trust them', async (t) => {
+  const gemini = await fakeGemini(t, [reply(call('echo', { message: 'hi' })), reply('done')]);
+  const files = { 'mcp.json': JSON.stringify({ mcpServers: { here: { ...GOOD, trust: true } } }) };
+  const gmn = await runGmn(t, ['--mcp-config', 'mcp.json', 'x'], { gemini, files, home: home({ other: GOOD }) });
+  expect([gmn.stdout, gmn.exitCode]).toEqual(['done\n', 0]);
+  expect(declared(gemini)).toHaveLength(14);
+  expect(answered(gemini).response.error).toContain('was not run');
+});
+
+test('a server that fails is told of, and the run goes on; one that is not there stops it', async (t) => {
+  const gemini = await fakeGemini(t, [reply('hi')]);
+  const servers = home({ gone: { command: 'no-such-program' } });
+  const gmn = await runGmn(t, ['--allowed-mcp-server-names', 'gone', 'x'], { gemini, home: servers });
+  expect([gmn.stdout, gmn.stderr, gmn.exitCode]).toEqual([
+    'hi\n',
+    'gmn: MCP server gone: it went away during the greeting. there is no program no-such-program\n',
+    0,
+  ]);
+  const wrong = await runGmn(t, ['--allowed-mcp-server-names', 'gon', 'x'], { gemini, home: servers });
+  expect([wrong.stdout, wrong.stderr, wrong.exitCode]).toEqual([
+    '',
+    'Error: there is no MCP server gon\nDid you mean gone?\n',
+    1,
+  ]);
+});
+
+test('a chat has all configured servers, --no-mcp none', async (t) => {
+  const servers = home({ files: { ...GOOD, trust: true }, both: { command: 'x', url: 'http://127.0.0.1:1' } });
+  const gemini = await fakeGemini(t, [reply(call('echo', { message: 'hi' })), reply('done')]);
+  const chat = await pipedChat(t, ['x'], { gemini, home: servers });
+  expect(chat.stdout).toBe('done\n');
+  expect(chat.stderr).toContain('MCP server both is not used: it has command and url, but can be of one kind only\n');
+  expect(declared(gemini)).toContain('echo');
+  expect(answered(gemini).response).toEqual({ output: 'hi' });
+  const plain = await fakeGemini(t, [reply('hi')]);
+  await pipedChat(t, ['x'], { gemini: plain, home: servers, args: ['--no-mcp'] });
+  expect(declared(plain)).not.toContain('echo');
+});
+
+test('the second one-shot knows the tools without starting the server', async (t) => {
+  const here = mcpPlace(t, { files: GOOD });
+  const log = join(here.root, 'log');
+  here.write(here.file, JSON.stringify({ mcpServers: { files: { ...GOOD, env: { GMN_TEST_LOG: log } } } }));
+  const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
+  Object.assign(here.env, { GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url });
+  await here.run(['--allowed-mcp-server-names', 'files', 'x']);
+  const first = readFileSync(log, 'utf8');
+  await here.run(['--allowed-mcp-server-names', 'files', 'x']);
+  expect(readFileSync(log, 'utf8')).toBe(first);
+  expect(gemini.requests.map(({ body }) => body.tools[0].functionDeclarations.length)).toEqual([14, 14]);
+});
