@@ -45,8 +45,9 @@ function lazyOut(open: () => NodeJS.WriteStream, color: ColorChoice, env: Env): 
   };
   const get = (): NodeJS.WriteStream => {
     if (stream === undefined) {
-      stream = open();
-      stream.on('error', (error: NodeJS.ErrnoException) => fail(writeFailure(error)));
+      const opened = open();
+      stream = opened;
+      opened.on('error', (error: NodeJS.ErrnoException) => fail(writeFailure(error, opened.isTTY)));
     }
     return stream;
   };
@@ -99,7 +100,9 @@ function unfailing(out: ProcessOut): ProcessOut {
 }
 
 /** A reader that went away is no fault of ours; a full disk is. */
-function writeFailure(error: NodeJS.ErrnoException): AppError {
+function writeFailure(error: NodeJS.ErrnoException, isTerminal: boolean): AppError {
+  // The window was closed, or the connection to it lost; SIGHUP says the same, now or in a moment.
+  if (error.code === 'EIO' && isTerminal) return new AppError('hangup', 'the terminal is gone', { cause: error });
   if (error.code === 'EPIPE' || error.code === 'ECONNRESET') {
     return new AppError('pipe', 'the reader closed the pipe', { cause: error });
   }

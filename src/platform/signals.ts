@@ -8,13 +8,14 @@ const FAULTS = {
 
 /**
  * A signal aborted by SIGINT, SIGTERM or SIGHUP, with an AppError as its reason: the run winds down and ends by itself.
- * The second one ends the process at once.
+ * The second one ends the process at once; not so a hangup, which a shell and the system may both send.
  */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();
   for (const [name, fault] of Object.entries(FAULTS)) {
     process.on(name, () => {
       if (fault === 'hangup') closeLostTerminal();
+      if (controller.signal.aborted && fault === 'hangup') return;
       if (controller.signal.aborted) process.exit(EXIT_CODES[fault]);
       controller.abort(
         new AppError(fault, `Interrupted (${name}).`, {

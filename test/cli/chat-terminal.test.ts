@@ -152,6 +152,21 @@ posixTest.for([
   expect(readFileSync(join(path, 'sessions', file), 'utf8')).toContain('half of it');
 });
 
+posixTest(
+  'a window that is closed in the middle of an answer ends the chat with 129, and what came is saved',
+  async (t) => {
+    const { env, path } = sharedHome(t);
+    const chat = chatInTerminal(t, [], { gemini: await fakeGemini(t, [begun('half of it')]), env });
+    await chat.until(/❯ /);
+    chat.enter('one');
+    await chat.until(/half of it/);
+    chat.hangUp();
+    expect((await chat.ended).exitCode).toBe(129);
+    const [file = ''] = readdirSync(join(path, 'sessions')).filter((name) => name.endsWith('.jsonl'));
+    expect(readFileSync(join(path, 'sessions', file), 'utf8')).toContain('half of it');
+  },
+);
+
 posixTest('what is typed during an answer stands in the line after it', async (t) => {
   let release = (): void => {};
   const slow: Scripted = async (response, request) => {

@@ -11,6 +11,8 @@ export interface Terminal {
   readonly ended: Promise<{ readonly exitCode: number; readonly output: string }>;
   resize(columns: number, rows: number): void;
   kill(signal: string): void;
+  /** Closes the window: there is no terminal any more. */
+  hangUp(): void;
 }
 
 /** Runs the real program on a real pseudo-terminal. */
@@ -48,6 +50,7 @@ export function runInTerminal(
     ended,
     resize: (columns, rows) => pty.resize(columns, rows),
     kill: (signal) => pty.kill(signal),
+    hangUp: () => Reflect.get(pty, 'destroy').call(pty),
     async until(pattern) {
       while (!pattern.test(output)) {
         if (exitCode !== undefined) throw new Error(`ended with ${exitCode} before ${pattern}:\n${output}`);
