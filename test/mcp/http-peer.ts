@@ -80,9 +80,9 @@ export function eventPair(endpoint = '/post'): Handle {
   };
 }
 
-/** The SDK's own server, which speaks both eras. */
-export function bothEras(): Handle {
-  const handler = createMcpHandler(() => {
+/** The SDK's own server, which speaks both eras, or only the new one. */
+export function bothEras(legacy: 'stateless' | 'reject' = 'stateless'): Handle {
+  const factory = () => {
     const server = new McpServer({ name: 'modern', version: '2' }, { instructions: 'Modern.' });
     const inputSchema = fromJsonSchema<{ message: string }>({
       type: 'object',
@@ -92,7 +92,8 @@ export function bothEras(): Handle {
       content: [{ type: 'text', text: message }],
     }));
     return server;
-  });
+  };
+  const handler = createMcpHandler(factory, { legacy });
   return async ({ method, path, headers, body }, response) => {
     const init = method === 'GET' ? {} : { body };
     const plain = Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');

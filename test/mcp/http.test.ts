@@ -77,6 +77,14 @@ test('a server of the old era is asked only once which it is', async (t) => {
   expect(received.filter(({ body }) => body.includes('server/discover'))).toHaveLength(1);
 });
 
+test('a server that was brought up to date since is found out', async (t) => {
+  let handle = streamable('json');
+  const { open } = await remote(t, (request, response) => handle(request, response), { type: 'http' });
+  expect((await open()).protocolVersion).toBe('2025-11-25');
+  handle = bothEras('reject');
+  expect((await open()).protocolVersion).toBe('2026-07-28');
+});
+
 test('a server that wants a sign-in says so, and how', async (t) => {
   const { open } = await remote(t, (_, response) => void response.writeHead(401).end(), { type: 'http' });
   const fault = await faultOf(open());

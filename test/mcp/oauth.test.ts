@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
@@ -137,6 +137,16 @@ test('a client that the person registered is used as it is', async (t) => {
   await signIn(named, { ...context, signIn: prompt }, signal);
   expect(new URL(shown[0] ?? '').searchParams.get('client_id')).toBe('mine');
   expect(asked('/register')).toEqual([]);
+});
+
+test('a file of tokens that cannot be read fails that server, and nothing else', async (t) => {
+  const { context, named, prompt, open } = await place(t);
+  await signIn(named, { ...context, signIn: prompt }, signal);
+  const directory = join(context.homes().gmn, 'mcp');
+  const [file = ''] = readdirSync(directory);
+  rmSync(join(directory, file));
+  mkdirSync(join(directory, file));
+  expect(await faultOf(open())).toMatchObject({ fault: 'config' });
 });
 
 test('signing out forgets everything', async (t) => {

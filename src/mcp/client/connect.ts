@@ -6,7 +6,7 @@ import { clientOptions, serveClient } from './client-side.ts';
 import type { Connection } from './connection.ts';
 import type { ClientContext, Connect } from './context.ts';
 import type { NamedServer } from './definition.ts';
-import { isKnownLegacy, rememberLegacy } from './era.ts';
+import { forgetLegacy, isKnownLegacy, rememberLegacy } from './era.ts';
 import { faultOf, serverFault } from './fault.ts';
 import { loadSdk } from './lazy.ts';
 import { MAX_NONSENSE, START_MS } from './limits.ts';
@@ -50,15 +50,35 @@ async function connectOver(
 ): Promise<Connection> {
   const startMs = Math.min(START_MS, server.definition.timeoutMs);
   const limit = deadline(signal, startMs, () => late(server, startMs));
-  // Nobody can sign in within the time that a server has.
-  const { signIn } = context;
-  const patient =
-    signIn === undefined ? context : { ...context, signIn: { ...signIn, onBegin: limit.hold, onEnd: limit.resume } };
+  let isGreeting = true;
+  const patient = withPause(context, {
+    hold: () => isGreeting && limit.hold(),
+    resume: () => isGreeting && limit.resume(),
+  });
   try {
     return await greet(kind, { server, context: patient, signal: limit.signal, startMs });
   } finally {
+    isGreeting = false;
     limit.clear();
   }
+}
+
+/** Nobody can sign in within the time that a server has. */
+function withPause(
+  context: ClientContext,
+  { hold, resume }: { readonly hold: () => void; readonly resume: () => void },
+) {
+  const { signIn } = context;
+  if (signIn === undefined) return context;
+  const onBegin = (): void => {
+    hold();
+    signIn.onBegin?.();
+  };
+  const onEnd = (): void => {
+    resume();
+    signIn.onEnd?.();
+  };
+  return { ...context, signIn: { ...signIn, onBegin, onEnd } };
 }
 
 function late(server: NamedServer, ms: number): AppError {
@@ -81,9 +101,7 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
   const { server, context, signal, startMs } = greeting;
   const loading = loadSdk();
   // A program is started before the SDK is there.
-  const opening = transports[kind](server, context, loading);
-  const sdk = await loading;
-  const link = await opening;
+  const [link, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
   const changes: ChangeBoard = { listeners: new Set() };
   const isLegacy = (link.era === 'legacy' && !greeting.isModern) || isLegacyAddress(greeting);
   const client = new sdk.Client(
@@ -105,9 +123,12 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
   } catch (thrown) {
     const fault = await greetingFault(thrown, greeting, { sdk, link });
     await link.close();
+    if (signal.aborted) throw fault;
     const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !greeting.isModern;
     if (isRefused) return greet(kind, { ...greeting, isModern: true });
-    if (round < MAX_ROUNDS && !signal.aborted && (link.signIns?.() ?? 0) > 0) return greet(kind, greeting, round + 1);
+    // It may have been brought up to date since.
+    if (link.era === 'auto' && isLegacy && (await forgetAddress(greeting))) return greet(kind, greeting);
+    if (round < MAX_ROUNDS && (link.signIns?.() ?? 0) > 0) return greet(kind, greeting, round + 1);
     throw fault;
   }
   if (link.era === 'auto' && !isLegacy && client.getProtocolEra() === 'legacy') await rememberAddress(greeting);
@@ -142,4 +163,11 @@ function isLegacyAddress({ server: { definition }, context }: Greeting): boolean
 
 async function rememberAddress({ server: { definition }, context }: Greeting): Promise<void> {
   if (definition.kind !== 'stdio') await rememberLegacy(definition.url, context);
+}
+
+/** Whether there was something to forget. */
+async function forgetAddress({ server: { definition }, context }: Greeting): Promise<boolean> {
+  if (definition.kind === 'stdio') return false;
+  await forgetLegacy(definition.url, context);
+  return !isKnownLegacy(definition.url, context);
 }

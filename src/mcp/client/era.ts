@@ -20,6 +20,14 @@ export async function rememberLegacy(
   await writeMemo(fileOf(url, homes().gmn), { era: 'legacy', at: clock.now() });
 }
 
+/** Forgets it: the address may speak otherwise by now. */
+export async function forgetLegacy(
+  url: string,
+  { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,
+): Promise<void> {
+  await writeMemo(fileOf(url, homes().gmn), { era: 'unknown', at: clock.now() });
+}
+
 function fileOf(url: string, home: string): string {
   return `${home}/cache/mcp/era-${sha256(canonicalJson(url))}.json`;
 }
