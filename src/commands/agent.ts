@@ -41,7 +41,7 @@ export async function* openAgent(
   checkTurns(options);
   const { tools, chosen, approve, notices } = await toolboxFor(options, context);
   for (const message of notices) yield { type: 'notice', message };
-  const system = yield* systemInstruction(options, app, tools);
+  const system = withServers(yield* systemInstruction(options, app, tools), context.remote);
   return {
     model: opened.model,
     request: {
@@ -62,6 +62,14 @@ export function timedOut(timeoutMs: number): AppError {
   return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
     hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
   });
+}
+
+/** What servers that the user trusts say about their use, each under its name. */
+function withServers(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
+  const said = (remote?.instructions ?? []).map(
+    ({ server, text }) => `# The MCP server ${server} on its use\n\n${text}`,
+  );
+  return said.length === 0 ? system : [...(system === undefined ? [] : [system]), ...said].join('\n\n');
 }
 
 function originOf({ backend, account }: OpenedModel): string {

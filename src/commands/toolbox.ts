@@ -46,7 +46,7 @@ export interface ToolboxContext {
   /** What the person said "always" to. */
   readonly remembered?: Set<string>;
   /** The tools of MCP servers; whoever opened them closes them. */
-  readonly remote?: Pick<McpTools, 'tools' | 'isTrusted'>;
+  readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions'>;
 }
 
 /** The tools that `--tools` asks for, behind the fence and the approval. Throws AppError `usage`. */

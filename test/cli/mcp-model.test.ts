@@ -52,6 +52,16 @@ test('a remote tool is not run unasked; naming it, or trust in the user’s own 
   expect(await ask([], { ...GOOD, trust: true })).toEqual({ output: 'hi' });
 });
 
+test('only a server that the user trusts tells the model how it wants to be used', async (t) => {
+  const told = async (entry: object) => {
+    const gemini = await fakeGemini(t, [reply('hi')]);
+    await runGmn(t, ['--allowed-mcp-server-names', 'files', 'x'], { gemini, home: home({ files: entry }) });
+    return gemini.requests[0]?.body.systemInstruction?.parts[0].text;
+  };
+  expect(await told(GOOD)).toBeUndefined();
+  expect(await told({ ...GOOD, trust: true })).toBe('# The MCP server files on its use\n\nUse echo.');
+});
+
 test('--mcp-config alone names the servers of that file, and does not trust them', async (t) => {
   const gemini = await fakeGemini(t, [reply(call('echo', { message: 'hi' })), reply('done')]);
   const files = { 'mcp.json': JSON.stringify({ mcpServers: { here: { ...GOOD, trust: true } } }) };

@@ -66,6 +66,15 @@ try {
   await check('memory: call', ['mcp', 'call', 'memory', 'read_graph'], /entities/);
   await check('commands: an old revision', ['mcp', 'probe', bin('mcp-server-commands')], /2024-11-05/);
   await check('git: tools', ['mcp', 'tools', 'git'], /git_/);
+  // The offline model does as it is told, so the whole loop runs: declared, approved, called, answered.
+  const model = ['--demo', '--allowed-mcp-server-names', 'files', '-o', 'stream-json'];
+  const reading = `call read_text_file ${JSON.stringify({ path: join(work, 'hello.txt') })}`;
+  await check(
+    'the model reads a file',
+    [...model, '--allowed-tools', 'files__*', reading],
+    /tool_result.*hello from a file/,
+  );
+  await check('the model is not let through unasked', [...model, reading], /tool_result.*was not run/);
   const left = leftovers();
   report('no process is left', left.length === 0, left.join(', '));
 } finally {
