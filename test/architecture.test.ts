@@ -103,6 +103,8 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
   expect([...homes].sort()).toMatchInlineSnapshot(`
     [
       "@modelcontextprotocol/client in mcp/client/sdk.ts",
+      "@modelcontextprotocol/server in mcp/server/sdk-http.ts",
+      "@modelcontextprotocol/server in mcp/server/sdk.ts",
       "chalk in render/markdown/theme.ts",
       "commander in cli/parse.ts",
       "diff in tools/lazy.ts",

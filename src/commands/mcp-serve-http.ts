@@ -1,39 +1,44 @@
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import type { Host } from '../mcp/server/host.ts';
 import { httpService } from '../mcp/server/http.ts';
 import { loadSdk, loadSdkHttp } from '../mcp/server/lazy.ts';
-import { closeHost } from '../mcp/server/open-host.ts';
+import { closeService } from '../mcp/server/service.ts';
+import type { Service } from '../mcp/server/tool.ts';
 import { createFile, readFileState } from '../platform/atomic-file.ts';
 import { randomToken } from '../platform/random-id.ts';
-import type { McpServeOptions } from './mcp-serve.ts';
+
+/** The flags of `gmn mcp serve` that are about http. */
+export interface HttpFlags {
+  readonly http?: number | true;
+  readonly tokenFile?: string;
+}
 
 const SHORTEST = 16;
 
 /** Serves MCP over http on this machine until a signal ends it, and returns that signal's exit code. Throws AppError. */
-export async function serveHttp(host: Host, options: McpServeOptions, app: App): Promise<number> {
+export async function serveHttp(service: Service, options: HttpFlags, app: App): Promise<number> {
   const port = options.http === true || options.http === undefined ? 0 : options.http;
   if (port < 0 || port > 65_535)
     throw new AppError('usage', `--http ${port} is not a port`, { hint: 'Use 1 to 65535.' });
   const { token, shown } = await tokenFor(options, app);
-  const service = await httpService({ ...(await loadSdk()), ...(await loadSdkHttp()) }, host, {
+  const server = await httpService({ ...(await loadSdk()), ...(await loadSdkHttp()) }, service, {
     port,
     token,
     trace: app.trace,
   });
   try {
-    await app.io.err.write(`gmn: serving MCP on ${service.url}\ngmn: ${shown}\n`);
+    await app.io.err.write(`gmn: serving MCP on ${server.url}\ngmn: ${shown}\n`);
     await aborted(app.signal);
     return AppError.from(app.signal.reason).exitCode;
   } finally {
-    await service.close();
-    await closeHost(host);
+    await server.close();
+    await closeService(service);
   }
 }
 
 /** The secret that clients must send, and the words that tell the person about it. */
 async function tokenFor(
-  { tokenFile }: McpServeOptions,
+  { tokenFile }: HttpFlags,
   { env }: App,
 ): Promise<{ readonly token: string; readonly shown: string }> {
   if (env.GMN_MCP_TOKEN)

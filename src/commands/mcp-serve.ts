@@ -2,21 +2,19 @@ import { sep } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Backend } from '../core/models.ts';
-import type { Host } from '../mcp/server/host.ts';
 import { loadSdk } from '../mcp/server/lazy.ts';
-import { closeHost, openHost } from '../mcp/server/open-host.ts';
+import { closeService, openService } from '../mcp/server/service.ts';
 import { serveLines } from '../mcp/server/stdio.ts';
-import { TOOL_GROUPS, type ToolGroup } from '../mcp/server/tool.ts';
+import { type Service, TOOL_GROUPS, type ToolGroup } from '../mcp/server/tool.ts';
 import { claimStdout } from '../platform/claimed-stdout.ts';
 import { isDirectory, realPath } from '../platform/real-path.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { userHomes } from '../platform/user-homes.ts';
+import type { HttpFlags } from './mcp-serve-http.ts';
 
 /** The flags of `gmn mcp serve`. */
-export interface McpServeOptions {
+export interface McpServeOptions extends HttpFlags {
   readonly args: readonly string[];
-  readonly http?: number | true;
-  readonly tokenFile?: string;
   readonly serverName?: string;
   readonly serverVersion?: string;
   readonly tools?: string;
@@ -36,25 +34,25 @@ export interface McpServeOptions {
  * `usage` for flags that cannot be used, before it serves anyone.
  */
 export async function run(options: McpServeOptions, app: App): Promise<number> {
-  const host = hostFor(options, app);
+  const service = serviceFor(options, app);
   if (options.http !== undefined) {
     const { serveHttp } = await import('./mcp-serve-http.ts');
-    return serveHttp(host, options, app);
+    return serveHttp(service, options, app);
   }
   const output = claimStdout();
   const input = systemStdin().read(app.signal);
-  await serveLines(await loadSdk(), host, { input, output, trace: app.trace });
-  await closeHost(host);
+  await serveLines(await loadSdk(), service, { input, output, trace: app.trace });
+  await closeService(service);
   return app.signal.aborted ? AppError.from(app.signal.reason).exitCode : 0;
 }
 
-function hostFor(options: McpServeOptions, app: App): Host {
+function serviceFor(options: McpServeOptions, app: App): Service {
   const allowed = { write: options.allowWrite ?? false, shell: options.allowShell ?? false };
   const { model, auth, backend, demo } = options;
   const chosen = Object.fromEntries(
     Object.entries({ model, auth, backend, demo }).filter(([, value]) => value !== undefined),
   );
-  return openHost({
+  return openService({
     name: options.serverName ?? 'gmn',
     version: options.serverVersion ?? app.version,
     groups: groupsOf(options.tools),

@@ -168,7 +168,8 @@ function neverStarted(thrown: unknown): Program {
   };
 }
 
-const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR'];
+/** `GMN_MCP_DEPTH` counts how many servers stand behind each other. */
+const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR', 'GMN_MCP_DEPTH'];
 
 /** Without these few, programs on Windows do not even start. */
 const PASSED_ON_WINDOWS = [

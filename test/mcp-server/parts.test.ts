@@ -5,7 +5,7 @@ import { conversations } from '../../src/mcp/server/conversations.ts';
 import { gate } from '../../src/mcp/server/gate.ts';
 import { linesOf } from '../../src/mcp/server/lines.ts';
 import { readMessage } from '../../src/mcp/server/message.ts';
-import { PAGE_CHARACTERS, pages } from '../../src/mcp/server/pages.ts';
+import { pages } from '../../src/mcp/server/pages.ts';
 import { progressTo } from '../../src/mcp/server/progress.ts';
 import { roots } from '../../src/mcp/server/roots.ts';
 
@@ -71,10 +71,10 @@ test('the pages of a text are the text, none too long, no pair parted', () => {
       (length, unit, head) => {
         const text = head + unit.repeat(length);
         let { text: whole, next } = store.split(text);
-        expect(whole.length).toBeLessThanOrEqual(PAGE_CHARACTERS);
+        expect(whole.length).toBeLessThanOrEqual(40_000);
         while (next !== undefined) {
           const page = store.read(next);
-          expect(page?.text.length).toBeLessThanOrEqual(PAGE_CHARACTERS);
+          expect(page?.text.length).toBeLessThanOrEqual(40_000);
           if (unit === '💡') expect(page?.text.isWellFormed()).toBe(true);
           whole += page?.text;
           next = page?.next;

@@ -1,7 +1,8 @@
 import type { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
+import { failureText } from './failure-text.ts';
 import { checkedModel } from './model-name.ts';
-import { failureText, plainResult } from './results.ts';
+import { plainResult } from './results.ts';
 import { directoryFor } from './session-choice.ts';
 import type { Annotations, Call, CallResult } from './tool.ts';
 import { answerTo } from './turn.ts';

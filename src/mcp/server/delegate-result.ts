@@ -1,7 +1,8 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { failureText } from './failure-text.ts';
 import { type DelegateCode, isOver, type JobRecord, type JobView, publishedJob } from './job.ts';
-import { failureText, refusedNotes } from './results.ts';
+import { refusedNotes } from './results.ts';
 import type { CallResult } from './tool.ts';
 
 /** Data and the words for it: hosts show the one or the other. */

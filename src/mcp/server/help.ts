@@ -8,8 +8,8 @@ export const INSTRUCTIONS =
   'delegate_status with wait_ms. generate_text is one plain model call without files.';
 
 /** All there is to know, for callers. */
-export function helpText({ name, version, tools, roots, allowed }: Host): string {
-  const list = tools.map((tool) => `- ${tool.name}: ${tool.description}`).join('\n');
+export function helpText({ name, version, offers, roots, allowed }: Host): string {
+  const list = offers.map((tool) => `- ${tool.name}: ${tool.description}`).join('\n');
   const where =
     roots.list.length === 0 ? 'none: Gemini sees no files (start with --root <dir>)' : roots.list.join(', ');
   return `# ${name} ${version}

@@ -5,14 +5,20 @@ import type { Gate } from './gate.ts';
 import type { Jobs } from './job-table.ts';
 import type { Pages } from './pages.ts';
 import type { Roots } from './roots.ts';
-import type { ServerTool } from './tool.ts';
+
+/** A tool, as far as the tools themselves know of each other. */
+export interface Offer {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+}
 
 /** What all clients of this process share. */
 export interface Host {
   readonly name: string;
   readonly version: string;
-  /** In the order in which they are listed. */
-  readonly tools: readonly ServerTool[];
+  /** What there is, in the order in which it is listed. */
+  readonly offers: readonly Offer[];
   /** Opened with the first call that needs it; a start must not wait for settings and credentials. */
   readonly engine: () => Promise<Engine>;
   readonly clock: Clock;

@@ -1,8 +1,8 @@
 import { randomId } from '../../platform/random-id.ts';
-import type { Host } from './host.ts';
 import { protocolServer } from './protocol.ts';
 import type { Sdk, SdkMessage } from './sdk.ts';
 import type { SdkHttp, SdkHttpTransport } from './sdk-http.ts';
+import type { Service } from './tool.ts';
 
 /** More clients than this at once, and the one that was silent longest is let go. */
 const MOST_SESSIONS = 64;
@@ -14,7 +14,7 @@ export interface HttpSessions {
 }
 
 /** At most 64 of them. */
-export function httpSessions(sdk: Sdk & SdkHttp, host: Host): HttpSessions {
+export function httpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions {
   const open = new Map<string, SdkHttpTransport>();
 
   async function begin(): Promise<SdkHttpTransport> {
@@ -23,7 +23,7 @@ export function httpSessions(sdk: Sdk & SdkHttp, host: Host): HttpSessions {
       onsessioninitialized: (id) => void open.set(id, transport),
       onsessionclosed: (id) => void open.delete(id),
     });
-    await protocolServer(sdk, host).connect(transport);
+    await protocolServer(sdk, service).connect(transport);
     const [oldest] = open;
     if (open.size >= MOST_SESSIONS && oldest !== undefined) {
       open.delete(oldest[0]);

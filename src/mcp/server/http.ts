@@ -1,11 +1,11 @@
 import { type HttpServer, listen, type ServedReply, type ServedRequest } from '../../platform/http-server.ts';
 import { guard } from './guard.ts';
-import type { Host } from './host.ts';
 import { httpSessions } from './http-sessions.ts';
 import { readMessage } from './message.ts';
 import { protocolServer } from './protocol.ts';
 import type { Sdk } from './sdk.ts';
 import type { SdkHttp } from './sdk-http.ts';
+import type { Service } from './tool.ts';
 
 export interface HttpOptions {
   /** 0: a free one. */
@@ -23,16 +23,16 @@ const PATH = '/mcp';
 /** Serves any number of clients on 127.0.0.1, each with a protocol of its own. Throws AppError `usage` if the port is taken. */
 export async function httpService(
   sdk: Sdk & SdkHttp,
-  host: Host,
+  service: Service,
   { port, token, trace }: HttpOptions,
 ): Promise<HttpServer> {
   const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
-  const modern = sdk.createMcpHandler(() => protocolServer(sdk, host), {
+  const modern = sdk.createMcpHandler(() => protocolServer(sdk, service), {
     legacy: 'reject',
     maxRequestBodySize: MAX_BYTES,
     onerror,
   });
-  const sessions = httpSessions(sdk, host);
+  const sessions = httpSessions(sdk, service);
   const answer = async (request: ServedRequest, signal: AbortSignal): Promise<Response> => {
     const body = request.method === 'POST' ? readMessage(request.body) : undefined;
     if (body !== undefined && 'answer' in body) return Response.json(body.answer, { status: 400 });

@@ -1,10 +1,10 @@
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { after } from '../../platform/clock.ts';
+import { failureText } from './failure-text.ts';
 import { isOver, type JobRecord, type JobStatus, type JobView } from './job.ts';
 import { outputKeeper } from './job-output.ts';
 import type { JobStore } from './job-store.ts';
-import { failureText } from './results.ts';
 
 /** What a job is to do, and for whom. */
 export interface JobWork {

@@ -1,5 +1,5 @@
 /** Longer answers make hosts cut, refuse or hide them. */
-export const PAGE_CHARACTERS = 40_000;
+const PAGE_CHARACTERS = 40_000;
 
 const MOST_ANSWERS = 64;
 const MOST_CHARACTERS = 32_000_000;

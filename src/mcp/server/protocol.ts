@@ -1,28 +1,28 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { failureText } from './failure-text.ts';
 import { INSTRUCTIONS } from './help.ts';
 import type { Host } from './host.ts';
 import { NO_PROGRESS, type Progress, progressTo } from './progress.ts';
 import { filledPrompt, PROMPT_LIST } from './prompts.ts';
 import { RESOURCE_LIST, RESOURCE_TEMPLATES, readResource } from './resources.ts';
-import { failureText } from './results.ts';
 import type { Sdk, SdkCallResult, SdkContext, SdkServer, SdkTool } from './sdk.ts';
-import type { CallResult, ServerTool } from './tool.ts';
+import type { CallResult, ServerTool, Service } from './tool.ts';
 
 /** JSON-RPC's code for what was asked wrongly. */
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
 /** The protocol for one client. All clients share the host; nothing of one client is kept here. */
-export function protocolServer(sdk: Sdk, host: Host): SdkServer {
+export function protocolServer(sdk: Sdk, { host, tools }: Service): SdkServer {
   const server = new sdk.Server(
     { name: host.name, version: host.version },
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
   );
   const invalid = (words: string): Error => new sdk.ProtocolError(INVALID_PARAMS, words);
-  server.setRequestHandler('tools/list', () => ({ tools: host.tools.map(publishedTool) }));
+  server.setRequestHandler('tools/list', () => ({ tools: tools.map(publishedTool) }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
-    const tool = host.tools.find(({ name }) => name === params.name);
+    const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) throw invalid(`there is no tool "${params.name.slice(0, 80)}"`);
     return parseResult(await calledTool(tool, parseArguments(params.arguments), { host, context }));
   });

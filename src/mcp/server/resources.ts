@@ -96,10 +96,10 @@ export async function readResource(host: Host, uri: string): Promise<ReadResourc
   return job && { mimeType: JSON_TYPE, text: jsonText(publishedJob(job)) };
 }
 
-function capabilities({ name, version, tools, roots, allowed }: Host): JsonObject {
+function capabilities({ name, version, offers, roots, allowed }: Host): JsonObject {
   return {
     server: { name, version },
-    tools: tools.map((tool) => ({ name: tool.name, title: tool.title })),
+    tools: offers.map((tool) => ({ name: tool.name, title: tool.title })),
     roots: roots.list,
     allowed: { ...allowed, read: roots.list.length > 0 },
     resources: RESOURCES.map(({ uri }) => uri),

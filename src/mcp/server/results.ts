@@ -1,15 +1,8 @@
 import type { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { failureText } from './failure-text.ts';
 import type { Pages } from './pages.ts';
 import type { CallResult } from './tool.ts';
-
-const LONGEST_ERROR = 2000;
-
-/** A failure in one text: what went wrong, then what to do. */
-export function failureText({ message, hint }: AppError): string {
-  const text = hint === undefined || hint === '' ? message : `${message}\n${hint}`;
-  return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR)}…` : text;
-}
 
 /** A failure of a plain tool. */
 export function plainFailure(error: AppError): CallResult {

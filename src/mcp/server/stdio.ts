@@ -1,9 +1,9 @@
 import type { ClaimedStdout } from '../../platform/claimed-stdout.ts';
-import type { Host } from './host.ts';
 import { linesOf } from './lines.ts';
 import { readMessage, TOO_LONG } from './message.ts';
 import { protocolServer } from './protocol.ts';
 import type { Sdk, SdkMessage, SdkTransport } from './sdk.ts';
+import type { Service } from './tool.ts';
 
 export interface StdioOptions {
   readonly input: AsyncIterable<Uint8Array>;
@@ -12,7 +12,7 @@ export interface StdioOptions {
 }
 
 /** Serves one client, one message a line, until its input ends or nobody reads the output. Never throws. */
-export async function serveLines(sdk: Sdk, host: Host, { input, output, trace }: StdioOptions): Promise<void> {
+export async function serveLines(sdk: Sdk, service: Service, { input, output, trace }: StdioOptions): Promise<void> {
   const write = (message: SdkMessage): Promise<void> => output.write(`${JSON.stringify(message)}\n`);
   const transport: SdkTransport = {
     start: async () => {},
@@ -21,7 +21,7 @@ export async function serveLines(sdk: Sdk, host: Host, { input, output, trace }:
     close: async () => {},
   };
   const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
-  const handle = sdk.serveStdio(() => protocolServer(sdk, host), { transport, onerror });
+  const handle = sdk.serveStdio(() => protocolServer(sdk, service), { transport, onerror });
   const pump = async (): Promise<void> => {
     for await (const line of linesOf(input)) {
       const read =

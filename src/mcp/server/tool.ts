@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { type ArgumentsOf, type InputSchema, parseArguments } from './arguments.ts';
-import type { Host } from './host.ts';
+import type { Host, Offer } from './host.ts';
 import type { Progress } from './progress.ts';
 
 /** Which family a tool belongs to; `--tools` chooses among them. */
@@ -34,10 +34,7 @@ export interface Annotations {
   readonly openWorldHint: boolean;
 }
 
-interface Published {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
+interface Published extends Offer {
   readonly annotations: Annotations;
   /** JSON Schema of `structuredContent`; absent: there is none, and hosts show the text. */
   readonly output?: JsonObject;
@@ -47,6 +44,12 @@ export interface ServerTool extends Published {
   readonly input: JsonObject;
   /** Runs it. Never throws but for a bug: what goes wrong is an `isError` result. */
   call(args: JsonObject, call: Call): Promise<CallResult>;
+}
+
+/** Tools, and what they share: what a client is served with. */
+export interface Service {
+  readonly host: Host;
+  readonly tools: readonly ServerTool[];
 }
 
 export interface ServerToolSpec<Schema extends InputSchema> extends Published {

@@ -9,10 +9,10 @@ import { jobStore } from './job-store.ts';
 import { jobTable } from './job-table.ts';
 import { pages } from './pages.ts';
 import { roots } from './roots.ts';
-import type { ToolGroup } from './tool.ts';
+import type { ServerTool, Service, ToolGroup } from './tool.ts';
 import { toolsOf } from './tools/list.ts';
 
-export interface HostOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
+export interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
   readonly groups: readonly ToolGroup[];
   /** Free of links. */
   readonly roots: readonly string[];
@@ -28,8 +28,13 @@ export interface HostOptions extends Pick<Host, 'name' | 'version' | 'allowed' |
 /** For the plain tools; delegated jobs have limits of their own. */
 const PLAIN_CALLS = { mostInside: 64, mostWaiting: 1000 } as const;
 
-/** What all clients of this process share. Touches nothing before the first call. */
-export function openHost(options: HostOptions): Host {
+/** The chosen tools, with what all clients of this process share. Touches nothing before the first call. */
+export function openService(options: ServiceOptions): Service {
+  const tools = toolsOf(options.groups);
+  return { tools, host: openHost(options, tools) };
+}
+
+function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
   const { name, version, allowed, startDirectory, clock } = options;
   let engine: Promise<Engine> | undefined;
   return {
@@ -38,7 +43,7 @@ export function openHost(options: HostOptions): Host {
     allowed,
     startDirectory,
     clock,
-    tools: toolsOf(options.groups),
+    offers: tools,
     roots: roots(options.roots),
     engine: () => (engine ??= options.openEngine()),
     jobs: jobTable({
@@ -58,7 +63,7 @@ export function openHost(options: HostOptions): Host {
 const PATIENCE_MS = 2000;
 
 /** Ends all work, with its requests and children; jobs that were running are written down as INTERRUPTED. Never throws. */
-export async function closeHost({ jobs, calls, clock }: Host): Promise<void> {
+export async function closeService({ host: { jobs, calls, clock } }: Service): Promise<void> {
   const patience = new AbortController();
   const wound = Promise.allSettled([jobs.close(), ...calls]);
   await Promise.race([wound, clock.sleep(PATIENCE_MS, patience.signal).catch(() => {})]);
