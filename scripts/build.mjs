@@ -1,4 +1,4 @@
-// Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts and third-party notices.
+// Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts, completion scripts and third-party notices.
 // Why CommonJS and why chunks: docs/decisions/0002-build-and-code-cache.md
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -58,7 +58,8 @@ const HOT = [
 // Everything is made beside the last build and then takes its place: a source that does not compile leaves it as it was.
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(join(dist, 'help'), { recursive: true });
-const { ROOT, helpText, outlineOf } = await commandTable();
+mkdirSync(join(dist, 'completion'));
+const { ROOT, SHELLS, completionScript, helpText, outlineOf } = await commandTable();
 
 const chunks = await build({
   ...common,
@@ -98,6 +99,7 @@ await build({
 });
 
 writeHelp(ROOT, ['gmn']);
+for (const shell of SHELLS) writeFileSync(join(dist, 'completion', shell), completionScript(shell, ROOT));
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
@@ -159,6 +161,8 @@ async function commandTable() {
     ...common,
     stdin: {
       contents: `export { ROOT } from './src/cli/commands.ts';
+        export { SHELLS } from './src/cli/completion/shells.ts';
+        export { completionScript } from './src/cli/completion/script.ts';
         export { helpText } from './src/cli/help.ts';
         export { outlineOf } from './src/cli/outline.ts';`,
       resolveDir: root,

@@ -8,9 +8,9 @@ declare const VERSION: string;
 declare const MAIN_CHUNK: string;
 declare const PACK: string;
 
-/** Answers `--version`, and `--help` from a text made at build time; hands all else to `main` and sets the exit code. */
+/** Answers `--version`, and `--help` and `completion` from texts made at build time; hands all else to `main` and sets the exit code. */
 export function boot(argv: readonly string[]): void {
-  const text = argv.length === 1 && isVersion(argv[0]) ? `${VERSION}\n` : helpFor(argv);
+  const text = argv.length === 1 && isVersion(argv[0]) ? `${VERSION}\n` : (helpFor(argv) ?? completionFor(argv));
   if (text !== undefined) {
     print(text);
     return;
@@ -51,8 +51,18 @@ function print(text: string): void {
 function helpFor(argv: readonly string[]): string | undefined {
   const words = argv.filter((word) => word !== '--help' && word !== '-h');
   if (words.length === argv.length || !words.every((word) => /^[a-z][a-z-]*$/.test(word))) return undefined;
+  return textIn('help', `${['gmn', ...words].join('-')}.txt`);
+}
+
+/** Shells ask for it at each of their starts. */
+function completionFor([first, shell = '', ...more]: readonly string[]): string | undefined {
+  if (first !== 'completion' || more.length > 0 || !/^[a-z]+$/.test(shell)) return undefined;
+  return textIn('completion', shell);
+}
+
+function textIn(folder: string, name: string): string | undefined {
   try {
-    return readFileSync(join(__dirname, 'help', `${['gmn', ...words].join('-')}.txt`), 'utf8');
+    return readFileSync(join(__dirname, folder, name), 'utf8');
   } catch {
     return undefined;
   }

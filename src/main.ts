@@ -1,4 +1,4 @@
-import { type Invocation, type Options, plainPrompt } from './cli/invocation.ts';
+import { completionCall, type Invocation, type Options, plainPrompt } from './cli/invocation.ts';
 import { guardNearMiss } from './cli/near-miss.ts';
 import type { Outline } from './cli/outline.ts';
 import { homes } from './config/home.ts';
@@ -17,9 +17,12 @@ export async function main(argv: readonly string[], env: Env, version: string): 
   let io = openIo({}, env);
   try {
     const invocation =
-      plainPrompt(OUTLINE, argv, env) ?? (await (await import('./cli/command-line.ts')).readCommandLine(argv, env));
+      completionCall(argv) ??
+      plainPrompt(OUTLINE, argv, env) ??
+      (await (await import('./cli/command-line.ts')).readCommandLine(argv, env));
     if (invocation.kind === 'version') await io.out.write(`${version}\n`);
     else if (invocation.kind === 'help') await io.out.write(await help(invocation.path));
+    else if (invocation.kind === 'completion') await io.out.write(await completion(invocation.shell));
     else {
       const flags = parseAppOptions(invocation.options);
       if (flags.color !== undefined || flags.noColor) io = openIo(flags, env);
@@ -51,6 +54,11 @@ async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: Se
 async function help(path: readonly string[]): Promise<string> {
   const { helpOf } = await import('./cli/command-line.ts');
   return helpOf(path);
+}
+
+async function completion(shell: string): Promise<string> {
+  const { completionFor } = await import('./cli/command-line.ts');
+  return completionFor(shell);
 }
 
 /** A failure outside a run: the same words and the same shape as inside one. */

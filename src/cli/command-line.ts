@@ -1,7 +1,9 @@
+import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { ROOT } from './commands.ts';
 import { environmentOptions } from './environment-options.ts';
+import type { Command } from './flag.ts';
 import { type Invocation, isPlain } from './invocation.ts';
 import { outlineOf } from './outline.ts';
 import { type WantedOutput, wantedOutput } from './wanted-output.ts';
@@ -25,16 +27,36 @@ export function outputOf(argv: readonly string[], env: Env): WantedOutput {
   return wantedOutput(ROOT, argv, env);
 }
 
-/** The help of the command at `path`. Throws AppError `usage` if there is none. */
+/** The completion script for a shell. Throws AppError `usage` if there is none. */
+export async function completionFor(shell: string): Promise<string> {
+  const { isShell, SHELLS } = await import('./completion/shells.ts');
+  if (isShell(shell)) return (await import('./completion/script.ts')).completionScript(shell, ROOT);
+  throw new AppError('usage', `there is no completion for "${shell}"`, {
+    hint: `Shells: ${SHELLS.join(', ')}. Example: gmn completion bash`,
+  });
+}
+
+/** The page of a topic, or the help of the command at `path`. Throws AppError `usage` if there is neither. */
 export async function helpOf(path: readonly string[]): Promise<string> {
+  const { isTopic, TOPICS } = await import('./topics/names.ts');
+  const [first = ''] = path;
+  if (path.length === 1 && isTopic(first)) return (await import('./topics/page.ts')).topicPage(first, ROOT);
   const { helpText } = await import('./help.ts');
   let command = ROOT;
   for (const name of path) {
     const child = command.subcommands?.find((candidate) => candidate.name === name);
-    if (child === undefined) {
-      throw new AppError('usage', `there is no command "${path.join(' ')}"`, { hint: 'Run: gmn --help' });
-    }
+    if (child === undefined) throw noHelp(path, command === ROOT ? Object.keys(TOPICS) : [], command);
     command = child;
   }
   return helpText(command, ['gmn', ...path].join(' '));
+}
+
+function noHelp(path: readonly string[], topics: readonly string[], { subcommands = [] }: Command): AppError {
+  const wanted = path.join(' ');
+  const names = [...new Set([...subcommands.map(({ name }) => name), ...topics])];
+  const [near] = nearestNames(path.at(-1) ?? '', names);
+  const what = topics.length > 0 ? 'command or topic' : 'command';
+  return new AppError('usage', `there is no ${what} "${wanted}"`, {
+    hint: near === undefined ? 'Run: gmn help' : `Did you mean: gmn help ${[...path.slice(0, -1), near].join(' ')}`,
+  });
 }

@@ -155,6 +155,13 @@ export const ROOT: Command = command({
     }),
     SESSIONS,
     DEMO,
-    command({ name: 'help', summary: 'Help about a command', args: '[command...]', flags: [] }),
+    command({
+      name: 'completion',
+      summary: 'Print the completion script of a shell: bash, zsh, fish, powershell',
+      args: '<shell>',
+      flags: [],
+      examples: [['source <(gmn completion bash)', 'in ~/.bashrc; docs/completion.md has the other shells']],
+    }),
+    command({ name: 'help', summary: 'Help about a command or a topic', args: '[command...]', flags: [] }),
   ],
 });

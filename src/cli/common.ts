@@ -21,6 +21,7 @@ export const JSON_FLAG = { long: 'json', help: 'Print as JSON' } as const;
 export const AUTH_FLAG = {
   long: 'auth',
   value: 'type',
+  suggestions: ['oauth-personal', 'gemini-api-key', 'vertex-ai', 'compute-default-credentials'],
   help: 'Credential: oauth-personal, gemini-api-key, vertex-ai, compute-default-credentials',
 } as const;
 

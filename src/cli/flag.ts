@@ -12,6 +12,8 @@ export interface Flag {
   /** How the value is read; text unless said otherwise. */
   readonly kind?: 'duration' | 'number' | 'integer';
   readonly choices?: readonly string[];
+  /** Words that completion offers although others are taken too. */
+  readonly suggestions?: readonly string[];
   readonly repeatable?: true;
   /** The environment variable that gives this flag its default. */
   readonly env?: string;

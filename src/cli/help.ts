@@ -1,4 +1,5 @@
 import type { Command, Flag } from './flag.ts';
+import { TOPICS } from './topics/names.ts';
 
 const WIDTH = 80;
 
@@ -12,13 +13,16 @@ export function helpText(command: Command, path: string): string {
   if (subcommands.length > 0) {
     sections.push(`Commands:\n${columns(subcommands.map(({ name, summary }) => [name, summary]))}`);
   }
-  const flags: Flag[] = [
-    ...command.flags,
-    { long: 'help', short: 'h', help: 'Print this help' },
-    ...(path === 'gmn' ? [{ long: 'version', short: 'v', help: 'Print the version' }] : []),
-  ];
+  if (path === 'gmn') sections.push(`Topics (gmn help <topic>):\n${columns(Object.entries(TOPICS))}`);
+  const flags = [...command.flags, ...builtInFlags(path)];
   sections.push(`Flags:\n${columns(flags.map((flag) => [signature(flag), description(flag)]))}`);
   return sections.join('\n');
+}
+
+/** The flags of a command that are answered before it is run. */
+export function builtInFlags(path: string): readonly Flag[] {
+  const help = { long: 'help', short: 'h', help: 'Print this help' };
+  return path === 'gmn' ? [help, { long: 'version', short: 'v', help: 'Print the version' }] : [help];
 }
 
 function usage(command: Command, path: string): string {
@@ -39,7 +43,8 @@ function description({ help, choices, fallback, env }: Flag): string {
   return notes.length > 0 ? `${help} (${notes.join('; ')})` : help;
 }
 
-function columns(rows: readonly (readonly [left: string, right: string])[]): string {
+/** Two columns, the right one wrapped. */
+export function columns(rows: readonly (readonly [left: string, right: string])[]): string {
   const left = Math.min(Math.max(...rows.map(([text]) => text.length)), 42);
   return rows.map(([term, text]) => row(term, text, left)).join('');
 }

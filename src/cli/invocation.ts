@@ -6,6 +6,7 @@ import type { Outline } from './outline.ts';
 export type Invocation =
   | { readonly kind: 'version' }
   | { readonly kind: 'help'; readonly path: readonly string[] }
+  | { readonly kind: 'completion'; readonly shell: string }
   | {
       readonly kind: 'run';
       /** How the command is called, e.g. `gmn demo serve`. */
@@ -35,6 +36,17 @@ export function plainPrompt(outline: Outline, argv: readonly string[], env: Env)
     path: 'gmn',
     run: async (options, app) => (await import('../commands/prompt.ts')).run(parseOptions(options), app),
     options: { args: argv },
+  };
+}
+
+/** What the completion scripts ask, `gmn __complete models`: answered without the table and the parser. Undefined for every other line. */
+export function completionCall([first, ...args]: readonly string[]): Invocation | undefined {
+  if (first !== '__complete') return undefined;
+  return {
+    kind: 'run',
+    path: 'gmn __complete',
+    run: async (options, app) => (await import('../commands/complete.ts')).run(parseOptions(options), app),
+    options: { args },
   };
 }
 

@@ -64,6 +64,7 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
     if (command.name === 'help') return onRun({ kind: 'help', path: parser.args });
     if (given.help === true || above.some((level) => level.parser.opts().help === true))
       return onRun({ kind: 'help', path: here.slice(1) });
+    if (command.name === 'completion') return onRun({ kind: 'completion', shell: onlyWord(parser.args, here) });
     if (command.run === undefined || (command.args === undefined && parser.args.length > 0))
       throw unknownWord(command, here, parser.args);
     const inherited = Object.assign({}, ...above.map((level) => inheritedOptions(level, command, here)));
@@ -94,6 +95,11 @@ function ownWords(parser: Parser, endsFlags: NonNullable<Command['endsFlags']>):
     rest = operands;
   }
   return [...words, ...rest];
+
+function onlyWord(words: readonly string[], here: readonly string[]): string {
+  const [word = '', ...more] = words;
+  if (more.length === 0) return word;
+  throw new AppError('usage', `too many words: ${more.join(' ')}`, { hint: `Run: ${here.join(' ')} --help` });
 }
 
 function declare(parser: Parser, flag: Flag): void {

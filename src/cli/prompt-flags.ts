@@ -50,6 +50,7 @@ export const PROMPT_FLAGS = [
   {
     long: 'tools',
     value: 'set',
+    suggestions: ['none', 'read', 'edit', 'all'],
     fallback: 'none',
     help: 'Tools for the model: none, read, edit, all, or names (list_directory,read_file,…)',
   },

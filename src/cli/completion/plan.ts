@@ -1,0 +1,62 @@
+import type { Command } from '../flag.ts';
+import { builtInFlags } from '../help.ts';
+import { TOPICS } from '../topics/names.ts';
+import { flagValues, placeholderValues, type Values } from './values.ts';
+
+/** A flag as it is typed, with its dashes. */
+export interface PlannedFlag {
+  readonly names: readonly string[];
+  readonly help: string;
+  /** Absent: it is a switch. */
+  readonly values?: Values;
+}
+
+/** One command, and all that may stand behind it. */
+export interface PlannedCommand {
+  /** How it is called: `gmn auth status`. */
+  readonly path: string;
+  readonly commands: readonly { readonly name: string; readonly summary: string }[];
+  readonly flags: readonly PlannedFlag[];
+  /** What its words are, in order. */
+  readonly words: readonly Values[];
+  /** The last of them may come again. */
+  readonly repeats: boolean;
+}
+
+/** The command tree as a list in the form the scripts are made from, `root` first. */
+export function completionPlan(root: Command): readonly PlannedCommand[] {
+  const names = (root.subcommands ?? []).map(({ name }) => name);
+  const helpWords: Values = { kind: 'words', words: [...new Set([...names, ...Object.keys(TOPICS)])] };
+  const plan = (command: Command, path: string): readonly PlannedCommand[] => {
+    const children = command.subcommands ?? [];
+    const args = placeholders(command.args ?? '');
+    const own: PlannedCommand = {
+      path,
+      commands: children.map(({ name, summary }) => ({ name, summary })),
+      flags: flagsOf(command, path),
+      words: args.map((name) => (name === 'command' ? helpWords : placeholderValues(name))),
+      repeats: /\.\.\.[\]>]$/.test(command.args ?? ''),
+    };
+    return [own, ...children.flatMap((child) => plan(child, `${path} ${child.name}`))];
+  };
+  return plan(root, root.name);
+}
+
+/** `<session> [file]` → session, file. */
+export function placeholders(args: string): readonly string[] {
+  return [...args.matchAll(/[<[]([^\]>]+?)(?:\.\.\.)?[\]>]/g)].map(([, name = '']) => name);
+}
+
+function flagsOf(command: Command, path: string): readonly PlannedFlag[] {
+  return [...command.flags, ...builtInFlags(path)].map((flag) => {
+    const values = flagValues(flag);
+    const names = [...(flag.short === undefined ? [] : [`-${flag.short}`]), `--${flag.long}`];
+    return { names, help: flag.help, ...(values === undefined ? {} : { values }) };
+  });
+}
+
+/** What may stand in a place as the one word the scripts know it by: `words:a b`, `ask:models`, `files`, … */
+export function spelled(values: Values): string {
+  if (values.kind === 'words') return `words:${values.words.join(' ')}`;
+  return values.kind === 'ask' ? `ask:${values.what}` : values.kind;
+}

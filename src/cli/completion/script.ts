@@ -1,0 +1,19 @@
+import type { Command } from '../flag.ts';
+import { bashScript } from './bash.ts';
+import { fishScript } from './fish.ts';
+import { completionPlan, type PlannedCommand } from './plan.ts';
+import { powershellScript } from './powershell.ts';
+import type { Shell } from './shells.ts';
+import { zshScript } from './zsh.ts';
+
+const WRITERS: Readonly<Record<Shell, (plan: readonly PlannedCommand[]) => string>> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+  powershell: powershellScript,
+};
+
+/** The script that completes a command tree in a shell. */
+export function completionScript(shell: Shell, root: Command): string {
+  return WRITERS[shell](completionPlan(root));
+}

@@ -1,0 +1,51 @@
+import type { Flag } from '../flag.ts';
+import { SHELLS } from './shells.ts';
+
+/**
+ * What may stand in a place of the command line: one of some words, a path, something gmn is asked for (`gmn __complete`), or
+ * anything at all.
+ */
+export type Values =
+  | { readonly kind: 'words'; readonly words: readonly string[] }
+  | { readonly kind: 'ask'; readonly what: 'models' | 'sessions' | 'servers' | 'keys' }
+  | { readonly kind: 'files' | 'directories' | 'free' };
+
+const FREE: Values = { kind: 'free' };
+const FILES: Values = { kind: 'files' };
+const DIRECTORIES: Values = { kind: 'directories' };
+
+/** What the placeholders of help stand for: `--model <id>`, `<session> [file]`. A test finds one that is missing here. */
+export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
+  path: FILES,
+  file: FILES,
+  dir: DIRECTORIES,
+  dirs: DIRECTORIES,
+  id: { kind: 'ask', what: 'models' },
+  session: { kind: 'ask', what: 'sessions' },
+  server: { kind: 'ask', what: 'servers' },
+  servers: { kind: 'ask', what: 'servers' },
+  key: { kind: 'ask', what: 'keys' },
+  shell: { kind: 'words', words: SHELLS },
+  prompt: FREE,
+  text: FREE,
+  name: FREE,
+  names: FREE,
+  type: FREE,
+  set: FREE,
+  spec: FREE,
+  duration: FREE,
+  number: FREE,
+  n: FREE,
+};
+
+/** What a flag takes; undefined for a switch. */
+export function flagValues({ value, choices, suggestions }: Flag): Values | undefined {
+  if (value === undefined) return undefined;
+  const words = choices ?? suggestions;
+  return words === undefined ? placeholderValues(value) : { kind: 'words', words };
+}
+
+/** What a placeholder stands for; anything if it is not in the list. */
+export function placeholderValues(name: string): Values {
+  return Object.hasOwn(PLACEHOLDERS, name) ? (PLACEHOLDERS[name] ?? FREE) : FREE;
+}

@@ -1,0 +1,133 @@
+import { type PlannedCommand, spelled } from './plan.ts';
+
+/** The completion script for zsh: to be sourced after compinit, or as `_gmn` in a directory of fpath. */
+export function zshScript(plan: readonly PlannedCommand[]): string {
+  return `#compdef gmn
+# Completion of gmn for zsh, made by: gmn completion zsh
+
+# Each sets reply or REPLY to what the command $1 has: its commands, its flags, what its flag $2 takes, what its word number $2 is.
+_gmn_commands() { case $1 in
+${rows(plan, ({ commands }) => commands.map(({ name, summary }) => described(name, summary)))}
+esac }
+_gmn_flags() { case $1 in
+${rows(plan, ({ flags }) => flags.flatMap(({ names, help }) => names.map((name) => described(name, help))))}
+esac }
+_gmn_takes() { case "$1 $2" in
+${plan.flatMap(takes).join('\n')}
+  (*) REPLY= ;;
+esac }
+_gmn_word() { case "$1 $2" in
+${plan.flatMap(words).join('\n')}
+  (*) REPLY=free ;;
+esac }
+${ENGINE}`;
+}
+
+function rows(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand) => readonly string[]): string {
+  const found = plan.map((command) => `  ('${command.path}') reply=(${itemsOf(command).map(quoted).join(' ')}) ;;`);
+  return [...found, '  (*) reply=() ;;'].join('\n');
+}
+
+/** As _describe wants it. */
+function described(name: string, text: string): string {
+  return `${name.replaceAll(':', '\\:')}:${text}`;
+}
+
+function takes({ path, flags }: PlannedCommand): readonly string[] {
+  return flags.flatMap(({ names, values }) =>
+    values === undefined
+      ? []
+      : `  (${names.map((name) => `'${path} ${name}'`).join('|')}) REPLY=${quoted(spelled(values))} ;;`,
+  );
+}
+
+function words({ path, words: found, repeats }: PlannedCommand): readonly string[] {
+  return found.map((values, index) => {
+    const position = repeats && index === found.length - 1 ? `'${path} '[0-9]*` : `'${path} ${index}'`;
+    return `  (${position}) REPLY=${quoted(spelled(values))} ;;`;
+  });
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+const ENGINE = String.raw`
+# Sets REPLY to what the last of the letters in $2 (-qm) takes from the next word.
+_gmn_letters() {
+  local letters=\${2#-}
+  REPLY=
+  while [[ -n $letters ]]; do
+    _gmn_takes "$1" "-\${letters[1]}"
+    letters=\${letters[2,-1]}
+    if [[ -n $REPLY ]]; then
+      [[ -n $letters ]] && REPLY=
+      return
+    fi
+  done
+}
+
+# Offers what $1 says may stand here.
+_gmn_offer() {
+  local line
+  local -a found
+  case $1 in
+    (files) _files ;;
+    (directories) _files -/ ;;
+    (words:*) compadd -- \${=1#words:} ;;
+    (ask:*)
+      for line in "\${(@f)$(command gmn __complete "\${1#ask:}" 2>/dev/null)}"; do
+        [[ -n $line ]] || continue
+        # _describe cuts at the first colon.
+        found+=("\${\${\${line%%$'\t'*}//\\/\\\\}//:/\\:}:\${line#*$'\t'}")
+      done
+      _describe -t "gmn-\${1#ask:}" "\${1#ask:}" found
+      ;;
+    (*) return 1 ;;
+  esac
+}
+
+_gmn() {
+  local at=gmn pending= word REPLY=
+  local -a reply
+  integer i count=0
+  for ((i = 2; i < CURRENT; i++)); do
+    word=\${(Q)words[i]}
+    if [[ -n $pending ]]; then
+      pending=
+      continue
+    fi
+    case $word in
+      (--) return 1 ;;
+      (--*=*) ;;
+      (--*) _gmn_takes $at $word; pending=$REPLY ;;
+      (-?*) _gmn_letters $at $word; pending=$REPLY ;;
+      (*)
+        _gmn_commands $at
+        if ((count == 0 && \${reply[(I)\${(b)word}:*]})); then at+=" $word"; else ((count += 1)); fi
+        ;;
+    esac
+  done
+  if [[ -n $pending ]]; then
+    _gmn_offer $pending
+  elif [[ $PREFIX == --*=* ]]; then
+    _gmn_takes $at \${PREFIX%%=*}
+    compset -P 1 '*='
+    _gmn_offer $REPLY
+  elif [[ $PREFIX == -* ]]; then
+    _gmn_flags $at
+    _describe -o -t flags flag reply
+  else
+    local found=1
+    if ((count == 0)); then
+      _gmn_commands $at
+      (($#reply)) && _describe -t commands command reply && found=0
+    fi
+    _gmn_word $at $count
+    _gmn_offer $REPLY && found=0
+    return found
+  fi
+}
+
+if [[ $funcstack[1] == _gmn ]]; then _gmn "$@"; else compdef _gmn gmn; fi
+`.replaceAll('\\${', '${');

@@ -1,0 +1,124 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { describe, expect, type TestContext, test } from 'vitest';
+import { ROOT } from '../../src/cli/commands.ts';
+import { completionPlan, placeholders } from '../../src/cli/completion/plan.ts';
+import { completionScript } from '../../src/cli/completion/script.ts';
+import { SHELLS } from '../../src/cli/completion/shells.ts';
+import { PLACEHOLDERS } from '../../src/cli/completion/values.ts';
+import { TOPICS } from '../../src/cli/topics/names.ts';
+import { MODELS } from '../../src/core/models.ts';
+import { COMMANDS, flagsOf, SETTINGS, saveSessions } from '../support/completing.ts';
+import { GMN, type GmnOptions, place, runGmn } from '../support/gmn.ts';
+
+test('the plan has every command, sub-command and flag of the table', () => {
+  const planned = completionPlan(ROOT).map(({ path, commands, flags }) => ({
+    path,
+    commands: commands.map(({ name }) => name),
+    flags: flags.flatMap(({ names }) => names),
+  }));
+  expect(planned).toEqual(
+    COMMANDS.map((found) => ({
+      path: found.path,
+      commands: (found.command.subcommands ?? []).map(({ name }) => name),
+      flags: flagsOf(found),
+    })),
+  );
+});
+
+test('every placeholder of the table is known, so that no value is forgotten', () => {
+  const used = COMMANDS.flatMap(({ command }) => [
+    ...placeholders(command.args ?? '').filter((name) => name !== 'command'),
+    ...command.flags.flatMap(({ value, choices, suggestions }) => (value && !choices && !suggestions ? [value] : [])),
+  ]);
+  expect([...new Set(used)].filter((name) => !Object.hasOwn(PLACEHOLDERS, name))).toEqual([]);
+});
+
+test.for(SHELLS)('gmn completion %s prints the script made from the table', async (shell, t) => {
+  const expected = { stdout: completionScript(shell, ROOT), stderr: '', exitCode: 0 };
+  expect(await runGmn(t, ['completion', shell])).toMatchObject(expected);
+  // The same where it does not come from the text that the build has made.
+  expect(await runGmn(t, ['completion', '--', shell])).toMatchObject(expected);
+});
+
+test.for<readonly [args: readonly string[], error: string]>([
+  [
+    ['tcsh'],
+    'Error: there is no completion for "tcsh"\nShells: bash, zsh, fish, powershell. Example: gmn completion bash\n',
+  ],
+  [[], "Error: missing required argument 'shell'\nRun: gmn --help\n"],
+  [['bash', 'zsh'], 'Error: too many words: zsh\nRun: gmn completion --help\n'],
+])('gmn completion %j is refused', async ([args, error], t) => {
+  expect(await runGmn(t, ['completion', ...args])).toMatchObject({ stdout: '', stderr: error, exitCode: 1 });
+});
+
+async function asked(t: TestContext, what: string, options: GmnOptions = {}) {
+  const { home, cwd, env } = place(t, { ...options, env: { ...options.env, GEMINI_API_KEY: 'secret-key' } });
+  await saveSessions(home, cwd);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [GMN, '__complete', what], {
+    ...{ cwd, env, encoding: 'utf8' },
+  });
+  return { status, stderr, lines: stdout.split('\n').slice(0, -1), home };
+}
+
+describe('gmn __complete', () => {
+  test('models are those gmn knows and their short names', async (t) => {
+    const { status, stderr, lines } = await asked(t, 'models');
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    const names = lines.map((line) => line.split('\t')[0]);
+    for (const { id } of MODELS) expect(names).toContain(id);
+    expect(lines).toContain('pro\tshort for gemini-pro-latest');
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  test('models that the service listed are offered too', async (t) => {
+    const listing = { backend: 'gemini-api', source: 'x', time: Date.now(), models: [{ id: 'gemini-99-new' }] };
+    const home = { '.gmn/listed-models.json': JSON.stringify(listing) };
+    expect((await asked(t, 'models', { home })).lines).toContain('gemini-99-new\tlisted by the service');
+  });
+
+  test('sessions are named, or have the beginning of their id; what a terminal would obey is escaped', async (t) => {
+    const { lines } = await asked(t, 'sessions');
+    expect(lines.toSorted()).toEqual([
+      '0a1b2c3e\tbest month\\x1b[31m for Kyoto?',
+      'it\'s "my" trip: $1\t0a1b2c3d best month\\x1b[31m for Kyoto?',
+      'last\tthe newest session',
+    ]);
+  });
+
+  test('servers are those of the settings, less what no line can hold', async (t) => {
+    const { lines, home } = await asked(t, 'servers', SETTINGS);
+    const file = join(home, '.gemini/settings.json').slice(0, 60);
+    expect(lines).toEqual([`my server\t${file}`, `a:b=c\t${file}`]);
+  });
+
+  test('keys are those gmn reads and those that are set', async (t) => {
+    const { lines } = await asked(t, 'keys', SETTINGS);
+    expect(lines).toContain('model.name\t');
+    expect(lines).toContain('mcpServers."my server".command\t');
+  });
+
+  test.for(['servers', 'keys', 'nonsense', ''])('of %j it says nothing when nothing can be told', async (what, t) => {
+    const { status, stderr, lines } = await asked(t, what, { home: { '.gemini/settings.json': '{ broken' } });
+    expect({ status, stderr, lines }).toEqual({ status: 0, stderr: '', lines: [] });
+  });
+});
+
+test('the PowerShell script has every command and flag of the table', () => {
+  const script = completionScript('powershell', ROOT);
+  const blocks = script.split(/^ {2}'(?=gmn)/m).slice(1);
+  expect(blocks.map((block) => block.split("'")[0])).toEqual(COMMANDS.map(({ path }) => path));
+  for (const [index, found] of COMMANDS.entries()) {
+    const line = blocks[index]?.split('\n').find((text) => text.startsWith('    flags = ')) ?? '';
+    expect(
+      [...line.matchAll(/\$table\['([^']+)'\]/g)].map(([, name]) => name),
+      found.path,
+    ).toEqual(flagsOf(found));
+  }
+});
+
+test('help completes commands and topics', () => {
+  const help = completionPlan(ROOT).find(({ path }) => path === 'gmn help');
+  const [words] = help?.words ?? [];
+  expect(words).toMatchObject({ kind: 'words', words: expect.arrayContaining(['auth', ...Object.keys(TOPICS)]) });
+});

@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { ROOT } from '../../src/cli/commands.ts';
+import type { Command } from '../../src/cli/flag.ts';
+import { sessionStore } from '../../src/session/store.ts';
+import { prompt } from '../export/samples.ts';
+import type { GmnOptions } from './gmn.ts';
+
+/** A command of the table and how it is called. */
+export interface Found {
+  readonly path: string;
+  readonly command: Command;
+}
+
+function everyCommand(command: Command, path = 'gmn'): readonly Found[] {
+  const children = command.subcommands ?? [];
+  return [{ path, command }, ...children.flatMap((child) => everyCommand(child, `${path} ${child.name}`))];
+}
+
+/** Every command of the table. */
+export const COMMANDS = everyCommand(ROOT);
+
+/** Every flag of a command as it is typed. */
+export function flagsOf({ path, command }: Found): readonly string[] {
+  const own = command.flags.flatMap(({ short, long }) => [...(short ? [`-${short}`] : []), `--${long}`]);
+  return [...own, '-h', '--help', ...(path === 'gmn' ? ['-v', '--version'] : [])];
+}
+
+/** Files and servers whose names are hard to type. */
+export const SETTINGS: GmnOptions = {
+  files: { 'notes.md': '', 'my file.txt': '', 'sub/deep.md': '' },
+  home: {
+    '.gemini/settings.json': JSON.stringify({
+      mcpServers: { 'my server': { command: 'x' }, 'a:b=c': { command: 'x' }, 'bad\nname': { command: 'x' } },
+    }),
+  },
+};
+
+/** Puts two sessions into a home, one of them named. */
+export async function saveSessions(home: string, cwd: string): Promise<void> {
+  const clock = { now: () => Date.UTC(2026, 0, 31), sleep: async () => {} };
+  const ids = ['0a1b2c3d-0000-4000-8000-000000000001', '0a1b2c3e-0000-4000-8000-000000000002'];
+  for (const [index, id] of ids.entries()) {
+    const store = sessionStore({ home: join(home, '.gmn'), clock, version: '0', report: () => {} });
+    const name = index === 0 ? { name: 'it\'s "my" trip: $1' } : {};
+    const session = await store.create({ cwd, by: 'chat', id, ...name });
+    await session.append(prompt('best month\u001b[31m for Kyoto?'));
+    await session.close();
+  }
+}
