@@ -156,6 +156,15 @@ export const ROOT: Command = command({
     SESSIONS,
     DEMO,
     command({
+      name: 'doctor',
+      summary: 'Look for what is wrong, and say what to do about it; changes nothing',
+      flags: [
+        { long: 'online', help: 'Also ask the service: is it reached, does it take the credential' },
+        ...REPORT_FLAGS,
+      ],
+      load: () => import('../commands/doctor.ts'),
+    }),
+    command({
       name: 'completion',
       summary: 'Print the completion script of a shell: bash, zsh, fish, powershell',
       args: '<shell>',

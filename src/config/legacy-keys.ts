@@ -17,6 +17,11 @@ const MOVED: Readonly<Record<string, string>> = {
   excludeMCPServers: 'mcp.excluded',
 };
 
+/** Where keys of the first format are looked for today. */
+export function movedKeys(): readonly string[] {
+  return Object.values(MOVED);
+}
+
 /** The same settings under today's keys. A key that is set in both ways keeps today's; everything else is untouched. */
 export function modernised(document: JsonObject): JsonObject {
   let result = document;

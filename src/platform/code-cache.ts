@@ -55,6 +55,14 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
   };
 }
 
+/** Where the compiled code of this gmn is kept, and whether it would be used; undefined if there is no place for it. Never throws. */
+export function codeCacheState(
+  version: string,
+): { readonly directory: string; readonly isUsable: boolean } | undefined {
+  const directory = cacheDirectory(version);
+  return directory === undefined ? undefined : { directory, isUsable: isOurs(directory) };
+}
+
 function cacheDirectory(version: string): string | undefined {
   try {
     const home = process.env.GMN_HOME || join(process.env.HOME || userHome(), '.gmn');

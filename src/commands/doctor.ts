@@ -1,0 +1,72 @@
+import type { App, Settings } from '../core/app.ts';
+import { type Runtime, thisRuntime } from '../platform/runtime.ts';
+import { credentialFindings } from './doctor-credential.ts';
+import { exitCodeOf, type Finding, isUtf8, jsonOf, look, textOf } from './doctor-finding.ts';
+import { homeFindings } from './doctor-home.ts';
+import { networkFindings } from './doctor-network.ts';
+import { programFindings, terminalFinding } from './doctor-program.ts';
+import { serverFindings } from './doctor-servers.ts';
+import { modelFinding, settingsFindings } from './doctor-settings.ts';
+import { type PrintOptions, printReport } from './report.ts';
+
+/** The flags of `gmn doctor`. */
+export interface DoctorOptions extends PrintOptions {
+  readonly online?: boolean;
+}
+
+/**
+ * Looks at everything a run depends on, and says what is wrong and what to do about it. Changes nothing; asks the service only
+ * with `--online`. Returns 0, or the exit code of the gravest failure.
+ */
+export async function run(options: DoctorOptions, app: App, runtime: Runtime = thisRuntime()): Promise<number> {
+  const settings = await app.settings().catch(() => undefined);
+  const findings: readonly Finding[] = [
+    ...programFindings(app, runtime),
+    ...(await look('home', () => homeFindings(app.homes()))),
+    ...(await look('settings', () => settingsFindings(app))),
+    ...(await networkFindings(app)),
+    ...(settings === undefined ? [] : await settledFindings(options, app, settings)),
+    terminalFinding(app, runtime),
+    ...demoFinding(app),
+  ];
+  const isPlain = app.env.TERM === 'dumb' || !isUtf8(app.env, runtime.platform);
+  const exitCode = exitCodeOf(findings);
+  const json = { ok: exitCode === 0, version: app.version, checks: jsonOf(findings), ...demoFlag(app) };
+  await printReport({ text: textOf(findings, { isPlain }), json, notices: [] }, options, app);
+  return exitCode;
+}
+
+/** What can be told only if the settings can be read. */
+async function settledFindings({ online }: DoctorOptions, app: App, settings: Settings): Promise<readonly Finding[]> {
+  const { findings, choice } = await credentialFindings(app, settings);
+  const asked =
+    online && choice !== undefined
+      ? await (await import('./doctor-online.ts')).onlineFindings(choice, app, settings)
+      : [];
+  return [
+    ...findings,
+    ...asked,
+    ...(await look('model', () => [modelFinding(settings)])),
+    ...serverFindings(app, settings),
+  ];
+}
+
+function isDemo({ env }: App): boolean {
+  return Boolean(env.GMN_DEMO) && !['0', 'false', 'no', 'off'].includes(env.GMN_DEMO?.toLowerCase() ?? '');
+}
+
+function demoFinding(app: App): readonly Finding[] {
+  if (!isDemo(app)) return [];
+  return [
+    {
+      check: 'demo',
+      state: 'warning',
+      text: 'GMN_DEMO is set: the offline model answers',
+      remedies: [{ words: 'Ask Gemini again', command: 'unset GMN_DEMO' }],
+    },
+  ];
+}
+
+function demoFlag(app: App): { readonly demo?: true } {
+  return isDemo(app) ? { demo: true } : {};
+}

@@ -1,0 +1,311 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { ROOT } from '../../src/cli/commands.ts';
+import { parseCommandLine } from '../../src/cli/parse.ts';
+import { exitCodeOf, type Finding } from '../../src/commands/doctor-finding.ts';
+import { OLDEST_NODE, programFindings } from '../../src/commands/doctor-program.ts';
+import { commandWords } from '../../src/mcp/client/command-words.ts';
+import { GMN, type GmnOptions, place } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+
+/** A place to examine; paths of this machine are taken out of what is printed. */
+function scene(t: TestContext, options: GmnOptions = {}) {
+  const env = { LC_ALL: 'C.UTF-8', PATH: '/nonexistent', ...options.env };
+  const at = place(t, { ...options, env });
+  const examine = (...args: readonly string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [GMN, 'doctor', ...args], {
+      ...{ cwd: at.cwd, env: at.env, encoding: 'utf8' },
+    });
+    const clean = (text: string): string =>
+      text
+        .replaceAll(at.root, '<root>')
+        .replaceAll(GMN, '<gmn.js>')
+        .replaceAll(process.versions.node, '<node>')
+        .replaceAll(`${process.platform} ${process.arch}`, '<system>')
+        .replace(/"version": "[^"]+"/, '"version": "<version>"')
+        .replace(/gmn( +)\d+\.\d+\.\d+ in/, 'gmn$1<version> in');
+    return { status, stdout: clean(stdout), stderr };
+  };
+  return { ...at, examine };
+}
+
+interface Report {
+  readonly ok: boolean;
+  readonly demo?: boolean;
+  readonly checks: readonly (Omit<Finding, 'fault'> & { readonly code?: number })[];
+}
+
+/** What is found by a check. */
+function found({ stdout }: { readonly stdout: string }, check: string): Report['checks'] {
+  const report: Report = JSON.parse(stdout);
+  for (const { remedies = [] } of report.checks) for (const { command } of remedies) expectToExist(command);
+  return report.checks.filter((finding) => finding.check === check);
+}
+
+/** Every command that is recommended is one of ours, and parses, or one that every shell has. */
+function expectToExist(command: string | undefined): void {
+  if (command === undefined) return;
+  const [program = '', ...words] = commandWords(command);
+  if (program === 'gmn') parseCommandLine(ROOT, words, {});
+  else expect(['chmod', 'export', 'mv', 'rm', 'unset']).toContain(program);
+}
+
+posixTest('without anything configured it says what is missing, and what to do', (t) => {
+  expect(scene(t).examine()).toEqual({
+    status: 2,
+    stderr: '',
+    stdout: `✓ node        <node> on <system>
+✓ gmn         <version> in <gmn.js>, not on PATH
+– code-cache  not written yet
+– ripgrep     not found; searching works without it, only slower
+– home        <root>/home/.gmn is made when it is needed
+– official    <root>/home/.gemini is not there: no files of the official CLI
+– settings    no settings files
+– trust       this folder has no settings of its own
+✓ endpoint    Google's own
+– proxy       none
+✗ credential  authentication failed: no Gemini credentials found
+              → Set GEMINI_API_KEY, sign in with: gemini, or add --demo
+              → To keep an API key: gmn auth set-key
+✓ model       gemini-2.5-flash, the default; where it is retired, gemini-flash-latest answers
+– mcp         no MCP servers
+✓ terminal    stdout is not a terminal, colour off, UTF-8
+
+1 failure
+`,
+  });
+});
+
+posixTest('where all is well it ends with 0; without a UTF-8 locale the marks are words', (t) => {
+  const { examine } = scene(t, { env: { GEMINI_API_KEY: 'secret-0123456789', LC_ALL: 'C' } });
+  const { status, stdout } = examine();
+  expect({ status, stdout }).toEqual({
+    status: 0,
+    stdout: `ok   node        <node> on <system>
+ok   gmn         <version> in <gmn.js>, not on PATH
+-    code-cache  not written yet
+-    ripgrep     not found; searching works without it, only slower
+-    home        <root>/home/.gmn is made when it is needed
+-    official    <root>/home/.gemini is not there: no files of the official CLI
+-    settings    no settings files
+-    trust       this folder has no settings of its own
+ok   endpoint    Google's own
+-    proxy       none
+ok   credential  gemini-api-key, GEMINI_API_KEY
+ok   model       gemini-2.5-flash, the default; where it is retired, gemini-flash-latest answers
+-    mcp         no MCP servers
+warn terminal    stdout is not a terminal, colour off, the locale is not UTF-8
+                 -> Choose one that is: export LANG=C.UTF-8
+
+1 warning
+`,
+  });
+  const dumb = scene(t, { env: { GEMINI_API_KEY: 'secret-0123456789', TERM: 'dumb' } }).examine();
+  expect(dumb.stdout).toContain('ok   terminal');
+  expect(dumb.stdout.endsWith('\n\nNothing is wrong.\n')).toBe(true);
+});
+
+test('it changes nothing; what every run keeps, the code cache, is apart', (t) => {
+  const { examine, home, cwd } = scene(t, {
+    home: { '.gemini/settings.json': '{}', '.gmn/config.json': '{}' },
+    env: { GEMINI_API_KEY: 'k' },
+  });
+  const tree = (): readonly string[] =>
+    [home, cwd].flatMap((directory) =>
+      readdirSync(directory, { recursive: true, encoding: 'utf8' })
+        .filter((name) => !name.startsWith(join('.gmn', 'cache')))
+        .map((name) => `${name} ${statSync(join(directory, name)).mtimeMs}`)
+        // Its own time changes with the cache.
+        .filter((line) => !line.startsWith('.gmn ')),
+    );
+  const before = tree();
+  examine();
+  expect(tree()).toEqual(before);
+});
+
+test('--json says the same to programs', (t) => {
+  const { status, stdout } = scene(t).examine('--json');
+  const report: Report = JSON.parse(stdout);
+  expect({ status, ok: report.ok, keys: Object.keys(report) }).toEqual({
+    status: 2,
+    ok: false,
+    keys: ['ok', 'version', 'checks'],
+  });
+  expect(report.checks.map(({ check }) => check)).toEqual(
+    'node gmn code-cache ripgrep home official settings trust endpoint proxy credential model mcp terminal'.split(' '),
+  );
+  expect(found({ stdout }, 'credential')).toEqual([
+    {
+      check: 'credential',
+      state: 'failure',
+      text: 'authentication failed: no Gemini credentials found',
+      code: 2,
+      remedies: [
+        { words: 'Set GEMINI_API_KEY, sign in with: gemini, or add --demo' },
+        { words: 'To keep an API key', command: 'gmn auth set-key' },
+      ],
+    },
+  ]);
+});
+
+test('every broken settings file is named with its place, and outweighs a missing credential', (t) => {
+  const { examine } = scene(t, {
+    home: { '.gemini/settings.json': '{\n  "a": 1\n  "b": 2 }', '.gmn/config.json': '{"model":{"name":1}}' },
+  });
+  const result = examine('--json');
+  expect(result.status).toBe(4);
+  expect(found(result, 'settings').map(({ state, text }) => [state, text])).toEqual([
+    ['failure', '<root>/home/.gemini/settings.json:3:3: comma expected'],
+    ['failure', '<root>/home/.gmn/config.json:1:18: model.name must be a string'],
+  ]);
+});
+
+test('keys that look misspelt are named with what was meant, others are left alone', (t) => {
+  const settings = { modle: { name: 'x' }, model: { nmae: 'y' }, ui: { theme: 'dark' }, mcpServer: {}, telemetry: {} };
+  const { examine } = scene(t, { home: { '.gmn/config.json': JSON.stringify(settings) } });
+  expect(found(examine('--json'), 'settings')).toEqual([
+    {
+      check: 'settings',
+      state: 'warning',
+      text:
+        '<root>/home/.gmn/config.json: gmn does not read modle (did you mean model?), ' +
+        'model.nmae (did you mean model.name?), mcpServer (did you mean mcpServers?)',
+      remedies: ['model', 'model.name', 'mcpServers'].map((key) => ({
+        words: 'To see what counts now',
+        command: `gmn config explain ${key}`,
+      })),
+    },
+  ]);
+});
+
+test('a folder that is not trusted, and the way to trust it', (t) => {
+  const { examine } = scene(t, { files: { '.gemini/settings.json': '{}' } });
+  const result = examine('--json');
+  const [, notice] = found(result, 'settings');
+  expect(notice).toMatchObject({
+    state: 'warning',
+    text: expect.stringMatching(/To trust the folder, run: gmn trust$/),
+  });
+  expect(found(result, 'trust')).toEqual([]);
+});
+
+posixTest("what others may read of gmn's files, and a home that cannot be used", (t) => {
+  const { examine, home } = scene(t, { home: { ".gmn/it's.json": '{}', '.gmn/private.json': '{}' } });
+  chmodSync(join(home, '.gmn'), 0o700);
+  chmodSync(join(home, '.gmn/private.json'), 0o600);
+  chmodSync(join(home, ".gmn/it's.json"), 0o644);
+  expect(found(examine('--json'), 'home')).toEqual([
+    {
+      check: 'home',
+      state: 'warning',
+      text: '<root>/home/.gmn: others may look at something in it',
+      remedies: [{ words: 'For your eyes only', command: "chmod 600 '<root>/home/.gmn/it'\\''s.json'" }],
+    },
+  ]);
+  const other = scene(t, { home: { '.gmn': 'a file' } });
+  const result = other.examine('--json');
+  expect(result.status).toBe(4);
+  expect(found(result, 'home')[0]).toMatchObject({ state: 'failure', text: '<root>/home/.gmn is not a directory' });
+});
+
+test('sessions are counted', (t) => {
+  const { examine } = scene(t, { home: { '.gmn/sessions/a.jsonl': 'x'.repeat(1500), '.gmn/sessions/b.jsonl': '' } });
+  expect(found(examine('--json'), 'sessions')).toMatchObject([
+    { state: 'ok', text: '<root>/home/.gmn/sessions, 2 sessions, 1.5 kB' },
+  ]);
+});
+
+test('variables that send requests elsewhere are shown without what they hold besides', (t) => {
+  const env = {
+    GOOGLE_GEMINI_BASE_URL: 'https://gateway.example/path?key=hush-1',
+    CODE_ASSIST_ENDPOINT: 'http://plain.example',
+    HTTPS_PROXY: 'http://me:hush-2@proxy.example:3128',
+    NODE_TLS_REJECT_UNAUTHORIZED: '0',
+    GEMINI_API_KEY: 'hush-3',
+    GMN_DEMO: '1',
+  };
+  const { examine } = scene(t, { env });
+  const result = examine('--json');
+  expect(result.status).toBe(4);
+  expect(found(result, 'endpoint')).toMatchObject([
+    { state: 'ok', text: 'GOOGLE_GEMINI_BASE_URL is https://gateway.example' },
+    { state: 'failure', code: 4, text: expect.stringMatching(/^CODE_ASSIST_ENDPOINT must use https/) },
+  ]);
+  expect(found(result, 'proxy')).toMatchObject([{ state: 'ok', text: 'http://proxy.example:3128' }]);
+  expect(found(result, 'certificates')).toMatchObject([{ state: 'warning' }]);
+  expect(found(result, 'demo')).toMatchObject([{ state: 'warning' }]);
+  expect(JSON.parse(result.stdout).demo).toBe(true);
+  expect(result.stdout + examine().stdout).not.toContain('hush');
+});
+
+posixTest('MCP servers: faulty entries, programs that are not there, addresses without their secrets', (t) => {
+  const mcpServers = {
+    good: { command: '/bin/sh', args: ['--token', 'hush'] },
+    'my server': { command: 'no-such-program' },
+    web: { httpUrl: 'https://mcp.example/path?token=hush' },
+    both: { command: 'x', url: 'https://y.example' },
+    off: { command: 'x' },
+  };
+  const { examine } = scene(t, {
+    home: { '.gemini/settings.json': JSON.stringify({ mcpServers, mcp: { excluded: ['off'] } }) },
+    env: { GEMINI_API_KEY: 'k' },
+  });
+  const result = examine('--json');
+  expect(result.status).toBe(4);
+  expect(found(result, 'mcp').map(({ state, code, text }) => [state, code, text])).toEqual([
+    ['ok', undefined, 'good: /bin/sh'],
+    ['failure', 5, 'my server: there is no program no-such-program'],
+    ['ok', undefined, 'web: https://mcp.example'],
+    ['failure', 4, expect.stringMatching(/^both: /)],
+    ['absent', undefined, 'off: disabled'],
+  ]);
+  expect(result.stdout).not.toContain('hush');
+});
+
+test.for([
+  ['gemini-2.5-pro', 'warning', /^gemini-2\.5-pro is being retired/],
+  ['gemini-3.8-flash', 'ok', /^gemini-3\.8-flash$/],
+  ['pro', 'ok', /^pro, which is gemini-pro-latest$/],
+  ['gemini-3.8-flahs', 'warning', /Did you mean gemini-3\.8-flash/],
+  ['no model', 'failure', /cannot be the name of a model/],
+] as const)('the model %s is %s', ([name, state, text], t) => {
+  const { examine } = scene(t, { env: { GEMINI_API_KEY: 'k', GMN_MODEL: name } });
+  expect(found(examine('--json'), 'model')).toMatchObject([{ state, text: expect.stringMatching(text) }]);
+});
+
+test('Node below the oldest that package.json names is a failure', (t) => {
+  const { engines } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+  expect(engines.node).toBe(`>=${OLDEST_NODE}`);
+  const { cwd } = place(t);
+  const app = { version: '1', env: {}, cwd } as unknown as Parameters<typeof programFindings>[0];
+  const stateOn = (node: string) =>
+    programFindings(app, { node, platform: 'linux', arch: 'x64', program: undefined })[0]?.state;
+  expect(['20.18.0', '20.9.9', '20.18.1', '20.20.0', '22.1.0'].map(stateOn)).toEqual([
+    ...['failure', 'failure', 'ok', 'ok', 'ok'],
+  ]);
+});
+
+posixTest('another gmn on PATH is named', (t) => {
+  const at = place(t);
+  mkdirSync(join(at.root, 'bin'));
+  writeFileSync(join(at.root, 'bin', 'gmn.js'), '', { mode: 0o755 });
+  const other = join(at.root, 'bin', 'gmn.js');
+  spawnSync('ln', ['-s', other, join(at.root, 'bin', 'gmn')]);
+  const { examine } = scene(t, { env: { PATH: join(at.root, 'bin') } });
+  expect(found(examine('--json'), 'gmn')).toMatchObject([
+    { state: 'warning', text: expect.stringContaining(`"gmn" on PATH is another one: ${other}`) },
+  ]);
+});
+
+test('the exit code is that of what stops a run first', () => {
+  const failures = (...faults: readonly NonNullable<Finding['fault']>[]): readonly Finding[] =>
+    faults.map((fault) => ({ check: 'x', state: 'failure', text: '', fault }));
+  expect(exitCodeOf([])).toBe(0);
+  expect(exitCodeOf([{ check: 'x', state: 'warning', text: '' }])).toBe(0);
+  expect(exitCodeOf(failures('usage'))).toBe(1);
+  expect(exitCodeOf(failures('mcp', 'api'))).toBe(3);
+  expect(exitCodeOf(failures('mcp', 'auth', 'usage'))).toBe(2);
+  expect(exitCodeOf(failures('mcp', 'auth', 'config'))).toBe(4);
+});
