@@ -95,6 +95,7 @@ function ownWords(parser: Parser, endsFlags: NonNullable<Command['endsFlags']>):
     rest = operands;
   }
   return [...words, ...rest];
+}
 
 function onlyWord(words: readonly string[], here: readonly string[]): string {
   const [word = '', ...more] = words;
