@@ -68,5 +68,8 @@ test('--online: a key that is refused is exit 2, and a clock that is wrong is to
 test('--online: a service that cannot be reached is exit 3', async (t) => {
   const me = account(t, { url: 'http://127.0.0.1:9' }, { env: KEY });
   const { exitCode, lines } = await examined(me, '--online');
-  expect({ exitCode, lines }).toEqual({ exitCode: 3, lines: [expect.stringMatching(/^failure: connection to 127\.0\.0\.1:9 refused$/)] });
+  expect({ exitCode, lines }).toEqual({
+    exitCode: 3,
+    lines: [expect.stringMatching(/^failure: connection to 127\.0\.0\.1:9 refused$/)],
+  });
 });

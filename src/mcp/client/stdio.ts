@@ -42,7 +42,8 @@ function transportOf(program: Program, noise: string[]): SdkTransport {
   let isClosed = false;
   const transport: SdkTransport = {
     async start() {
-      void read().finally(() => transport.close());
+      const over = (): void => void transport.close();
+      read().then(over, over);
     },
     send(message) {
       requests.sent(message);
