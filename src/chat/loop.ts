@@ -14,6 +14,8 @@ import { ask } from './turn.ts';
 /** `/exit` and the end of input leave with 0, Ctrl+C with 130; a failure decides only where nobody sat and saw it. */
 type Leaving = { readonly exitCode: number };
 
+const WIND_DOWN_MS = 1000;
+
 /**
  * Reads entries and answers them until the person leaves; `first`, if there is one, is asked before anything is read. Returns
  * the exit code: of a pipe that of the first failure, of a signal that of the signal. However it ends, what was said is
@@ -42,7 +44,11 @@ async function untilLeft(chat: Chat, first: string | undefined, failures: AppErr
   let rest = Promise.resolve();
   for (;;) {
     const leaving = leavingBy(chat, entry);
-    if (leaving !== undefined) return leaving;
+    if (leaving !== undefined) {
+      // What had come of an answer that was left is worth a moment.
+      await Promise.race([rest, chat.clock.sleep(WIND_DOWN_MS, chat.signal).catch(() => {})]);
+      return leaving;
+    }
     // Something that was left to wind down may still write to the session.
     await rest;
     const outcome = await cancellable(chat, (signal) => answered(chat, entry, { isLiteral, failures, signal }));
