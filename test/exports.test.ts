@@ -15,7 +15,6 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'cli/completion/values.ts PLACEHOLDERS': 'a test compares the command table with it',
   'commands/doctor-program.ts OLDEST_NODE': 'a test compares package.json with it',
   'auth/token.ts EXPIRY_MARGIN_MS': 'can be made private',
-  'mcp/client/servers.ts namedServers': 'the commands that use it are being built',
   'chat/commands/table.ts usageOf': 'a test compares docs/chat.md with it',
 };
 

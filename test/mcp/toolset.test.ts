@@ -4,7 +4,7 @@ import { expect, type TestContext, test, vi } from 'vitest';
 import type { ServerSetting } from '../../src/core/app.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { configuredServers, namedServers } from '../../src/mcp/client/servers.ts';
+import { configuredServers } from '../../src/mcp/client/servers.ts';
 import { markSeen } from '../../src/mcp/client/tool-memory.ts';
 import { mcpTools, type ToolsetOptions } from '../../src/mcp/client/toolset.ts';
 import { httpPeer, streamable } from './http-peer.ts';
@@ -266,20 +266,4 @@ test('the settings say which servers there are, which are off, and which are non
   expect(all.servers[1]?.definition).toMatchObject({ command: 'node', args: ['my server.js'] });
   expect(all.disabled).toEqual(['b', 'd']);
   expect(all.notices).toEqual(['settings.json: MCP server "c" is not used: it has none of command, url, httpUrl']);
-  expect(namedServers(all, ['mcp', 'a']).map(({ name }) => name)).toEqual(['a', 'mcp']);
-  const words = (name: string) => {
-    try {
-      return namedServers(all, [name]);
-    } catch (thrown) {
-      const { fault, message, hint } = thrown as AppError;
-      return [fault, message, hint];
-    }
-  };
-  expect(words('b')).toEqual(['usage', 'MCP server b is disabled', 'To enable it, run: gmn mcp enable b']);
-  expect(words('c')).toEqual([
-    'config',
-    'MCP server c is not usable: it has none of command, url, httpUrl',
-    'Mend it in settings.json',
-  ]);
-  expect(words('zzz')).toEqual(['usage', 'there is no MCP server zzz', 'There is: a, mcp']);
 });

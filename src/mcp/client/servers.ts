@@ -1,6 +1,4 @@
 import type { ServerSetting, Settings } from '../../core/app.ts';
-import { nearestNames } from '../../core/edit-distance.ts';
-import { AppError } from '../../core/error.ts';
 import { canonicalJson, isObject, type JsonObject } from '../../core/json.ts';
 import { visible } from '../../core/visible.ts';
 import { sha256 } from '../../platform/hash.ts';
@@ -49,36 +47,6 @@ export function configuredServers(settings: Pick<Settings, 'servers' | 'document
       ({ name, why, file }) => `${file}: MCP server ${visible(JSON.stringify(name))} is not used: ${why}`,
     ),
   };
-}
-
-/**
- * Those of the servers that have these names, in the order of the files. Throws AppError `usage` for a name there is not,
- * and `config` for one whose entry is faulty.
- */
-export function namedServers(all: ConfiguredServers, names: readonly string[]): readonly ConfiguredServer[] {
-  for (const name of names) if (!all.servers.some((server) => server.name === name)) throw missing(all, name);
-  return all.servers.filter(({ name }) => names.includes(name));
-}
-
-function missing({ servers, faulty, disabled }: ConfiguredServers, name: string): AppError {
-  const shown = visible(name);
-  const fault = faulty.find((entry) => entry.name === name);
-  if (fault !== undefined) {
-    return new AppError('config', `MCP server ${shown} is not usable: ${fault.why}`, {
-      hint: `Mend it in ${fault.file}`,
-    });
-  }
-  if (disabled.includes(name)) {
-    return new AppError('usage', `MCP server ${shown} is disabled`, {
-      hint: `To enable it, run: gmn mcp enable ${shown}`,
-    });
-  }
-  const known = servers.map((server) => server.name);
-  const [near] = nearestNames(name, known);
-  const hint = known.length === 0 ? 'To add one, run: gmn mcp add' : `There is: ${known.map(visible).join(', ')}`;
-  return new AppError('usage', `there is no MCP server ${shown}`, {
-    hint: near === undefined ? hint : `Did you mean ${visible(near)}?`,
-  });
 }
 
 function readServer({ name, definition: written, scope, file }: ServerSetting): ConfiguredServer | FaultyServer {
