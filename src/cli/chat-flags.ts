@@ -16,6 +16,7 @@ export const CHAT_FLAGS = [
   {
     long: 'tools',
     value: 'set',
+    suggestions: ['none', 'read', 'edit', 'all'],
     fallback: 'edit',
     help: 'Tools for the model: none, read, edit, all, or names (list_directory,read_file,…)',
   },

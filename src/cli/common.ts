@@ -59,7 +59,7 @@ export const SERVER_FLAGS = [
   { long: 'mcp-config', value: 'file', help: 'More MCP servers: a file with "mcpServers"' },
   {
     long: 'allowed-mcp-server-names',
-    value: 'names',
+    value: 'servers',
     repeatable: true,
     help: 'Use these MCP servers only; commas, or repeat',
   },

@@ -31,6 +31,15 @@ const LINES: readonly (readonly [typed: string, becomes: string])[] = [
   ['gmn -- au\t', 'gmn -- au'],
   ['gmn -- --mod\t', 'gmn -- --mod'],
   ['gmn -m auth au\t', 'gmn -m auth auth '],
+  // Behind the command of an MCP server everything is its own; behind an address it is ours.
+  ['gmn mcp add files npx --tr\t', 'gmn mcp add files npx --tr'],
+  ['gmn mcp add files npx not\t', 'gmn mcp add files npx notes.md '],
+  ['gmn mcp add wiki https://wiki.example/mcp --tru\t', 'gmn mcp add wiki https://wiki.example/mcp --trust '],
+  ['gmn mcp serve --http --allow-w\t', 'gmn mcp serve --http --allow-write '],
+  ['gmn mcp get a\t', 'gmn mcp get a:b=c '],
+  ['gmn mcp get "a:\t', 'gmn mcp get "a:b=c" '],
+  ['gmn --allowed-mcp-server-names=my\t', 'gmn --allowed-mcp-server-names=my\\ server '],
+  ['gmn chat -r 0a\t', 'gmn chat -r 0a1b2c3e '],
   // Names with spaces, quotes, colons, dollars.
   ['gmn sessions export 0a1b2c3e sub/d\t', 'gmn sessions export 0a1b2c3e sub/deep.md '],
   ['gmn sessions export 0a\t', 'gmn sessions export 0a1b2c3e '],

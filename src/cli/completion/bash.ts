@@ -142,7 +142,17 @@ _gmn() {
       -?*) _gmn_letters "$at" "$word" && pending=$REPLY ;;
       *)
         _gmn_commands "$at"
-        if ((count == 0)) && [[ " $REPLY " == *" $word "* ]]; then at+=" $word"; else count=$((count + 1)); fi
+        if ((count == 0)) && [[ " $REPLY " == *" $word "* ]]; then
+          at+=" $word"
+          continue
+        fi
+        count=$((count + 1))
+        _gmn_word "$at" "$count"
+        # What follows is for the program of this name.
+        if [[ $REPLY == rest && $word != http*://* ]]; then
+          _gmn_offer files "\${words[last]}" ''
+          return
+        fi
         ;;
     esac
   done

@@ -110,6 +110,11 @@ function __gmn_complete
                     set at "$at $word"
                 else
                     set count (math $count + 1)
+                    # What follows is for the program of this name.
+                    if test (__gmn_word $at $count) = rest; and not string match -q 'http*://*' -- $word
+                        __gmn_offer files $current ''
+                        return
+                    end
                 end
         end
     end

@@ -47,6 +47,12 @@ function script:Get-GmnLetters($Takes, [string]$Word) {
   }
 }
 
+# What the word of a command is that has this number.
+function script:Get-GmnWord($Here, [int]$Number) {
+  if ($Here.repeats) { $Number = [Math]::Min($Number, $Here.words.Count - 1) }
+  if ($Number -lt $Here.words.Count) { $Here.words[$Number] } else { 'free' }
+}
+
 # Offers what $What says may stand where $Typed is; $Head is the flag before it, as in --flag=value.
 function script:Get-GmnValues([string]$What, [string]$Typed, [string]$Head) {
   $pairs = @()
@@ -89,7 +95,11 @@ Register-ArgumentCompleter -Native -CommandName gmn -ScriptBlock {
     elseif ($word -match '^--') { $pending = $here.takes[$word] }
     elseif ($word -match '^-.') { $pending = Get-GmnLetters $here.takes $word }
     elseif ($count -eq 0 -and $here.commands.Contains($word)) { $at = "$at $word" }
-    else { $count++ }
+    else {
+      $count++
+      # What follows is for the program of this name.
+      if ((Get-GmnWord $here $count) -eq 'rest' -and $word -notmatch '^https?://') { return Get-GmnValues 'files' $wordToComplete '' }
+    }
   }
   $here = $script:GmnCommands[$at]
   if ($pending) { return Get-GmnValues $pending $wordToComplete '' }
@@ -103,7 +113,6 @@ Register-ArgumentCompleter -Native -CommandName gmn -ScriptBlock {
     return
   }
   if ($count -eq 0) { foreach ($name in $here.commands.Keys) { New-GmnResult $name $here.commands[$name] $wordToComplete '' } }
-  $index = if ($here.repeats) { [Math]::Min($count, $here.words.Count - 1) } else { $count }
-  if ($index -lt $here.words.Count) { Get-GmnValues $here.words[$index] $wordToComplete '' }
+  Get-GmnValues (Get-GmnWord $here $count) $wordToComplete ''
 }
 `;

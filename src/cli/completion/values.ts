@@ -2,13 +2,13 @@ import type { Flag } from '../flag.ts';
 import { SHELLS } from './shells.ts';
 
 /**
- * What may stand in a place of the command line: one of some words, a path, something gmn is asked for (`gmn __complete`), or
- * anything at all.
+ * What may stand in a place of the command line: one of some words, a path, something gmn is asked for (`gmn __complete`),
+ * anything at all, or what is for another program (`rest`), flags and all.
  */
 export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
   | { readonly kind: 'ask'; readonly what: 'models' | 'sessions' | 'servers' | 'keys' }
-  | { readonly kind: 'files' | 'directories' | 'free' };
+  | { readonly kind: 'files' | 'directories' | 'free' | 'rest' };
 
 const FREE: Values = { kind: 'free' };
 const FILES: Values = { kind: 'files' };
@@ -26,6 +26,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   servers: { kind: 'ask', what: 'servers' },
   key: { kind: 'ask', what: 'keys' },
   shell: { kind: 'words', words: SHELLS },
+  args: { kind: 'rest' },
   prompt: FREE,
   text: FREE,
   name: FREE,
@@ -36,11 +37,26 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   duration: FREE,
   number: FREE,
   n: FREE,
+  port: FREE,
+  age: FREE,
+  groups: FREE,
+  json: FREE,
+  object: FREE,
+  uuid: FREE,
+  version: FREE,
+  ms: FREE,
+  'K=V': FREE,
+  'K: V': FREE,
+  tool: FREE,
+  'k=v': FREE,
+  uri: FREE,
+  commandOrUrl: FREE,
+  urlOrCommand: FREE,
 };
 
-/** What a flag takes; undefined for a switch. */
-export function flagValues({ value, choices, suggestions }: Flag): Values | undefined {
-  if (value === undefined) return undefined;
+/** What a flag takes from the next word; undefined for a switch, and where the value may be left out. */
+export function flagValues({ value, isOptional, choices, suggestions }: Flag): Values | undefined {
+  if (value === undefined || isOptional) return undefined;
   const words = choices ?? suggestions;
   return words === undefined ? placeholderValues(value) : { kind: 'words', words };
 }

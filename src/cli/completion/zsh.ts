@@ -104,7 +104,17 @@ _gmn() {
       (-?*) _gmn_letters $at $word; pending=$REPLY ;;
       (*)
         _gmn_commands $at
-        if ((count == 0 && \${reply[(I)\${(b)word}:*]})); then at+=" $word"; else ((count += 1)); fi
+        if ((count == 0 && \${reply[(I)\${(b)word}:*]})); then
+          at+=" $word"
+          continue
+        fi
+        ((count += 1))
+        _gmn_word $at $count
+        # What follows is for the program of this name.
+        if [[ $REPLY == rest && $word != http*://* ]]; then
+          _gmn_offer files
+          return
+        fi
         ;;
     esac
   done

@@ -26,7 +26,8 @@ and writes none of them, but for a refresh token that Google replaced.
   gemini -p "hello"             gmn "hello", or gmn -p "hello"
   gemini -o json                gmn -o json --output-dialect gemini
   gemini -o stream-json         gmn -o stream-json --output-dialect gemini
-  gemini -m, -y                 the same
+  gemini -m, -y, -r             the same
+  gemini (alone)                gmn chat
   --approval-mode               the same
   --allowed-tools               the same
   --include-directories         the same
@@ -88,6 +89,11 @@ A session is named by
   7c1e90aa                      its id, or the beginning of it
   trip                          the name it was given
   3                             its number in the list
+
+  gmn -r trip "and then?"       go on with one answer
+  gmn -c "and then?"            the same with the newest of this directory
+  gmn chat -r last              go on in a chat
+  --session-name, --no-session  name a new one; keep nothing of it
 
 Whatever happens to gmn, what was written stays: a file is only ever added to,
 and a torn end is mended when it is read.
