@@ -46,6 +46,18 @@ test('--help loads nothing of ours but the boot file', async (t) => {
   expect((await loadedBy(t, ['--help'])).sources).toEqual([]);
 });
 
+test('a completion script is printed without loading anything of ours but the boot file', async (t) => {
+  expect((await loadedBy(t, ['completion', 'bash'])).sources).toEqual([]);
+});
+
+test.for(['models', 'sessions', 'servers', 'keys'])('completing %s loads neither parser nor table', async (what, t) => {
+  const { sources } = await loadedBy(t, ['__complete', what]);
+  expect(sources).toContain('src/commands/complete.ts');
+  expect(
+    sources.filter((source) => !source.startsWith('src/') || /^src\/cli\/(?:commands|parse)\.ts$/.test(source)),
+  ).toEqual([]);
+});
+
 test('a one-shot loads only what it needs', async (t) => {
   const { sources, builtins } = await loadedBy(t, ['Hello'], [reply('hi')]);
   expect(sources).toMatchInlineSnapshot(`

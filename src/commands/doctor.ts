@@ -1,7 +1,8 @@
 import type { App, Settings } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
 import { type Runtime, thisRuntime } from '../platform/runtime.ts';
 import { credentialFindings } from './doctor-credential.ts';
-import { exitCodeOf, type Finding, isUtf8, jsonOf, look, textOf } from './doctor-finding.ts';
+import { exitCodeOf, type Finding, failureOf, isUtf8, jsonOf, look, textOf } from './doctor-finding.ts';
 import { homeFindings } from './doctor-home.ts';
 import { networkFindings } from './doctor-network.ts';
 import { programFindings, terminalFinding } from './doctor-program.ts';
@@ -19,11 +20,14 @@ export interface DoctorOptions extends PrintOptions {
  * with `--online`. Returns 0, or the exit code of the gravest failure.
  */
 export async function run(options: DoctorOptions, app: App, runtime: Runtime = thisRuntime()): Promise<number> {
-  const settings = await app.settings().catch(() => undefined);
+  const { settings, error } = await loadedSettings(app);
+  const files = await look('settings', () => settingsFindings(app));
+  const isExplained = error === undefined || files.some(({ state }) => state === 'failure');
   const findings: readonly Finding[] = [
     ...programFindings(app, runtime),
     ...(await look('home', () => homeFindings(app.homes()))),
-    ...(await look('settings', () => settingsFindings(app))),
+    ...files,
+    ...(isExplained ? [] : [failureOf('settings', error)]),
     ...(await networkFindings(app)),
     ...(settings === undefined ? [] : await settledFindings(options, app, settings)),
     terminalFinding(app, runtime),
@@ -34,6 +38,19 @@ export async function run(options: DoctorOptions, app: App, runtime: Runtime = t
   const json = { ok: exitCode === 0, version: app.version, checks: jsonOf(findings), ...demoFlag(app) };
   await printReport({ text: textOf(findings, { isPlain }), json, notices: [] }, options, app);
   return exitCode;
+}
+
+interface Loaded {
+  readonly settings?: Settings;
+  readonly error?: AppError;
+}
+
+async function loadedSettings(app: App): Promise<Loaded> {
+  try {
+    return { settings: await app.settings() };
+  } catch (thrown) {
+    return { error: AppError.from(thrown) };
+  }
 }
 
 /** What can be told only if the settings can be read. */
