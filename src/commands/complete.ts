@@ -30,7 +30,7 @@ export async function run({ args: [what = ''] }: CompleteOptions, app: App): Pro
   const found = await (find?.(app) ?? Promise.resolve([])).catch(() => []);
   // Names come from files that anybody may have written, and no shell can be handed what is not one plain line.
   const usable = found.filter(({ value }) => value !== '' && visible(value) === value).slice(0, MOST);
-  const lines = usable.map(({ value, about }) => `${value}\t${visible(about).slice(0, LONGEST_ABOUT)}\n`);
+  const lines = usable.map(({ value, about }) => `${value}\t${[...visible(about)].slice(0, LONGEST_ABOUT).join('')}\n`);
   await app.io.out.write(lines.join(''));
   return 0;
 }
