@@ -177,6 +177,7 @@ export const MCP = command({
         ...TRANSPORT_FLAGS,
         { long: 'accept-defaults', help: "Answer the server's questions with their defaults, nobody is asked" },
         { long: 'call-tools', help: 'Also call every tool with sample arguments, and get what else it lists' },
+        { long: 'calls', value: 'json', help: 'The same, with these calls: [{"name":…,"arguments":{…}}], or @file' },
         ...EDIT_FLAGS,
       ],
       endsFlags: ([first]) => first !== undefined && !isAddress(first),

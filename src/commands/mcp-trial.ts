@@ -1,4 +1,6 @@
 import { AppError } from '../core/error.ts';
+import { isObject, type JsonObject, parseJson } from '../core/json.ts';
+import { textOrFile } from '../input/instruction.ts';
 import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../mcp/client/connection.ts';
 import { textOfBlock } from './mcp-content.ts';
 import { sampleArguments } from './mcp-sample.ts';
@@ -10,7 +12,15 @@ export interface Trial {
   readonly error?: string;
 }
 
+/** One call of a tool. */
+export interface TrialCall {
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
 interface Offers {
+  /** The calls to make; undefined: every tool once, with sample arguments. */
+  readonly calls: readonly TrialCall[] | undefined;
   readonly tools: Listing<RemoteTool>;
   readonly prompts: Listing<RemotePrompt>;
   readonly resources: Listing<RemoteResource>;
@@ -31,9 +41,9 @@ export async function tryEverything(
     signal.throwIfAborted();
     trials.push({ what, ...(error === undefined ? {} : { error: firstLine(error, 300) }) });
   };
-  for (const { name, inputSchema } of offers.tools.items) {
+  for (const { name, arguments: args } of offers.calls ?? offers.tools.items.map(sampleCall)) {
     await attempt(`tool ${name}`, async () => {
-      const { isError, content } = await connection.callTool(name, sampleArguments(inputSchema), { signal });
+      const { isError, content } = await connection.callTool(name, args, { signal });
       return isError ? content.flatMap((block) => textOfBlock(block) ?? []).join(' ') : undefined;
     });
   }
@@ -52,4 +62,27 @@ export async function tryEverything(
     });
   }
   return trials;
+}
+
+/** The value of `--calls`: a list of `{"name", "arguments"}`; undefined if it was not given. Throws AppError `usage`. */
+export async function readCalls(text: string | undefined, cwd: string): Promise<readonly TrialCall[] | undefined> {
+  if (text === undefined) return undefined;
+  const value = parseJson(await textOrFile(text, '--calls', cwd));
+  if (Array.isArray(value)) return value.map(parseCall);
+  throw notCalls();
+}
+
+function parseCall(value: unknown): TrialCall {
+  if (!isObject(value) || typeof value.name !== 'string') throw notCalls();
+  return { name: value.name, arguments: isObject(value.arguments) ? (value.arguments as JsonObject) : {} };
+}
+
+function notCalls(): AppError {
+  return new AppError('usage', '--calls: that is not a list of calls', {
+    hint: `Example: --calls '[{"name":"echo","arguments":{"message":"hi"}}]'`,
+  });
+}
+
+function sampleCall({ name, inputSchema }: RemoteTool): TrialCall {
+  return { name, arguments: sampleArguments(inputSchema) };
 }

@@ -86,7 +86,17 @@ test('--accept-defaults answers a form with its own defaults; --call-tools calls
       `  ✗ tool ask   {"action":"accept","content":${content}}\n` +
       '  ✗ tool fail  with {"n":3,"kind":"a"}\n',
   );
-  expect(exitCode).toBe(5);
+  expect(exitCode).toBe(0);
+  const calls = JSON.stringify([{ name: 'fail', arguments: { n: 7 } }]);
+  const chosen = await here.run(['mcp', 'probe', '--calls', calls, '--json', command, 'asking.cjs']);
+  expect(JSON.parse(chosen.stdout).trials).toEqual([{ what: 'tool fail', error: 'with {"n":7}' }]);
+  expect(await here.run(['mcp', 'probe', '--calls', '{}', command, 'asking.cjs'])).toEqual({
+    stdout: '',
+    stderr:
+      'Error: --calls: that is not a list of calls\n' +
+      `Example: --calls '[{"name":"echo","arguments":{"message":"hi"}}]'\n`,
+    exitCode: 1,
+  });
 });
 
 test.for([
