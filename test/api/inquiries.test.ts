@@ -151,3 +151,24 @@ test('a question is repeated as its failure advises, and then given up', async (
   await expect(final).rejects.toMatchObject({ message: 'no' });
   expect(sleeps).toHaveLength(3);
 });
+
+test.for(['the Gemini API', 'Vertex'])('%s embeds a text', async (name, t) => {
+  const demo = await startDemo({ clock: systemClock });
+  t.onTestFinished(() => demo.close());
+  const inquiries = INQUIRIES[name]?.(new URL(demo.url));
+  const request = { model: 'gemini-embedding-001', text: 'tides' };
+  const values = await inquiries?.embed(request, SIGNAL);
+  expect(values?.length).toBeGreaterThan(100);
+  expect(await inquiries?.embed({ ...request, text: 'moon' }, SIGNAL)).not.toEqual(values);
+});
+
+test('an embedding without numbers is a failure, and Code Assist names the way out', async (t) => {
+  const { url } = await loopback(t, [answer(200, '{"embedding":{"values":["x"]}}', JSON_TYPE)]);
+  const request = { model: 'gemini-embedding-001', text: 'tides' };
+  const embedding = INQUIRIES['the Gemini API']?.(url).embed(request, SIGNAL);
+  await expect(embedding).rejects.toThrow('the server sent no embedding');
+  await expect(INQUIRIES['Code Assist']?.(url).embed(request, SIGNAL)).rejects.toMatchObject({
+    fault: 'usage',
+    hint: expect.stringContaining('GEMINI_API_KEY'),
+  });
+});
