@@ -41,7 +41,7 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
   }
   const output = claimStdout();
   const input = systemStdin().read(app.signal);
-  await serveLines(await loadSdk(), service, { input, output, trace: app.trace });
+  await serveLines(service, { input, output, trace: app.trace, loadSdk });
   await closeService(service);
   return app.signal.aborted ? AppError.from(app.signal.reason).exitCode : 0;
 }

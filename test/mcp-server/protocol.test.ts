@@ -46,6 +46,32 @@ test.for(['legacy', 'auto'] as const)('the SDK’s client gets its answer in %s 
   expect(content).toEqual([{ type: 'text', text: 'echo: Hello' }]);
 });
 
+test('what is answered before the SDK is loaded is what the SDK says', async (t) => {
+  const server = await serve(t);
+  server.notify('notifications/initialized');
+  const methods = ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list', 'ping'];
+  const ask = async () => {
+    const results: unknown[] = [];
+    for (const method of methods) results.push((await server.ask(method)).result);
+    return results;
+  };
+  const before = await ask();
+  // Only the SDK answers this, and from then on everything.
+  expect((await server.ask('no/such/method')).error.code).toBe(-32601);
+  expect(await ask()).toEqual(before);
+});
+
+test.for(['2024-10-07', '2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2031-01-01'])(
+  'initialize for %s is answered as the SDK would',
+  async (protocolVersion, t) => {
+    const params = { protocolVersion, capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+    const quick = await serveRaw(t).ask('initialize', params);
+    // With anything in `_meta` the SDK takes over at once.
+    const sdk = await serveRaw(t).ask('initialize', { ...params, _meta: { 'example/x': 1 } });
+    expect(quick).toEqual(sdk);
+  },
+);
+
 test('ping is answered', async (t) => {
   const server = await serve(t);
   expect(await server.ask('ping')).toEqual({ jsonrpc: '2.0', id: 2, result: {} });

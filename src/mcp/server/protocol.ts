@@ -5,8 +5,9 @@ import { INSTRUCTIONS } from './help.ts';
 import type { Host } from './host.ts';
 import { NO_PROGRESS, type Progress, progressTo } from './progress.ts';
 import { filledPrompt, PROMPT_LIST } from './prompts.ts';
+import { publishedTool } from './published-tool.ts';
 import { RESOURCE_LIST, RESOURCE_TEMPLATES, readResource } from './resources.ts';
-import type { Sdk, SdkCallResult, SdkContext, SdkServer, SdkTool } from './sdk.ts';
+import type { Sdk, SdkCallResult, SdkContext, SdkServer } from './sdk.ts';
 import type { CallResult, ServerTool, Service } from './tool.ts';
 
 /** JSON-RPC's code for what was asked wrongly. */
@@ -44,18 +45,6 @@ export function protocolServer(sdk: Sdk, { host, tools }: Service): SdkServer {
     return { description, messages: [{ role: 'user', content: { type: 'text', text } }] };
   });
   return server;
-}
-
-/** A tool as `tools/list` tells it. */
-export function publishedTool({ name, title, description, annotations, input, output }: ServerTool): SdkTool {
-  return parseTool({
-    name,
-    title,
-    description,
-    inputSchema: input,
-    ...(output === undefined ? {} : { outputSchema: output }),
-    annotations: { title, ...annotations },
-  });
 }
 
 function publishedPrompt({ arguments: list, ...prompt }: (typeof PROMPT_LIST)[number]) {
@@ -108,8 +97,4 @@ function parseArguments(value: unknown): JsonObject {
 /** The SDK's types want lists that may be changed; it changes none. */
 function parseResult(result: CallResult): SdkCallResult {
   return result as unknown as SdkCallResult;
-}
-
-function parseTool(tool: object): SdkTool {
-  return tool as SdkTool;
 }

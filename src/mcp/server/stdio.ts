@@ -1,6 +1,7 @@
 import type { ClaimedStdout } from '../../platform/claimed-stdout.ts';
-import { linesOf } from './lines.ts';
-import { readMessage, TOO_LONG } from './message.ts';
+import { type Line, linesOf } from './lines.ts';
+import { type Read, readMessage, TOO_LONG } from './message.ts';
+import { opening } from './opening.ts';
 import { protocolServer } from './protocol.ts';
 import type { Sdk, SdkMessage, SdkTransport } from './sdk.ts';
 import type { Service } from './tool.ts';
@@ -9,31 +10,69 @@ export interface StdioOptions {
   readonly input: AsyncIterable<Uint8Array>;
   readonly output: ClaimedStdout;
   readonly trace: (line: string) => void;
+  readonly loadSdk: () => Promise<Sdk>;
 }
 
 /** Serves one client, one message a line, until its input ends or nobody reads the output. Never throws. */
-export async function serveLines(sdk: Sdk, service: Service, { input, output, trace }: StdioOptions): Promise<void> {
+export async function serveLines(service: Service, options: StdioOptions): Promise<void> {
+  const { input, output } = options;
   const write = (message: SdkMessage): Promise<void> => output.write(`${JSON.stringify(message)}\n`);
-  const transport: SdkTransport = {
-    start: async () => {},
-    // The client may be gone by the time its answer is there.
-    send: (message) => write(message).catch(() => {}),
-    close: async () => {},
-  };
-  const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
-  const handle = sdk.serveStdio(() => protocolServer(sdk, service), { transport, onerror });
+  const first = opening(service);
+  let wire: Wire | undefined;
   const pump = async (): Promise<void> => {
     for await (const line of linesOf(input)) {
-      const read =
-        'text' in line ? (line.text.trim() === '' ? undefined : readMessage(line.text)) : { answer: TOO_LONG };
+      const read = readLine(line);
       if (read === undefined) continue;
-      if ('message' in read) transport.onmessage?.(read.message);
-      else await write(read.answer);
+      const answer = 'answer' in read ? read.answer : wire === undefined ? first.answer(read.message) : undefined;
+      if (answer === undefined && 'message' in read) {
+        wire ??= openWire(await options.loadSdk(), service, { ...options, write, heard: first.heard });
+        wire.deliver(read.message);
+      } else if (answer !== undefined && answer !== 'heard') await write(answer);
       // Whoever does not read its answers is not asked for more questions.
       await output.ready();
     }
   };
   await Promise.race([pump().catch(() => {}), output.gone]);
-  transport.onclose?.();
-  await handle.close().catch(() => {});
+  await wire?.close();
+}
+
+function readLine(line: Line): Read | undefined {
+  if (!('text' in line)) return { answer: TOO_LONG };
+  return line.text.trim() === '' ? undefined : readMessage(line.text);
+}
+
+/** The SDK's side of the line. */
+interface Wire {
+  deliver(message: SdkMessage): void;
+  close(): Promise<void>;
+}
+
+/** Under which the SDK is told of an `initialize` that was answered without it. */
+const OPENING_ID = 'gmn-opening';
+
+interface WireOptions extends Pick<StdioOptions, 'trace'> {
+  readonly write: (message: SdkMessage) => Promise<void>;
+  /** What was answered without it. */
+  readonly heard: readonly SdkMessage[];
+}
+
+function openWire(sdk: Sdk, service: Service, { write, trace, heard }: WireOptions): Wire {
+  const transport: SdkTransport = {
+    start: async () => {},
+    async send(message) {
+      // The client has its answer to that.
+      if (!('id' in message) || message.id !== OPENING_ID) await write(message).catch(() => {});
+    },
+    close: async () => {},
+  };
+  const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
+  const handle = sdk.serveStdio(() => protocolServer(sdk, service), { transport, onerror });
+  for (const message of heard) transport.onmessage?.('id' in message ? { ...message, id: OPENING_ID } : message);
+  return {
+    deliver: (message) => transport.onmessage?.(message),
+    async close() {
+      transport.onclose?.();
+      await handle.close().catch(() => {});
+    },
+  };
 }
