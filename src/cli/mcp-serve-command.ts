@@ -32,6 +32,13 @@ const FLAGS = [
   { long: 'max-queued', value: 'n', kind: 'integer', fallback: '100', help: 'Delegated jobs that may wait' },
   { long: 'server-name', value: 'name', fallback: 'gmn', help: 'The name clients are told' },
   { long: 'server-version', value: 'version', fallback: "gmn's own", help: 'The version clients are told' },
+  {
+    long: 'timeout',
+    short: 't',
+    value: 'duration',
+    kind: 'duration',
+    help: 'Has no effect here: every call has a limit of its own',
+  },
   MODEL_FLAG,
   AUTH_FLAG,
   BACKEND_FLAG,

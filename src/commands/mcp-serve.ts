@@ -23,6 +23,8 @@ export interface McpServeOptions extends HttpFlags {
   readonly allowShell?: boolean;
   readonly maxRunning?: number;
   readonly maxQueued?: number;
+  /** Not used: it would end the server, or cut calls that have limits of their own. */
+  readonly timeout?: number;
   readonly model?: string;
   readonly auth?: string;
   readonly backend?: Backend;

@@ -3,7 +3,7 @@ import { publishedTool } from '../../src/mcp/server/published-tool.ts';
 import { toolsOf } from '../../src/mcp/server/tools/list.ts';
 import { serve } from './support.ts';
 
-const tools = toolsOf(['chat', 'genai', 'delegate']).map(publishedTool);
+const tools = toolsOf(['chat', 'genai', 'delegate']).map((tool) => publishedTool(tool, { write: false, shell: false }));
 
 test('the published tools are these', () => {
   expect(tools).toMatchSnapshot();
@@ -53,4 +53,15 @@ test('--tools chooses groups', async (t) => {
     'delegate_sessions',
   ]);
   expect((await server.call('generate_text', { prompt: 'x' })).error.code).toBe(-32602);
+});
+
+test('an agent that only reads says so, one that may do more says that', async (t) => {
+  const hints = async (...flags: readonly string[]) => {
+    const { tools: listed } = (await (await serve(t, { flags })).ask('tools/list')).result;
+    const agents = listed.filter(({ name }: { name: string }) => ['chat', 'chat-reply', 'delegate'].includes(name));
+    return agents.map(({ annotations }: { annotations: { readOnlyHint: boolean } }) => annotations.readOnlyHint);
+  };
+  expect(await hints()).toEqual([true, true, true]);
+  expect(await hints('--allow-write')).toEqual([false, false, false]);
+  expect(await hints('--allow-shell')).toEqual([false, false, false]);
 });

@@ -4,7 +4,7 @@ import { failureText } from './failure-text.ts';
 import { checkedModel } from './model-name.ts';
 import { plainResult } from './results.ts';
 import { directoryFor } from './session-choice.ts';
-import type { Annotations, Call, CallResult } from './tool.ts';
+import type { Call, CallResult } from './tool.ts';
 import { answerTo } from './turn.ts';
 
 /** The arguments of `chat`. */
@@ -17,8 +17,6 @@ export const CHAT_ARGUMENTS = {
     description: 'Where Gemini looks at files: a directory inside a root of this server; the first root by default.',
   },
 } as const;
-
-export const CHAT_ANNOTATIONS: Annotations = { readOnlyHint: false, destructiveHint: true, openWorldHint: true };
 
 interface ChatArguments {
   readonly prompt: string;

@@ -24,7 +24,7 @@ export function opening({ host, tools }: Service): Opening {
   const heard: SdkMessage[] = [];
   const results: Readonly<Record<string, () => object>> = {
     ping: () => ({}),
-    'tools/list': () => ({ tools: tools.map(publishedTool) }),
+    'tools/list': () => ({ tools: tools.map((tool) => publishedTool(tool, host.allowed)) }),
     'prompts/list': () => ({ prompts: PROMPT_LIST }),
     'resources/list': () => ({ resources: RESOURCE_LIST }),
     'resources/templates/list': () => ({ resourceTemplates: RESOURCE_TEMPLATES }),

@@ -21,7 +21,7 @@ export function protocolServer(sdk: Sdk, { host, tools }: Service): SdkServer {
     { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
   );
   const invalid = (words: string): Error => new sdk.ProtocolError(INVALID_PARAMS, words);
-  server.setRequestHandler('tools/list', () => ({ tools: tools.map(publishedTool) }));
+  server.setRequestHandler('tools/list', () => ({ tools: tools.map((tool) => publishedTool(tool, host.allowed)) }));
   server.setRequestHandler('tools/call', async ({ params }, context) => {
     const tool = tools.find(({ name }) => name === params.name);
     if (tool === undefined) throw invalid(`there is no tool "${params.name.slice(0, 80)}"`);

@@ -45,7 +45,13 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     clock,
     offers: tools,
     roots: roots(options.roots),
-    engine: () => (engine ??= options.openEngine()),
+    engine: () => {
+      engine ??= options.openEngine().catch((thrown: unknown) => {
+        engine = undefined;
+        throw thrown;
+      });
+      return engine;
+    },
     jobs: jobTable({
       ...options,
       store: jobStore(recordDirectory(options.jobDirectory()), clock),

@@ -35,7 +35,8 @@ export interface Annotations {
 }
 
 interface Published extends Offer {
-  readonly annotations: Annotations;
+  /** `agent`: what it does to the world depends on what the server allows. */
+  readonly annotations: Annotations | 'agent';
   /** JSON Schema of `structuredContent`; absent: there is none, and hosts show the text. */
   readonly output?: JsonObject;
 }

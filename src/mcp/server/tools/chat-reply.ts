@@ -1,4 +1,4 @@
-import { CHAT_ANNOTATIONS, CHAT_ARGUMENTS, chatFailure, chatTurn } from '../chat-turn.ts';
+import { CHAT_ARGUMENTS, chatFailure, chatTurn } from '../chat-turn.ts';
 import { earlierSession, newestSession } from '../session-choice.ts';
 import { serverTool } from '../tool.ts';
 
@@ -8,7 +8,7 @@ export const chatReply = serverTool({
   title: 'Reply in a chat with Gemini',
   description:
     'Continue a conversation with Gemini. Without sessionId: the newest of this server, else of the working directory.',
-  annotations: CHAT_ANNOTATIONS,
+  annotations: 'agent',
   input: {
     properties: {
       prompt: CHAT_ARGUMENTS.prompt,

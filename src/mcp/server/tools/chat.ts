@@ -1,4 +1,4 @@
-import { CHAT_ANNOTATIONS, CHAT_ARGUMENTS, chatFailure, chatTurn } from '../chat-turn.ts';
+import { CHAT_ARGUMENTS, chatFailure, chatTurn } from '../chat-turn.ts';
 import { serverTool } from '../tool.ts';
 
 /** Begins a session. */
@@ -8,7 +8,7 @@ export const chat = serverTool({
   description:
     'Start a new conversation with Gemini, which can read the files of the working directory. ' +
     'The answer is text; _meta.sessionId continues it with chat-reply.',
-  annotations: CHAT_ANNOTATIONS,
+  annotations: 'agent',
   input: { properties: CHAT_ARGUMENTS, required: ['prompt'] },
   fail: chatFailure,
   run: async (args, call) => chatTurn(args, call, undefined),

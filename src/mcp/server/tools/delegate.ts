@@ -17,7 +17,7 @@ export const delegate = serverTool({
     'Hand a task to Gemini, which can read the files of the working directory. Waits for the answer (mode sync), or ' +
     'returns a job_id at once (mode async) for delegate_status: use async for anything that may take over a minute. ' +
     'Stateless unless session_id is given; every answer names its session_id.',
-  annotations: { readOnlyHint: false, destructiveHint: true, openWorldHint: true },
+  annotations: 'agent',
   input: {
     properties: {
       prompt: { type: 'string', description: 'The task, in full: Gemini knows nothing of your conversation.' },
