@@ -13,9 +13,14 @@ export function cleanEnv(home, more = {}) {
 }
 
 /** Runs a Node program to its end, at most 90 s. Never throws. */
-export function runNode(args, { cwd, env }) {
+export function runNode(args, place) {
+  return runProgram(process.execPath, args, place);
+}
+
+/** The same for any program. */
+export function runProgram(program, args, { cwd, env }) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     const timer = setTimeout(() => child.kill('SIGKILL'), RUN_LIMIT_MS);
     const output = { out: '', errors: '' };
     child.stdout.setEncoding('utf8').on('data', (text) => {
