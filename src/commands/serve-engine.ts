@@ -3,21 +3,18 @@ import { knownModels } from '../config/model-list.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
-import type { History } from '../core/history.ts';
-import type { Session } from '../core/session.ts';
-import type { Engine, Kept, TurnRequest } from '../mcp/server/engine.ts';
+import type { Engine, TurnRequest } from '../mcp/server/engine.ts';
 import { type Deadline, deadline } from '../platform/clock.ts';
 import { sendPinned } from '../platform/http-pinned.ts';
 import { isPublicAddress } from '../platform/public-address.ts';
 import { randomId } from '../platform/random-id.ts';
-import { sessionStore } from '../session/store.ts';
 import { fetchBytes } from '../tools/web-bytes.ts';
 import { openAgent, timedOut } from './agent.ts';
 import { countTokens } from './count-tokens.ts';
 import { patientInquiries } from './inquiries.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
 import { modelsReport } from './models.ts';
-import { turnQueues } from './serve-queue.ts';
+import { type OpenHistory, serveSessions } from './serve-sessions.ts';
 import { noteUnoffered, type Permissions, toolOptions, unattended } from './serve-tools.ts';
 import { openOwnWorkspace, undoStoreOf } from './toolbox.ts';
 
@@ -42,38 +39,13 @@ export interface EngineOptions {
 /** The turns, sessions and inquiries of gmn, for the tools of the MCP server. Opens nothing before it is asked for. */
 export function serveEngine(options: EngineOptions): Engine {
   const { app } = options;
-  const queues = turnQueues();
-  const sessions = sessionStore({
-    // The caller has its prompt; waiting for the disk would only delay the answer.
-    durability: 'written',
-    ...app,
-    home: app.homes().gmn,
-    report: (message) => app.trace(`session: ${message}`),
-  });
-
-  async function open({ kept, signal }: TurnRequest): Promise<OpenHistory> {
-    if (kept.kind === 'history') return { history: kept.history, close: async () => {} };
-    const leave = await enter(kept, signal);
-    try {
-      const session = await sessionFor(kept);
-      const close = (): Promise<void> => session.close().finally(leave);
-      return { history: eager(session), sessionId: session.id, close };
-    } catch (thrown) {
-      leave();
-      throw thrown;
-    }
-  }
-
-  const enter = async ({ earlier }: SessionKept, signal: AbortSignal): Promise<() => void> =>
-    earlier === undefined ? () => {} : queues.enter(earlier.id, signal);
-  const sessionFor = ({ earlier, cwd }: SessionKept): Promise<Session> =>
-    earlier === undefined ? sessions.create({ cwd, by: 'mcp' }) : sessions.resume(earlier, cwd);
-
+  const sessions = serveSessions(app);
   return {
-    sessions,
+    sessions: sessions.store,
+    settled: sessions.settled,
     async startTurn(request) {
       checkDepth(app);
-      const { history, sessionId, close } = await open(request);
+      const { history, sessionId, close } = await sessions.open(request.kept, request.signal);
       const refused: string[] = [];
       const events = settle(turnEvents(options, request, { history, refused, close }));
       return { events, refused, ...(sessionId === undefined ? {} : { sessionId }) };
@@ -97,27 +69,6 @@ export function serveEngine(options: EngineOptions): Engine {
       const { text, json } = modelsReport(knownModels());
       return { text, document: json };
     },
-  };
-}
-
-type SessionKept = Extract<Kept, { kind: 'session' }>;
-
-interface OpenHistory {
-  readonly history: History;
-  readonly sessionId?: string;
-  readonly close: () => Promise<void>;
-}
-
-/** The session, but the request does not wait for its prompt to be in the file: `close` does. */
-function eager(session: Session): History {
-  return {
-    contents: session.contents,
-    replyLimit: session.replyLimit,
-    async append(record) {
-      const written = session.append(record);
-      if (record.kind !== 'prompt') await written;
-    },
-    overhear: async (delta) => session.overhear?.(delta),
   };
 }
 
@@ -147,10 +98,10 @@ async function* turnEvents(
   }
 }
 
-async function finish(limit: Deadline, opened: OpenedModel | undefined, close: () => Promise<void>): Promise<void> {
+async function finish(limit: Deadline, opened: OpenedModel | undefined, close: () => void): Promise<void> {
   limit.clear();
   await opened?.close();
-  await close();
+  close();
 }
 
 async function* agentFor(

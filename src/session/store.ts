@@ -81,7 +81,9 @@ async function create(store: Store, beginning: SessionBeginning): Promise<SavedH
   }
   const name = beginning.name === undefined ? undefined : checkedName(directory, beginning.name, id);
   const lock = await lockOf(store, id);
-  if (lock.isTaken || sessionPlaces(directory).some((place) => place.id === id)) {
+  // One that was just made up is nobody's, and looking through thousands of files would cost every answer.
+  const isKnown = beginning.id !== undefined && sessionPlaces(directory).some((place) => place.id === id);
+  if (lock.isTaken || isKnown) {
     await lock.release();
     throw new AppError('usage', `there is a session with the id ${id}`, { hint: `To go on with it: -r ${id}` });
   }

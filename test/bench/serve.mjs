@@ -14,6 +14,8 @@ import { median, mulberry, printTable, shuffled } from './statistics.mjs';
 const START_BUDGET = 4;
 const ADDED_BUDGET_MS = 5;
 const AT_ONCE = 100;
+/** No model answers at once, and what is done while it thinks costs nobody anything. */
+const THINKING_MS = 20;
 const ANSWER = {
   candidates: [{ content: { role: 'model', parts: [{ text: 'Hello.' }] }, finishReason: 'STOP' }],
   usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
@@ -161,8 +163,10 @@ function openServer(scratch, home, env) {
 async function fakeModel() {
   const server = createServer((incoming, response) => {
     incoming.resume().on('end', () => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.end(`data: ${JSON.stringify(ANSWER)}\r\n\r\n`);
+      setTimeout(() => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.end(`data: ${JSON.stringify(ANSWER)}\r\n\r\n`);
+      }, THINKING_MS);
     });
   });
   server.listen(0, '127.0.0.1');

@@ -55,6 +55,8 @@ export interface Engine {
   /** Throws AppError if the turn cannot begin; the signal's reason while it waits for another turn of its session. */
   startTurn(request: TurnRequest): Promise<StartedTurn>;
   readonly sessions: SessionStore;
+  /** Resolves when every turn that has ended is written down. */
+  settled(): Promise<void>;
   /** Throws AppError `auth`, `api` or `config`. */
   countTokens(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly totalTokens: number }>;
   /** Throws AppError `auth`, `api`, `config`, or `usage` where the service makes none. */

@@ -21,6 +21,8 @@ export interface Host {
   readonly offers: readonly Offer[];
   /** Opened with the first call that needs it; a start must not wait for settings and credentials. */
   readonly engine: () => Promise<Engine>;
+  /** Resolves when every turn that has ended is written down. */
+  readonly settled: () => Promise<void>;
   readonly clock: Clock;
   readonly roots: Roots;
   /** What the model may do besides reading. */

@@ -52,6 +52,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
       });
       return engine;
     },
+    settled: async () => (await engine?.catch(() => undefined))?.settled(),
     jobs: jobTable({
       ...options,
       store: jobStore(recordDirectory(options.jobDirectory()), clock),
@@ -69,9 +70,9 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
 const PATIENCE_MS = 2000;
 
 /** Ends all work, with its requests and children; jobs that were running are written down as INTERRUPTED. Never throws. */
-export async function closeService({ host: { jobs, calls, clock } }: Service): Promise<void> {
+export async function closeService({ host }: Service): Promise<void> {
   const patience = new AbortController();
-  const wound = Promise.allSettled([jobs.close(), ...calls]);
-  await Promise.race([wound, clock.sleep(PATIENCE_MS, patience.signal).catch(() => {})]);
+  const wound = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.settled);
+  await Promise.race([wound.catch(() => {}), host.clock.sleep(PATIENCE_MS, patience.signal).catch(() => {})]);
   patience.abort();
 }
