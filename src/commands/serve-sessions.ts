@@ -42,9 +42,12 @@ export function serveSessions(app: App): ServeSessions {
     settled: async () => void (await Promise.all(closings)),
     async open(kept, signal) {
       if (kept.kind === 'history') return { history: kept.history, close: () => {} };
-      const leave = kept.earlier === undefined ? () => {} : await queues.enter(kept.earlier.id, signal);
+      const { earlier } = kept;
+      let leave = earlier === undefined ? () => {} : await queues.enter(earlier.id, signal);
       try {
         const session = await begun(kept);
+        // Whoever goes on with a new one must wait until it is let go of, too.
+        if (earlier === undefined) leave = await queues.enter(session.id, signal);
         const close = (): void => {
           const closing: Promise<void> = session.close().finally(() => {
             leave();
