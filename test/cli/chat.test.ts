@@ -94,12 +94,12 @@ test('--shell turns the shell tool on', async (t) => {
   expect(tools).toContain('Run a command with /bin/sh');
 });
 
-test('-t is the time of one request', async (t) => {
+test('-t ends a request that takes longer, and the chat goes on', async (t) => {
   const never: Scripted = () => {};
-  const gemini = await fakeGemini(t, [never, reply('in time')]);
-  const { stdout, stderr, exitCode } = await pipedChat(t, ['a', 'b'], { gemini, args: ['-t', '300ms'] });
-  expect(stderr).toContain('Error: timed out after 300 ms\n');
-  expect(stdout).toBe('in time\n');
+  const gemini = await fakeGemini(t, [never]);
+  const { stdout, stderr, exitCode } = await pipedChat(t, ['a', '/stats'], { gemini, args: ['-t', '1s'] });
+  expect(stderr).toMatch(/^Error: timed out after 1 s\n.*\n1 turn · /);
+  expect(stdout).toBe('');
   expect(exitCode).toBe(3);
 });
 
