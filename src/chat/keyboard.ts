@@ -13,6 +13,7 @@ export interface KeyboardListener {
 export interface Keyboard {
   /** Takes the terminal, unless we have it. */
   take(): void;
+  /** What had come of an unfinished key or paste is told before: its end goes to somebody else. */
   giveBack(): void;
 }
 
@@ -23,7 +24,7 @@ const RESIZE_MS = 100;
 
 /** The keys of a terminal, whose bytes may come in any pieces. */
 export function keyboardOf(terminal: TerminalInput, listener: KeyboardListener, isPlain: boolean): Keyboard {
-  const decoder = keyDecoder();
+  let decoder = keyDecoder();
   let stopEscape = (): void => {};
   let stopResize = (): void => {};
   const tell = (keys: readonly Key[]): void => {
@@ -53,6 +54,8 @@ export function keyboardOf(terminal: TerminalInput, listener: KeyboardListener, 
       stopEscape();
       stopResize();
       terminal.stop();
+      tell(decoder.end());
+      decoder = keyDecoder();
     },
   };
 }

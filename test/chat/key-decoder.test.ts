@@ -131,3 +131,16 @@ test('a pause in the middle of a sequence does not make text of its rest', () =>
     expect(decoder.push(Buffer.from('a'))).toEqual(text('a'));
   }
 });
+
+test.each([
+  ['\u001b[200~half', [{ kind: 'paste', text: 'half' }]],
+  ['\u001b[200~', [{ kind: 'paste', text: '' }]],
+  ['\u001b[200~half\u001b[20', [{ kind: 'paste', text: 'half' }]],
+  ['\u001b', named('escape')],
+  ['\u001b[1;', []],
+  ['x', []],
+] as const)('where the bytes of %j end, what had come counts', (bytes, keys) => {
+  const decoder = keyDecoder();
+  decoder.push(Buffer.from(bytes));
+  expect(decoder.end()).toEqual(keys);
+});

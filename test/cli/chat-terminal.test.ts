@@ -219,6 +219,22 @@ posixTest('q at a question stops the turn, and the pending call is answered', as
   ]);
 });
 
+posixTest('a paste that a question cuts off is kept as far as it had come, and the keys work after it', async (t) => {
+  const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
+  const gemini = await fakeGemini(t, [reply(call), reply('as you like'), reply('I see')]);
+  const chat = chatInTerminal(t, [], { gemini });
+  await chat.until(/❯ /);
+  chat.type(`write\r${ESC}[200~half a`);
+  await chat.until(/› $/);
+  chat.type('n');
+  await chat.until(/as you like[\s\S]*❯ half a/);
+  chat.type(' paste\r');
+  await chat.until(/I see[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect((await chat.ended).exitCode).toBe(0);
+  expect(gemini.requests[2]?.body.contents.at(-1).parts).toEqual([{ text: 'half a paste' }]);
+});
+
 posixTest('Shift+Tab goes through the approval modes, and Tab completes commands', async (t) => {
   const chat = chatInTerminal(t, ['--demo']);
   await chat.until(/❯ /);

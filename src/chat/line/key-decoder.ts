@@ -8,6 +8,8 @@ export interface KeyDecoder {
   readonly isWaiting: boolean;
   /** Nothing followed: the Esc was the key itself; a sequence that was begun and not finished is dropped. */
   flush(): readonly Key[];
+  /** No more will come: a paste that was not finished is what had come of it; the rest is as in `flush`. */
+  end(): readonly Key[];
 }
 
 const ESC = '\u001b';
@@ -41,6 +43,13 @@ export function keyDecoder(): KeyDecoder {
     pending = rest;
     return keys;
   };
+  const flush = (): readonly Key[] => {
+    // Behind the numbers of a sequence its end is sure to come.
+    if (/^\u001b\[[\d;?<>=:]+$/.test(pending)) return [];
+    const isEscape = pending === ESC;
+    pending = '';
+    return isEscape ? [{ kind: 'key', name: 'escape' }] : [];
+  };
   return {
     get isWaiting() {
       return pending !== '';
@@ -50,18 +59,15 @@ export function keyDecoder(): KeyDecoder {
       pending = '';
       return take(text);
     },
-    flush() {
-      // Behind the numbers of a sequence its end is sure to come.
-      if (/^\u001b\[[\d;?<>=:]+$/.test(pending)) return [];
-      const isEscape = pending === ESC;
-      pending = '';
-      return isEscape ? [{ kind: 'key', name: 'escape' }] : [];
-    },
+    flush,
+    end: () => (paste === undefined ? flush() : [{ kind: 'paste', text: paste.end() }]),
   };
 }
 
 interface PasteReader {
   push(text: string): { readonly text: string; readonly rest: string } | undefined;
+  /** What has come, without the beginning of an end. */
+  end(): string;
 }
 
 /** Pieces are joined once, at the end: a large paste comes in thousands of them. */
@@ -81,6 +87,7 @@ function pasteReader(): PasteReader {
       tail = text.slice(kept);
       return undefined;
     },
+    end: () => [...pieces, tail.replace(/\u001b.*$/, '')].join(''),
   };
 }
 
