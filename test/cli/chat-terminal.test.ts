@@ -219,6 +219,29 @@ posixTest('q at a question stops the turn, and the pending call is answered', as
   ]);
 });
 
+posixTest(
+  'Ctrl+Z where nobody could bring the chat back changes nothing: at the prompt and at a question',
+  async (t) => {
+    const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
+    const gemini = await fakeGemini(t, [reply(call), reply('as you like')]);
+    const chat = chatInTerminal(t, [], { gemini });
+    await chat.until(/❯ /);
+    chat.type('wri');
+    await chat.until(/❯ wri/);
+    chat.type('\u001a');
+    await chat.until(/❯ wri[\s\S]*❯ wri/);
+    chat.type('te\r');
+    await chat.until(/› $/);
+    chat.type('\u001a');
+    await chat.until(/›[\s\S]*› $/);
+    chat.type('n');
+    await chat.until(/as you like[\s\S]*❯ /);
+    chat.type(CTRL_D);
+    expect((await chat.ended).exitCode).toBe(0);
+    expect(gemini.requests[0]?.body.contents.at(-1).parts).toEqual([{ text: 'write' }]);
+  },
+);
+
 posixTest('a paste that a question cuts off is kept as far as it had come, and the keys work after it', async (t) => {
   const call = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'x' } } };
   const gemini = await fakeGemini(t, [reply(call), reply('as you like'), reply('I see')]);
