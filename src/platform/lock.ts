@@ -1,4 +1,4 @@
-import { type FileHandle, open, readFile, stat, unlink, utimes } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
@@ -38,8 +38,9 @@ export interface LockOptions {
 }
 
 /**
- * Takes the lock at `path`; undefined if `isDone` came true first. An owner that is dead, was stopped, or no longer
- * touches its lock loses it. Rejects only with the signal's reason.
+ * Takes the lock at `path`; undefined if `isDone` came true first. An owner that is dead loses it, and so does, unless it is
+ * taken from the gone only, one that was stopped or no longer touches its lock. Rejects with the signal's reason, and with
+ * what `isDone` throws.
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<Lock | undefined> {
   const { clock, signal, patienceMs, isDone, takesFrom = 'idle' } = options;
@@ -84,17 +85,20 @@ async function create(path: string): Promise<Lock | 'taken' | 'unwritable'> {
 }
 
 function hold(path: string, nonce: string): Lock {
-  const touch = setInterval(() => {
+  const isOurs = async (): Promise<boolean> => (await readOwner(path))?.nonce === nonce;
+  const refresh = async (): Promise<void> => {
     const now = new Date();
-    utimes(path, now, now).catch(() => {});
-  }, TOUCH_MS);
+    // One that was taken from us must not look as if its owner moved.
+    if (await isOurs()) await utimes(path, now, now);
+  };
+  const touch = setInterval(() => refresh().catch(() => {}), TOUCH_MS);
   touch.unref();
   return {
     isHeld: true,
     isTaken: false,
     async release() {
       clearInterval(touch);
-      if ((await readOwner(path))?.nonce === nonce) await unlink(path).catch(() => {});
+      if (await isOurs()) await unlink(path).catch(() => {});
     },
   };
 }
@@ -107,16 +111,37 @@ async function takeFromStale(path: string, isStillStale: () => Promise<boolean>)
   try {
     await (await open(breaking, 'wx', 0o600)).close();
   } catch {
-    const since = (await stat(breaking).catch(() => undefined))?.mtimeMs;
-    if (since !== undefined && Math.abs(Date.now() - since) >= STALE_MS) await unlink(breaking).catch(() => {});
+    if (await isAbandoned(breaking)) await takeAway(breaking);
     return false;
   }
   try {
-    if (!(await isStillStale())) return false;
-    await unlink(path).catch(() => {});
-    return true;
+    return (await isStillStale()) && (await isGone(path));
   } finally {
     await unlink(breaking).catch(() => {});
+  }
+}
+
+/** Removes a lock; false if it stays, because it is no file, or not ours to remove. */
+async function isGone(path: string): Promise<boolean> {
+  return unlink(path).then(
+    () => true,
+    (thrown: unknown) => errnoOf(thrown) === 'ENOENT',
+  );
+}
+
+async function isAbandoned(breaking: string): Promise<boolean> {
+  const since = (await stat(breaking).catch(() => undefined))?.mtimeMs;
+  return since !== undefined && Math.abs(Date.now() - since) >= STALE_MS;
+}
+
+/** Of many who find what a dead process left, one gets it; who got that of a living one instead gives it back. */
+async function takeAway(breaking: string): Promise<void> {
+  const away = `${breaking}.${process.pid}`;
+  try {
+    await rename(breaking, away);
+    await ((await isAbandoned(away)) ? unlink(away) : rename(away, breaking));
+  } catch {
+    // Another was faster.
   }
 }
 

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -124,4 +133,50 @@ test('where nothing can be written, nobody has the lock', async (t) => {
   writeFileSync(join(path, '..'), 'a file in the way');
   const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
   expect([lock?.isHeld, lock?.isTaken]).toEqual([false, false]);
+});
+
+test('what is in the place of a lock and cannot be removed is waited for no longer than anybody else', async (t) => {
+  const path = lockPath(t);
+  mkdirSync(path, { recursive: true });
+  utimesSync(path, 1, 1);
+  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
+  expect([lock?.isHeld, lock?.isTaken]).toEqual([false, true]);
+});
+
+test('a process that died while it took a lock from a dead one is in nobody’s way', async (t) => {
+  const path = lockPath(t);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, owner({ pid: 2 ** 30 }));
+  writeFileSync(`${path}.breaking`, '');
+  utimesSync(`${path}.breaking`, 1, 1);
+  let inside = 0;
+  const crowd: number[] = [];
+  const enter = async (): Promise<void> => {
+    const lock = await acquireLock(path, OPTIONS);
+    inside += 1;
+    crowd.push(inside);
+    await new Promise(setImmediate);
+    inside -= 1;
+    await lock?.release();
+  };
+  await Promise.all([enter(), enter(), enter()]);
+  expect(crowd).toEqual([1, 1, 1]);
+  expect(readdirSync(join(path, '..'))).toEqual([]);
+});
+
+test.for<[string, string, number, boolean]>([
+  ['of one who is gone', owner({ pid: 2 ** 30 }), 0, true],
+  ['that names nobody, and is old', '', 11_000, true],
+  ['that names nobody yet', '', 0, false],
+  ['of another machine that is not touched', owner({ host: 'elsewhere' }), 11_000, true],
+  ['of another machine that is touched', owner({ host: 'elsewhere' }), 0, false],
+])('a lock %s, taken from the gone only', async ([, text, ageMs, isHeld], t) => {
+  const path = lockPath(t);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, text);
+  const touched = new Date(Date.now() - ageMs);
+  utimesSync(path, touched, touched);
+  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  expect(lock?.isHeld).toBe(isHeld);
+  await lock?.release();
 });
