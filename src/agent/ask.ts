@@ -14,6 +14,8 @@ interface Heard {
   text: string | undefined;
   /** The last character of the text. */
   last: string;
+  /** Who answers, as far as that is known. */
+  model: string;
 }
 
 /**
@@ -30,6 +32,7 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
 
   async function* hear(request: ModelRequest, heard: Heard): AsyncGenerator<TurnEvent, void> {
     for await (const event of repliesInto(heard, agent.model.stream(request, signal))) {
+      if (event.type === 'begin') heard.model = event.model;
       if (event.type === 'begin' && hasBegun) continue;
       if (event.type === 'begin') hasBegun = true;
       if (event.type === 'text') {
@@ -42,7 +45,7 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
   }
 
   async function* attempt(): AsyncGenerator<TurnEvent, Reply> {
-    const heard: Heard = { text: '', last: '' };
+    const heard: Heard = { text: '', last: '', model: agent.request.model };
     try {
       const contents = await wired(history.contents, { origin: agent.origin, distrusted });
       yield* hear(
@@ -59,7 +62,7 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
       if (heard.reply === undefined && heard.text === undefined) history.letGo?.();
       else if (heard.reply === undefined && heard.text && limit > 0) {
         const content: KeptContent = { role: 'model', parts: [{ text: heard.text }] };
-        await history.append({ kind: 'reply', content, usage: NO_USAGE, model: agent.request.model });
+        await history.append({ kind: 'reply', content, usage: NO_USAGE, model: heard.model });
       }
     }
   }

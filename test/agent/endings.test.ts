@@ -3,6 +3,7 @@ import { memoryHistory } from '../../src/agent/memory-history.ts';
 import { runTurn } from '../../src/agent/turn.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { History } from '../../src/core/history.ts';
+import type { Model } from '../../src/core/model.ts';
 import type { Tool } from '../../src/core/tool.ts';
 import { agentOf, call, ok, play, recorded, said, scripted, textOf, tool } from './support.ts';
 
@@ -87,6 +88,19 @@ test('a reply that is cut off is kept as far as it came, where replies are kept'
     await play(agentOf(scripted(lines), tools), plain);
     expect(plain.records).toHaveLength(1);
   }
+});
+
+test('a reply that is cut off is that of the model which began to answer', async () => {
+  const model: Model = {
+    async *stream() {
+      yield { type: 'begin', model: 'gemini-successor' };
+      yield { type: 'text', delta: 'half' };
+      throw new AppError('api', 'cut');
+    },
+  };
+  const kept = recorded(true);
+  await play(agentOf(model, []), kept);
+  expect(kept.records[1]).toMatchObject({ kind: 'reply', model: 'gemini-successor' });
 });
 
 const REFUSED = new AppError('api', 'invalid', { status: 400, objection: 'signature' });
