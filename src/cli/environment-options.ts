@@ -2,7 +2,7 @@ import type { Env } from '../core/io.ts';
 import { type Flag, optionKey } from './flag.ts';
 import { readValue } from './value.ts';
 
-/** The options that environment variables give. Throws AppError `usage` naming a variable whose value cannot be used. */
+/** The options that environment variables give. Throws AppError `config` naming a variable whose value cannot be used. */
 export function environmentOptions(flags: readonly Flag[], env: Env): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   for (const flag of flags) {

@@ -8,7 +8,10 @@ import { bytesOf } from './media.ts';
 import { plainResult } from './result.ts';
 import { type Answer, type Item, type Media, type Turn, turnsOf } from './transcript.ts';
 
-/** A session as a Markdown transcript, piece by piece. What was said is as it was said; it stays inside its own section. */
+/**
+ * A session as a Markdown transcript, piece by piece. What was said is as it was said, and ends no section but its own; only
+ * where it defines a link, that counts for the whole document.
+ */
 export function* markdownExport(saved: SavedSession): Generator<string, void> {
   const facts = factsOf(saved).map(([name, value]) => `- ${name}: ${inline(value)}\n`);
   yield `# ${inline(saved.summary.title) || 'Session'}\n\n${facts.join('')}`;
