@@ -1,21 +1,26 @@
-import { closeSync, mkdirSync, openSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errnoOf } from './errno.ts';
 
 /**
- * Creates a file, readable by us alone, with one write; its directory too. Synchronous, because it stands between the
- * answer and the exit. Throws what the system says, also if the file exists; a part of a file never stays.
+ * Creates a file, readable by us alone, with one write, and its directory too. It appears under its name when it is whole, and
+ * takes the place of what has that name. Synchronous, because it stands between the answer and the exit. Throws what the
+ * system says; then nothing is left.
  */
 export function createWholeFile(path: string, text: string): void {
   const bytes = Buffer.from(text);
-  const descriptor = openNew(path);
+  const temporary = `${path}.${process.pid}.tmp`;
+  const descriptor = openNew(temporary);
   try {
-    if (writeSync(descriptor, bytes) < bytes.length) throw new Error('there is no room');
+    try {
+      if (writeSync(descriptor, bytes) < bytes.length) throw new Error('there is no room');
+    } finally {
+      closeSync(descriptor);
+    }
+    renameSync(temporary, path);
   } catch (thrown) {
-    unlinkSync(path);
+    unlinkSync(temporary);
     throw thrown;
-  } finally {
-    closeSync(descriptor);
   }
 }
 
