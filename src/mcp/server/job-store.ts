@@ -1,5 +1,6 @@
 import type { Clock } from '../../core/io.ts';
 import { parseJson } from '../../core/json.ts';
+import { isUuid } from '../../core/uuid.ts';
 import { type ProcessIdentity, stateOf, thisProcess } from '../../platform/process-identity.ts';
 import type { RecordDirectory } from '../../platform/record-directory.ts';
 import { isOver, type JobRecord, type JobView, jobText, parseJob } from './job.ts';
@@ -30,7 +31,8 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
     await files.replace(`${record.job_id}.json`, jobText(record, await self));
   };
   const load = async (id: string): Promise<JobRecord | undefined> => {
-    const found = isId(id) ? parseJob(parseJson((await files.read(`${id}.json`)) ?? '')) : undefined;
+    // What becomes part of a path is one of our own ids.
+    const found = isUuid(id) ? parseJob(parseJson((await files.read(`${id}.json`)) ?? '')) : undefined;
     if (found === undefined || found.record.job_id !== id) return undefined;
     if (isOver(found.record)) return found.record;
     if (found.owner !== undefined && (await stateOf(found.owner)) !== 'gone') return found.record;
@@ -74,11 +76,6 @@ function interrupted(record: JobRecord, now: number): JobRecord {
     error: 'the server that ran it ended before the job did',
     code: 'INTERRUPTED',
   };
-}
-
-/** What becomes part of a path is one of our own ids. */
-function isId(text: string): boolean {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }
 
 function newestFirst(left: JobRecord, right: JobRecord): number {
