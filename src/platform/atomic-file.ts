@@ -3,6 +3,7 @@ import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, stat, u
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { errnoOf, reasonOf } from './errno.ts';
+import { uniqueEnding, writeSynced } from './synced-file.ts';
 
 const MAX_BYTES = 1_000_000;
 
@@ -176,21 +177,8 @@ export async function removeFiles(
 }
 
 async function writeBeside(target: string, text: Text, mode: number): Promise<string> {
-  const unique = `${process.pid}.${process.hrtime.bigint().toString(36)}`;
-  const temporary = join(dirname(target), `.${basename(target)}.${unique}.tmp`);
-  const handle = await open(temporary, 'wx', 0o600);
-  try {
-    // Each goes on where the last one ended.
-    for (const piece of typeof text === 'string' ? [text] : text) await handle.writeFile(piece);
-    // The mode given to open is cut by the umask.
-    await handle.chmod(mode);
-    await handle.sync();
-  } catch (thrown) {
-    await handle.close();
-    await unlink(temporary).catch(() => {});
-    throw thrown;
-  }
-  await handle.close();
+  const temporary = join(dirname(target), `.${basename(target)}.${uniqueEnding()}`);
+  await writeSynced(temporary, typeof text === 'string' ? [text] : text, mode);
   return temporary;
 }
 

@@ -2,6 +2,7 @@ import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises';
 import { AppError } from '../core/error.ts';
 import { errnoOf, reasonOf } from './errno.ts';
+import { uniqueEnding, writeSynced } from './synced-file.ts';
 import { type HeldDirectory, moved } from './workspace-directory.ts';
 
 /** A regular file, open for reading. */
@@ -133,19 +134,8 @@ async function writeBeside(
     .subarray(0, 100)
     .toString('latin1')
     .replace(/[^\w.-]/g, '_');
-  const temporary = directory.at(`.${stem}.${process.pid}.${process.hrtime.bigint().toString(36)}.tmp`);
-  const handle = await open(temporary, 'wx', mode === undefined ? 0o666 : 0o600);
-  try {
-    await handle.writeFile(bytes);
-    // The mode given to open is cut by the umask.
-    if (mode !== undefined) await handle.chmod(mode);
-    await handle.sync();
-  } catch (thrown) {
-    await unlink(temporary).catch(() => {});
-    throw thrown;
-  } finally {
-    await handle.close();
-  }
+  const temporary = directory.at(`.${stem}.${uniqueEnding()}`);
+  await writeSynced(temporary, [bytes], mode);
   return temporary;
 }
 

@@ -1,11 +1,12 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, readdir, readFile, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, open, readdir, readFile, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { makePrivateDirectory, replaceFile } from './atomic-file.ts';
 import { errnoOf, reasonOf } from './errno.ts';
 import { acquireLock } from './lock.ts';
+import { putSynced } from './synced-file.ts';
 import { fingerprint } from './workspace-file.ts';
 
 /** Lines that are added to, and bytes found again by their fingerprint. For the user's eyes only. */
@@ -124,17 +125,6 @@ async function keepBlob(blobs: string, bytes: Uint8Array): Promise<string> {
   const path = join(blobs, print);
   if ((await stat(path).catch(() => undefined))?.size === bytes.length) return print;
   await makePrivateDirectory(blobs);
-  const temporary = `${path}.${process.pid}.${process.hrtime.bigint().toString(36)}.tmp`;
-  const handle = await open(temporary, 'wx', 0o600);
-  try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } catch (thrown) {
-    await unlink(temporary).catch(() => {});
-    throw thrown;
-  } finally {
-    await handle.close();
-  }
-  await rename(temporary, path);
+  await putSynced(path, bytes);
   return print;
 }

@@ -1,0 +1,40 @@
+import { open, rename, unlink } from 'node:fs/promises';
+
+/**
+ * Writes a file that must not exist yet, in pieces, so that it would survive a loss of power. It gets these permission bits,
+ * or without them those that a new file has. Throws what the system says; nothing is left then.
+ */
+export async function writeSynced(
+  path: string,
+  pieces: Iterable<string | Uint8Array>,
+  mode: number | undefined,
+): Promise<void> {
+  const handle = await open(path, 'wx', mode === undefined ? 0o666 : 0o600);
+  try {
+    // Each goes on where the last one ended.
+    for (const piece of pieces) await handle.writeFile(piece);
+    // The mode given to open is cut by the umask.
+    if (mode !== undefined) await handle.chmod(mode);
+    await handle.sync();
+  } catch (thrown) {
+    await unlink(path).catch(() => {});
+    throw thrown;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The end of a name that no other process gives to a file. */
+export function uniqueEnding(): string {
+  return `${process.pid}.${process.hrtime.bigint().toString(36)}.tmp`;
+}
+
+/** Puts bytes under a name, for our eyes only, in the place of what has it: all of them or none. Throws what the system says. */
+export async function putSynced(path: string, bytes: Uint8Array): Promise<void> {
+  const temporary = `${path}.${uniqueEnding()}`;
+  await writeSynced(temporary, [bytes], 0o600);
+  await rename(temporary, path).catch(async (thrown: unknown) => {
+    await unlink(temporary).catch(() => {});
+    throw thrown;
+  });
+}
