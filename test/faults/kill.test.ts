@@ -72,14 +72,40 @@ async function expectNothingLost({ cwd, env, acknowledged }: Life, gemini: Talka
   expect(missing).toEqual([]);
 }
 
-/** No line of any session is half a record. */
-function expectWholeLines({ env }: Life): void {
+interface Remains {
+  /** Every session's file, by its name. */
+  readonly sessions: ReadonlyMap<string, string>;
+  /** What was set aside. */
+  readonly fragments: readonly string[];
+}
+
+function remainsOf({ env }: Life): Remains {
   const directory = join(env.HOME ?? '', '.gmn', 'sessions');
-  if (!existsSync(directory)) return;
-  for (const name of readdirSync(directory).filter((file) => file.endsWith('.jsonl'))) {
-    const lines = readFileSync(join(directory, name), 'utf8').split('\n');
-    expect(lines.at(-1)).toBe('');
-    for (const line of lines.slice(0, -1)) JSON.parse(line);
+  const names = existsSync(directory) ? readdirSync(directory) : [];
+  const read = (name: string): string => readFileSync(join(directory, name), 'utf8');
+  return {
+    sessions: new Map(names.filter((name) => name.endsWith('.jsonl')).map((name) => [name, read(name)])),
+    fragments: names.filter((name) => name.includes('.jsonl.torn-')).map(read),
+  };
+}
+
+/** Only the last line may be half a record, and only of that is a fragment set aside by the next process. */
+async function expectWholeLines(life: Life, gemini: TalkativeGemini): Promise<void> {
+  const before = remainsOf(life);
+  const torn: string[] = [];
+  for (const text of before.sessions.values()) {
+    const lines = text.split('\n');
+    const last = lines.pop() ?? '';
+    if (last !== '') torn.push(last);
+    for (const line of lines) JSON.parse(line);
+  }
+  expect(before.fragments).toEqual([]);
+  await expectNothingLost(life, gemini);
+  const after = remainsOf(life);
+  expect(after.fragments).toEqual(torn);
+  for (const [name, text] of after.sessions) {
+    const whole = before.sessions.get(name)?.replace(/[^\n]*$/, '') ?? '';
+    expect([text.startsWith(whole), text.endsWith('\n')]).toEqual([true, true]);
   }
 }
 
@@ -102,8 +128,7 @@ test(`kill -9 at ${DEATHS} moments of a chat with tools loses no acknowledged tu
     });
     onEvent = () => {};
     if (life.signal === 'SIGKILL') died += 1;
-    await expectNothingLost(life, gemini);
-    expectWholeLines(life);
+    await expectWholeLines(life, gemini);
   }
   expect(died).toBeGreaterThan(DEATHS / 2);
 });
@@ -128,8 +153,7 @@ test.runIf(hasStrace)(
         ...(['strace', '-f', '-qq', '-o', '/dev/null', '-e', `trace=${CALLS}`] as const),
         ...['-e', `inject=${CALLS}:signal=SIGKILL:when=${at}`, process.execPath, GMN, 'chat', '--tools', 'read'],
       ]);
-      await expectNothingLost(life, gemini);
-      expectWholeLines(life);
+      await expectWholeLines(life, gemini);
       // It was over before its call came.
       if (life.acknowledged.length === TURNS) break;
       died += 1;
