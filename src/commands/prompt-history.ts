@@ -5,7 +5,7 @@ import { runTurn } from '../agent/turn.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import type { TurnEvent } from '../core/event.ts';
-import { uuid } from '../platform/uuid.ts';
+import { randomId } from '../platform/random-id.ts';
 import { createWholeFile, writtenAt } from '../platform/whole-file.ts';
 import { NOT_SAVED, oneShotHistory, type Saving } from '../session/one-shot.ts';
 import type { PromptHistory, SessionOptions } from './session-options.ts';
@@ -22,7 +22,7 @@ export async function promptHistory(options: SessionOptions, app: App): Promise<
     return { ...NEITHER, history: memoryHistory(), save: async () => NOT_SAVED };
   }
   const { cwd, clock, version } = app;
-  const history = oneShotHistory({ home: app.homes().gmn, cwd, clock, version, id: uuid() });
+  const history = oneShotHistory({ home: app.homes().gmn, cwd, clock, version, id: randomId() });
   return { ...NEITHER, history, sessionId: history.id, save: history.save };
 }
 

@@ -29,7 +29,7 @@ export async function sessionHistory(options: SessionOptions, app: App): Promise
     async save() {
       if (run.loss !== undefined) return { notices: [run.loss] };
       if (!run.isAnswered) return NOT_SAVED;
-      for (const { at: _, ...record } of run.records) await session.append(record);
+      await session.appendAll(run.records);
       const sessionId = session.isSaved ? { sessionId: session.id } : {};
       return { ...sessionId, notices: notices.splice(0) };
     },

@@ -6,7 +6,10 @@ import { shortReference } from './session-fields.ts';
 import { openStore } from './session-store.ts';
 import type { ReferenceOptions } from './sessions-show.ts';
 
-/** Removes sessions for good: all that are named, or none if one cannot be found. Throws AppError `usage`. */
+/**
+ * Removes sessions for good: all that are named, or none if one cannot be found; says which. Throws AppError `usage` at the
+ * first that somebody has open.
+ */
 export async function run(options: ReferenceOptions, app: App): Promise<number> {
   if (options.args.length === 0) {
     throw new AppError('usage', 'sessions delete takes one session or more', {
@@ -20,8 +23,20 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
     const summary = await store.find(reference);
     found.set(summary.id, summary);
   }
-  for (const summary of found.values()) await store.remove(summary);
-  const deleted = [...found.values()];
+  const deleted: SessionSummary[] = [];
+  try {
+    for (const summary of found.values()) {
+      await store.remove(summary);
+      deleted.push(summary);
+    }
+  } finally {
+    // Also those that went before one that could not.
+    if (deleted.length > 0) await report(deleted, options, app);
+  }
+  return 0;
+}
+
+async function report(deleted: readonly SessionSummary[], options: ReferenceOptions, app: App): Promise<void> {
   await printReport(
     {
       text: deleted.map((summary) => `deleted ${shortReference(summary)}\n`).join(''),
@@ -31,5 +46,4 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
     options,
     app,
   );
-  return 0;
 }

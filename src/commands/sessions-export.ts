@@ -6,7 +6,7 @@ import { replaceFile } from '../platform/atomic-file.ts';
 import { lookUp } from '../platform/files.ts';
 import { stderr } from '../render/stderr.ts';
 import { terminalFilter } from '../render/terminal-filter.ts';
-import { sessionStore } from '../session/store.ts';
+import { openStore } from './session-store.ts';
 
 /** The flags of `gmn sessions export`. */
 export interface ExportOptions {
@@ -29,7 +29,7 @@ export async function run({ args, format, force = false, quiet = false }: Export
   const chosen = file === '-' ? (format ?? 'md') : formatFor(file, format);
   const target = file === '-' ? undefined : resolve(app.cwd, file);
   if (target !== undefined) await checkPlace(target, file, force);
-  const store = sessionStore({ ...app, home: app.homes().gmn, report: () => {} });
+  const store = openStore(app, () => {});
   const saved = await store.read(await store.find(reference));
   const say = quiet ? async () => {} : stderr(app.io.err).notice;
   for (const notice of saved.notices) await say(notice);

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import type { App } from '../core/app.ts';
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
+import { isUuid } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
 import { listDirectory, readBytesIfAny } from '../platform/files.ts';
 import { widthOf } from '../render/markdown/width.ts';
@@ -26,18 +27,21 @@ interface Found {
  * there. Throws AppError `usage` if there is none, or if it was copied before.
  */
 export async function run(options: ReferenceOptions, app: App): Promise<number> {
-  const { session, cwd } = await find(onlyReference(options, 'import'), app);
   const notices: string[] = [];
-  const store = openStore(app, (message) => void notices.push(message));
+  const { session, cwd } = await find(onlyReference(options, 'import'), app, notices);
+  const failures: string[] = [];
+  const store = openStore(app, (message) => void failures.push(message));
   const copy = await store.create({
     cwd: cwd ?? app.cwd,
     by: 'chat',
-    ...(isUuid(session.id) ? { id: session.id } : {}),
+    ...(isUuid(session.id.toLowerCase()) ? { id: session.id } : {}),
   });
-  for (const record of session.records) await copy.append(record);
+  await copy.appendAll(session.records);
+  // It is kept as long as any other, however old it was when it came.
+  await copy.touch();
   await copy.close();
   if (!copy.isSaved)
-    throw new AppError('config', notices[0] ?? 'it could not be saved', { hint: 'Run: gmn sessions path' });
+    throw new AppError('config', failures[0] ?? 'it could not be saved', { hint: 'Run: gmn sessions path' });
   const summary = await store.find(copy.id);
   const text = `copied as ${copy.id.slice(0, 8)}; to go on with it: gmn -r ${copy.id.slice(0, 8)} "…"\n`;
   await printReport({ text, json: { session: sessionFields(summary) }, notices }, options, app);
@@ -46,7 +50,8 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
 
 /** The sessions of the official CLI that could be copied, the newest first. */
 export async function listOfficial(options: PrintOptions, app: App): Promise<number> {
-  const found = await officialSessions(app);
+  const skipped: string[] = [];
+  const found = await officialSessions(app, skipped);
   const rows = found.map(({ session: { id, title, startedAt }, cwd }) => [
     id.slice(0, 8),
     visible(`"${title}"`),
@@ -60,40 +65,48 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
     cwd,
   }));
   const text = rows.length === 0 ? '' : table([['ID', 'TITLE', 'STARTED', 'DIRECTORY'], ...rows], widthOf);
-  const notices = rows.length === 0 && !options.json ? ['the official CLI has no sessions here'] : [];
-  await printReport({ text, json: { sessions: json }, notices }, options, app);
+  const none = rows.length === 0 && !options.json ? ['the official CLI has no sessions here'] : [];
+  await printReport({ text, json: { sessions: json }, notices: [...skipped, ...none] }, options, app);
   return 0;
 }
 
-function isUuid(id: string): boolean {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id);
-}
-
-async function find(reference: string, app: App): Promise<Found> {
+async function find(reference: string, app: App, notices: string[]): Promise<Found> {
   const file = await textOf(resolve(app.cwd, reference));
   if (file !== undefined) {
     const session = parseOfficial(file);
     if (session !== undefined) return { session, cwd: undefined };
     throw new AppError('usage', `${reference} is not a session of the official CLI`, LIST);
   }
-  const all = await officialSessions(app);
-  const found =
-    reference === 'latest' || reference === 'last'
-      ? all.find(({ cwd }) => cwd === app.cwd)
-      : all.find(({ session: { id } }) => id.startsWith(reference.toLowerCase()));
-  if (found !== undefined) return found;
-  throw new AppError('usage', `the official CLI has no session "${visible(reference)}" here`, LIST);
+  const all = await officialSessions(app, notices);
+  const isLatest = reference === 'latest' || reference === 'last';
+  const [found, ...others] = isLatest
+    ? all.filter(({ cwd }) => cwd === app.cwd)
+    : all.filter(({ session: { id } }) => id.toLowerCase().startsWith(reference.toLowerCase()));
+  if (found === undefined) {
+    throw new AppError('usage', `the official CLI has no session "${visible(reference)}" here`, LIST);
+  }
+  // One session may have several files, of which the newest counts.
+  const ids = new Set([found, ...others].map(({ session }) => session.id));
+  if (isLatest || ids.size === 1) return found;
+  throw new AppError('usage', `"${visible(reference)}" could be ${ids.size} sessions: ${shown(ids)}`, LIST);
 }
 
-async function officialSessions(app: App): Promise<readonly Found[]> {
+function shown(ids: ReadonlySet<string>): string {
+  return [...ids].slice(0, 5).map(visible).join(', ');
+}
+
+/** The newest first. Files that cannot be read are left out, and told in `notices`. */
+async function officialSessions(app: App, notices: string[]): Promise<readonly Found[]> {
   const root = join(app.homes().gemini, 'tmp');
   const found: Found[] = [];
+  const readable = async (path: string): Promise<string | undefined> =>
+    textOf(path).catch((thrown: unknown) => void notices.push(`left out: ${visible(AppError.from(thrown).message)}`));
   for (const project of await namesIn(root)) {
-    const cwd = (await textOf(join(root, project, '.project_root')))?.trim();
+    const cwd = (await readable(join(root, project, '.project_root')))?.trim();
     const chats = join(root, project, 'chats');
     for (const name of await namesIn(chats)) {
       if (!/^session-.*\.jsonl?$/.test(name)) continue;
-      const session = parseOfficial((await textOf(join(chats, name))) ?? '');
+      const session = parseOfficial((await readable(join(chats, name))) ?? '');
       if (session !== undefined) found.push({ session, cwd });
     }
   }
@@ -107,7 +120,7 @@ async function namesIn(directory: string): Promise<readonly string[]> {
   );
 }
 
-/** Undefined if there is no such file, or it is no text. */
+/** Undefined if there is no such file, or it is no text. Throws AppError `usage` if it cannot be read. */
 async function textOf(path: string): Promise<string | undefined> {
   const tooLarge = (): AppError => new AppError('usage', `${path} is too large`, LIST);
   const bytes = await readBytesIfAny(path, { maxBytes: MAX_BYTES, tooLarge });

@@ -1,5 +1,6 @@
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import type { SessionSummary } from '../core/session.ts';
 import { visible } from '../core/visible.ts';
 import { expiredSessions, parseAge } from '../session/retention.ts';
 import { type PrintOptions, printReport } from './report.ts';
@@ -18,9 +19,9 @@ export interface PruneOptions extends PrintOptions {
  */
 export async function run(options: PruneOptions, app: App): Promise<number> {
   const before = options.olderThan === undefined ? await expiry(app) : app.clock.now() - ageOf(options.olderThan);
-  const gone = before === undefined ? [] : await prune(before, options, app);
+  const gone = await (options.dryRun ? expired(before, app) : openStore(app, () => {}).prune(before, app.signal));
   const verb = options.dryRun ? 'would delete' : 'deleted';
-  const line = ({ id, title, updatedAt }: (typeof gone)[number]): string =>
+  const line = ({ id, title, updatedAt }: SessionSummary): string =>
     `${verb} ${id.slice(0, 8)}  ${ago(updatedAt, app.clock.now())}  "${visible(title)}"\n`;
   await printReport(
     {
@@ -34,8 +35,8 @@ export async function run(options: PruneOptions, app: App): Promise<number> {
   return 0;
 }
 
-async function prune(before: number, options: PruneOptions, app: App) {
-  return options.dryRun ? expiredSessions(sessionsDirectory(app), before) : openStore(app, () => {}).prune(before);
+function expired(before: number | undefined, app: App): readonly SessionSummary[] {
+  return before === undefined ? [] : expiredSessions(sessionsDirectory(app), before);
 }
 
 function ageOf(text: string): number {

@@ -55,7 +55,7 @@ export interface SessionStore {
   /** The newest first. Files that are no sessions are left out. */
   list(): Promise<readonly SessionSummary[]>;
   /**
-   * The session that `reference` names: `last`, `latest`, an id, the beginning of one, a name, or a number of `list`.
+   * The session that `reference` names: an id, the beginning of one, `last`, `latest`, a number of `list`, or a name.
    * Throws AppError `usage` if there is none, or more than one.
    */
   find(reference: string): Promise<SessionSummary>;

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { makePrivateDirectory, syncDirectory } from './atomic-file.ts';
 
@@ -19,66 +19,80 @@ export interface AppendFile {
   /** How many bytes of it are ours, or were there when we came. */
   readonly length: number;
   close(): Promise<void>;
-  /** Closes and removes it. Never throws. */
-  discard(): Promise<void>;
 }
 
-/** Creates a file, readable by us alone, that begins with `text`. Throws if it exists, or cannot be written; it is gone then. */
-export async function createAppendFile(path: string, text: string): Promise<AppendFile> {
+/**
+ * Creates a file of these pieces, each of them whole lines, for our eyes only. It appears under its name when all of them are
+ * in it, and takes the place of what has that name. Throws what the system says, or the pieces throw; then nothing is left.
+ */
+export async function createAppendFile(
+  path: string,
+  pieces: Iterable<string> | AsyncIterable<string>,
+): Promise<AppendFile> {
   await makePrivateDirectory(dirname(path));
-  const handle = await open(path, FLAGS | constants.O_CREAT | constants.O_EXCL, 0o600);
-  const file = appendFile(handle, path, 0);
+  const temporary = `${path}.${process.pid}.tmp`;
+  const handle = await open(temporary, FLAGS | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
-    await file.append(text);
+    const file = appendFile(handle, 0);
+    for await (const piece of pieces) {
+      if ((await file.append(piece)) === 'overtaken') throw new Error('somebody else writes to it');
+    }
+    await rename(temporary, path);
     await syncDirectory(dirname(path));
     return file;
   } catch (thrown) {
-    await file.discard();
+    await handle.close();
+    await unlink(temporary).catch(() => {});
     throw thrown;
   }
+}
+
+export interface Opening {
+  readonly now: number;
+  /** Where its last whole line ended when it was read; if that is elsewhere by now, somebody has overtaken us. */
+  readonly end?: number;
 }
 
 /**
  * Opens a file to go on with it. What stands after its last newline was cut off in the middle: it is copied to
  * `<path>.torn-<time>`, and taken away. Throws what the system says, and if it is not a regular file.
  */
-export async function openAppendFile(path: string, now: number): Promise<AppendFile> {
+export async function openAppendFile(path: string, { now, end }: Opening): Promise<AppendFile> {
   const handle = await open(path, FLAGS);
   try {
     const status = await handle.stat();
     if (!status.isFile()) throw new Error('it is not a regular file');
     const whole = await wholeLength(handle, status.size);
-    if (whole < status.size) {
+    if (whole < status.size && whole === (end ?? whole)) {
       await setFragmentAside(handle, { path, from: whole, to: status.size, now });
       await handle.truncate(whole);
     }
-    return appendFile(handle, path, whole);
+    return appendFile(handle, end ?? whole);
   } catch (thrown) {
     await handle.close();
     throw thrown;
   }
 }
 
-function appendFile(handle: FileHandle, path: string, start: number): AppendFile {
+function appendFile(handle: FileHandle, start: number): AppendFile {
   let length = start;
-  /** What a failed write left behind, and could not be taken away then. */
-  let isTorn = false;
+  /** How much of a failed write is in the file, and could not be taken away yet. */
+  let torn = 0;
   const mend = async (): Promise<void> => {
-    isTorn = true;
-    await handle.truncate(length);
-    isTorn = false;
+    // What somebody else added since is not ours to take away.
+    if ((await handle.stat()).size === length + torn) await handle.truncate(length);
+    torn = 0;
   };
   return {
     async append(text) {
-      if (isTorn) await mend();
+      if (torn > 0) await mend();
       if ((await handle.stat()).size !== length) return 'overtaken';
       const bytes = Buffer.from(text);
-      try {
-        const { bytesWritten } = await handle.write(bytes);
-        if (bytesWritten < bytes.length) throw new Error('there is no room');
-      } catch (thrown) {
+      const { bytesWritten } = await handle.write(bytes);
+      if (bytesWritten < bytes.length) {
+        torn = bytesWritten;
         await mend().catch(() => {});
-        throw thrown;
+        throw new Error('there is no room');
       }
       length += bytes.length;
       return 'written';
@@ -88,10 +102,6 @@ function appendFile(handle: FileHandle, path: string, start: number): AppendFile
       return length;
     },
     close: () => handle.close(),
-    async discard() {
-      await handle.close().catch(() => {});
-      await unlink(path).catch(() => {});
-    },
   };
 }
 
@@ -99,8 +109,7 @@ function appendFile(handle: FileHandle, path: string, start: number): AppendFile
 async function wholeLength(handle: FileHandle, size: number): Promise<number> {
   for (let end = size; end > 0; end -= BLOCK) {
     const start = Math.max(0, end - BLOCK);
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(end - start), 0, end - start, start);
-    const last = buffer.subarray(0, bytesRead).lastIndexOf(LINE_FEED);
+    const last = (await readAt(handle, start, end - start)).lastIndexOf(LINE_FEED);
     if (last !== -1) return start + last + 1;
   }
   return 0;
@@ -113,15 +122,27 @@ interface Fragment {
   readonly now: number;
 }
 
+/** Resolves when the copy would survive a loss of power: the fragment is taken away then. */
 async function setFragmentAside(handle: FileHandle, { path, from, to, now }: Fragment): Promise<void> {
   const stamp = new Date(now).toISOString().replace(/[-:.]/g, '');
   const copy = await open(`${path}.torn-${stamp}`, 'w', 0o600);
   try {
     for (let start = from; start < to; start += BLOCK) {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(BLOCK), 0, Math.min(BLOCK, to - start), start);
-      await copy.write(buffer, 0, bytesRead);
+      await copy.appendFile(await readAt(handle, start, Math.min(BLOCK, to - start)));
     }
+    await copy.sync();
   } finally {
     await copy.close();
   }
+}
+
+/** So many bytes, and no fewer. */
+async function readAt(handle: FileHandle, start: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length);
+  for (let filled = 0; filled < length; ) {
+    const { bytesRead } = await handle.read(bytes, filled, length - filled, start + filled);
+    if (bytesRead === 0) throw new Error('it was cut short meanwhile');
+    filled += bytesRead;
+  }
+  return bytes;
 }

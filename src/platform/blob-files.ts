@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { open, readdir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
+import { readdir, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makePrivateDirectory } from './atomic-file.ts';
+import { putSynced, uniqueEnding } from './synced-file.ts';
 import { fingerprint } from './workspace-file.ts';
 
 const NAME = /^[0-9a-f]{64}$/;
@@ -15,8 +16,8 @@ export interface BlobFiles {
   keep(bytes: Uint8Array): Promise<string>;
   /** What was kept; undefined if it is gone, or not what it was. Never throws. */
   fetch(print: string): Promise<Buffer | undefined>;
-  /** Removes what is not in `wanted` and was not kept since `before`. Says how many. Never throws. */
-  sweep(wanted: ReadonlySet<string>, before: number): Promise<number>;
+  /** Removes what `isUnwanted` and was not kept since `before`. Says how many. Never throws. */
+  sweep(isUnwanted: (print: string) => boolean, before: number): Promise<number>;
   /** Whether there is anything to sweep. */
   isEmpty(): Promise<boolean>;
 }
@@ -25,43 +26,26 @@ export interface BlobFiles {
 export function blobFiles(directory: string): BlobFiles {
   const names = async (): Promise<readonly string[]> =>
     (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || TEMPORARY.test(name));
+  const fetch = async (print: string): Promise<Buffer | undefined> => {
+    if (!NAME.test(print)) return undefined;
+    const bytes = await readFile(join(directory, print), { flag: FLAGS }).catch(() => undefined);
+    return bytes !== undefined && fingerprint(bytes) === print ? bytes : undefined;
+  };
   return {
     async keep(bytes) {
       const print = fingerprint(bytes);
       const path = join(directory, print);
-      const now = new Date();
-      const isThere = (await stat(path).catch(() => undefined))?.size === bytes.length;
       // It counts as kept from now on, so that a sweep by another process leaves it alone.
-      if (
-        isThere &&
-        (await utimes(path, now, now).then(
-          () => true,
-          () => false,
-        ))
-      )
-        return print;
+      if ((await fetch(print)) !== undefined && (await touched(path))) return print;
       await makePrivateDirectory(directory);
-      await writeWhole(path, bytes);
+      await putSynced(path, bytes);
       return print;
     },
-    async fetch(print) {
-      if (!NAME.test(print)) return undefined;
-      const bytes = await readFile(join(directory, print), { flag: FLAGS }).catch(() => undefined);
-      return bytes !== undefined && fingerprint(bytes) === print ? bytes : undefined;
-    },
-    async sweep(wanted, before) {
+    fetch,
+    async sweep(isUnwanted, before) {
       let count = 0;
       for (const name of await names()) {
-        const path = join(directory, name);
-        const status = wanted.has(name) ? undefined : await stat(path).catch(() => undefined);
-        if (status === undefined || status.mtimeMs >= before) continue;
-        if (
-          await unlink(path).then(
-            () => true,
-            () => false,
-          )
-        )
-          count += 1;
+        if (isUnwanted(name) && (await swept(join(directory, name), before))) count += 1;
       }
       return count;
     },
@@ -69,17 +53,25 @@ export function blobFiles(directory: string): BlobFiles {
   };
 }
 
-async function writeWhole(path: string, bytes: Uint8Array): Promise<void> {
-  const temporary = `${path}.${process.pid}.${process.hrtime.bigint().toString(36)}.tmp`;
-  const handle = await open(temporary, 'wx', 0o600);
+function touched(path: string): Promise<boolean> {
+  const now = new Date();
+  return utimes(path, now, now).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Whether it was old, and is gone. */
+async function swept(path: string, before: number): Promise<boolean> {
   try {
-    await handle.writeFile(bytes);
-    await handle.sync();
-  } catch (thrown) {
-    await unlink(temporary).catch(() => {});
-    throw thrown;
-  } finally {
-    await handle.close();
+    if ((await stat(path)).mtimeMs >= before) return false;
+    // Out of reach, and looked at again: who wants to keep it from now on writes it anew, who did so just now has touched it.
+    const away = `${path}.${uniqueEnding()}`;
+    await rename(path, away);
+    const isOld = (await stat(away)).mtimeMs < before;
+    await (isOld ? unlink(away) : rename(away, path));
+    return isOld;
+  } catch {
+    return false;
   }
-  await rename(temporary, path);
 }

@@ -117,13 +117,9 @@ function lastLine<Last>(descriptor: number, size: number, { accept, whole }: Sea
   }
 }
 
-/** The names of the regular files in a directory; none if it cannot be read. Never throws. */
+/** The names of the regular files in a directory. Throws what the system says. */
 export function fileNames(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory, { withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map(({ name }) => name);
-  } catch {
-    return [];
-  }
+  return readdirSync(directory, { withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
 }

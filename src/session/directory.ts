@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { SessionSummary } from '../core/session.ts';
+import { isUuid } from '../core/uuid.ts';
 import { fileNames, readEnds } from '../platform/line-file.ts';
 import { parseHeader, parseLine, type ReadLine } from './reading.ts';
 
-const NAME = /^\d{8}T\d{6}Z-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl$/;
+const NAME = /^\d{8}T\d{6}Z-(.{36})\.jsonl$/;
 
 /** Where one session is. */
 export interface Place {
@@ -11,17 +12,27 @@ export interface Place {
   readonly file: string;
 }
 
-/** Every file in a directory that has the name of a session. None if there is no such directory. */
+/** Every file in a directory that has the name of a session. None if the directory cannot be read. */
 export function sessionPlaces(directory: string): readonly Place[] {
-  return fileNames(directory).flatMap((name) => {
+  return namesIn(directory).flatMap((name) => {
     const id = NAME.exec(name)?.[1];
-    return id === undefined ? [] : [{ id, file: join(directory, name) }];
+    return id === undefined || !isUuid(id) ? [] : [{ id, file: join(directory, name) }];
   });
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return fileNames(directory);
+  } catch {
+    return [];
+  }
 }
 
 /** What the two ends of a session's file tell. */
 export interface Glance {
   readonly summary: SessionSummary;
+  /** Of the format. */
+  readonly version: number;
   readonly last: ReadLine | undefined;
 }
 
@@ -44,14 +55,19 @@ export function glanceAt({ id, file }: Place): Glance | undefined {
     ...(name === undefined ? {} : { name }),
     ...(model === undefined ? {} : { model }),
   };
-  return { summary, last };
+  return { summary, version: header.v, last };
 }
 
 /** All sessions of a directory, the one that was written to last first. */
 export function listSessions(directory: string): readonly SessionSummary[] {
-  const found = sessionPlaces(directory).flatMap((place) => glanceAt(place)?.summary ?? []);
+  return glances(directory).map(({ summary }) => summary);
+}
+
+/** The same, with what else the ends of their files tell. */
+export function glances(directory: string): readonly Glance[] {
+  const found = sessionPlaces(directory).flatMap((place) => glanceAt(place) ?? []);
   return found.sort(
-    (left, right) =>
+    ({ summary: left }, { summary: right }) =>
       right.updatedAt - left.updatedAt || right.createdAt - left.createdAt || (left.id < right.id ? -1 : 1),
   );
 }

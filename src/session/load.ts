@@ -65,8 +65,14 @@ const LIST = 'Run: gmn sessions list';
 function readHeader(text: string, file: string): Header {
   const header = parseHeader(text);
   if (header === undefined) throw notASession(file);
-  if (header.v <= VERSION) return header;
-  throw new AppError('usage', `the session ${header.id} was written by a newer gmn (format ${header.v})`, {
+  refuseNewer(header.id, header.v);
+  return header;
+}
+
+/** Throws AppError `usage` if that version of the format is newer than ours: what it means we cannot know. */
+export function refuseNewer(id: string, version: number): void {
+  if (version <= VERSION) return;
+  throw new AppError('usage', `the session ${id} was written by a newer gmn (format ${version})`, {
     hint: 'Update gmn to use it: npm install -g gmn',
   });
 }

@@ -1,6 +1,7 @@
 import type { KeptContent, Part } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
 import { isObject, objectsOf, parseJson, stringOf } from '../core/json.ts';
+import type { SavedRecord } from '../core/session.ts';
 import type { Usage } from '../core/usage.ts';
 import { titleOf } from './record.ts';
 
@@ -10,7 +11,8 @@ export interface OfficialSession {
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly title: string;
-  readonly records: readonly TurnRecord[];
+  /** Each with its own time, as far as that is written down. */
+  readonly records: readonly SavedRecord[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -27,9 +29,10 @@ export function parseOfficial(text: string): OfficialSession | undefined {
       : played(text);
   const id = stringOf(meta.sessionId);
   const startedAt = Date.parse(String(meta.startTime));
-  const records = recordsOf(messages);
+  if (id === undefined || Number.isNaN(startedAt) || meta.kind === 'subagent') return undefined;
+  const records = recordsOf(messages, startedAt);
   const first = records.find(({ kind }) => kind === 'prompt');
-  if (id === undefined || Number.isNaN(startedAt) || meta.kind === 'subagent' || first === undefined) return undefined;
+  if (first === undefined) return undefined;
   return { id, startedAt, title: titleOf(first.content), records };
 }
 
@@ -59,13 +62,20 @@ function rewound(messages: ReadonlyMap<string, Fields>, id: string): Map<string,
   return new Map([...messages].slice(0, Math.max(0, ids.indexOf(id))));
 }
 
-function recordsOf(messages: readonly Fields[]): readonly TurnRecord[] {
+function recordsOf(messages: readonly Fields[], startedAt: number): readonly SavedRecord[] {
   /** The ids of calls that are answered; the file has each answer twice. */
   const answered = new Set<string>();
-  return messages.flatMap((message): readonly TurnRecord[] => {
-    if (message.type === 'user') return userRecords(message, answered);
-    return message.type === 'gemini' ? modelRecords(message, answered) : [];
+  let at = startedAt;
+  return messages.flatMap((message): readonly SavedRecord[] => {
+    const time = Date.parse(String(message.timestamp));
+    if (!Number.isNaN(time)) at = time;
+    return recordsIn(message, answered).map((record) => ({ ...record, at }));
   });
+}
+
+function recordsIn(message: Fields, answered: Set<string>): readonly TurnRecord[] {
+  if (message.type === 'user') return userRecords(message, answered);
+  return message.type === 'gemini' ? modelRecords(message, answered) : [];
 }
 
 /** What the program itself put before a prompt, or what it was told in place of the model. */
@@ -94,12 +104,12 @@ function modelRecords(message: Fields, answered: Set<string>): readonly TurnReco
   const parts: readonly Part[] = [
     ...objectsOf(message.thoughts).map((thought) => ({ text: thoughtText(thought), thought: true })),
     ...partsOf(message.content),
-    ...calls.map(callPart),
+    ...calls.flatMap(callPart),
   ];
   if (parts.length === 0) return [];
   const content: KeptContent = { role: 'model', parts };
   const said = { content, usage: usageOf(message.tokens), model: stringOf(message.model) ?? '' };
-  if (calls.length === 0) return [{ kind: 'reply', ...said, finishReason: 'STOP' }];
+  if (!parts.some((part) => 'functionCall' in part)) return [{ kind: 'reply', ...said, finishReason: 'STOP' }];
   const answers = calls.flatMap((call): readonly TurnRecord[] => {
     const answer = answerParts(call).filter((part) => !isRepeated(part, answered));
     return answer.length === 0 ? [] : [{ kind: 'answer', content: { role: 'user', parts: answer } }];
@@ -111,8 +121,8 @@ function thoughtText({ subject, description }: Fields): string {
   return [subject, description].filter((text) => typeof text === 'string' && text !== '').join('\n');
 }
 
-function callPart({ id, name, args }: Fields): Part {
-  return parsePart({ functionCall: { id, name: stringOf(name) ?? '', args: isObject(args) ? args : {} } });
+function callPart({ id, name, args }: Fields): readonly Part[] {
+  return parsePart({ functionCall: { id, name, args: isObject(args) ? args : {} } });
 }
 
 function answerParts({ id, name, result }: Fields): readonly Part[] {
@@ -120,20 +130,31 @@ function answerParts({ id, name, result }: Fields): readonly Part[] {
   const parts = partsOf(result);
   if (parts.some((part) => 'functionResponse' in part)) return parts;
   const output = typeof result === 'string' ? result : JSON.stringify(result);
-  return [parsePart({ functionResponse: { id, name, response: { output } } })];
+  return parsePart({ functionResponse: { id, name, response: { output } } });
 }
 
 function partsOf(value: unknown): readonly Part[] {
   if (typeof value === 'string') return value === '' ? [] : [{ text: value }];
-  if (isObject(value)) return [parsePart(value)];
-  const list: readonly unknown[] = Array.isArray(value) ? value : [];
-  return list.flatMap((item) =>
-    typeof item === 'string' ? [{ text: item }] : isObject(item) ? [parsePart(item)] : [],
-  );
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return list.flatMap((item) => (typeof item === 'string' ? [{ text: item }] : parsePart(item)));
 }
 
-function parsePart(value: object): Part {
-  return value as Part;
+/** The part that a value is; none if it is none. */
+function parsePart(value: unknown): readonly Part[] {
+  if (!isObject(value)) return [];
+  const part: object = value;
+  const { text, functionCall, functionResponse, inlineData } = value;
+  const isPart =
+    (text === undefined || typeof text === 'string') &&
+    (functionCall === undefined || isNamed(functionCall)) &&
+    (functionResponse === undefined || isNamed(functionResponse)) &&
+    (inlineData === undefined || (isObject(inlineData) && typeof inlineData.data === 'string'));
+  return isPart ? [part as Part] : [];
+}
+
+/** A call or its answer. */
+function isNamed(value: unknown): boolean {
+  return isObject(value) && typeof value.name === 'string' && ['string', 'undefined'].includes(typeof value.id);
 }
 
 function usageOf(tokens: unknown): Usage {

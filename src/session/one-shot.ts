@@ -39,7 +39,7 @@ export interface OneShotPlace {
 }
 
 /** Records of a run, kept in memory; the model is asked with them as they come. */
-export interface RunRecords extends History {
+export interface RunRecords extends Required<Omit<History, 'overhear'>> {
   readonly records: readonly (TurnRecord & { readonly at: number })[];
   /** Why they cannot be saved, in words for the person; undefined if they can. */
   readonly loss: string | undefined;
@@ -76,8 +76,11 @@ export function runRecords({ now }: Clock, earlier: readonly KeptContent[]): Run
 export function oneShotHistory(place: OneShotPlace): OneShotHistory {
   const run = runRecords(place.clock, []);
   return {
-    ...run,
     id: place.id,
+    contents: run.contents,
+    replyLimit: run.replyLimit,
+    append: run.append,
+    letGo: run.letGo,
     async save() {
       if (run.loss !== undefined) return { notices: [run.loss] };
       if (!run.isAnswered) return NOT_SAVED;

@@ -1,10 +1,11 @@
 import type { KeptContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
-import type { Session } from '../core/session.ts';
+import type { SavedRecord, Session } from '../core/session.ts';
 import { type Exchanges, exchanges } from './exchanges.ts';
 import { type Loaded, recordOf } from './load.ts';
 import type { Entry, Line } from './record.ts';
+import type { SessionFile } from './session-file.ts';
 import type { Durability, SessionWriter } from './writer.ts';
 
 /** How often a reply that is under way is written down. */
@@ -13,49 +14,43 @@ const PARTIAL_LENGTH = 65_536;
 
 export interface SessionOptions {
   readonly clock: Clock;
-  /** It may change, when the session goes on as a copy. */
-  readonly id: () => string;
+  /** Who it is; that may change, when the session goes on as a copy. */
+  readonly file: Pick<SessionFile, 'id' | 'name'>;
   /** What was there before. */
   readonly earlier?: Pick<Loaded, 'exchanges' | 'seq' | 'standing'>;
-  readonly name: string | undefined;
   readonly writer: SessionWriter;
   /** Of all records but answers to calls. */
   readonly durability: Durability;
   /** The name as it is kept. Throws AppError `usage` if it cannot be that of this session. */
   readonly checkName: (name: string) => Promise<string>;
-  /** Lets go of what else is held. */
-  readonly release: () => Promise<void>;
 }
 
-/** A session that says whether everything is in its file. */
+/** A session that says whether everything is in its file, and takes what happened before. */
 export interface SavedHere extends Session {
   readonly isSaved: boolean;
+  /** Adds records with one write, each with its own time. */
+  appendAll(records: readonly SavedRecord[]): Promise<void>;
+  /** Lets it count as written to now, however long ago its records are. */
+  touch(): Promise<void>;
 }
 
 /** A session that can be added to. What cannot be written is reported, and kept in memory. */
-export function openSession({ clock, id, earlier, writer, ...options }: SessionOptions): SavedHere {
-  const talk = talkOf(earlier?.exchanges.items ?? []);
-  let { name } = options;
-  let model = earlier?.standing.model;
-  let seq = earlier?.seq ?? 0;
+export function openSession({ clock, file, earlier, writer, ...options }: SessionOptions): SavedHere {
+  const { talk, lineOf, lineOfRecord } = ledger(clock, earlier);
   const inOrder = queue();
   const pace = pacing(clock);
-  const lineOf = (entry: Entry): Line => {
-    seq += 1;
-    return { seq, at: clock.now(), standing: { turn: talk.count, name, model }, entry };
-  };
-  const put = (entry: Entry): Promise<void> => {
+  /** Whether there is nothing yet that a line could change. */
+  const isBlank = (): boolean => earlier === undefined && !writer.hasBegun;
+  const put = (lines: readonly Line[], durability = options.durability): Promise<void> => {
     pace.restart();
-    const line = lineOf(entry);
-    // An answer is not worth the wait: at worst its call is answered anew.
-    return inOrder(() => writer.put(line, entry.kind === 'answer' ? 'written' : options.durability));
+    return inOrder(() => writer.put(lines, durability));
   };
   return {
     get id() {
-      return id();
+      return file.id;
     },
     get name() {
-      return name;
+      return file.name;
     },
     get turns() {
       return talk.count;
@@ -65,36 +60,63 @@ export function openSession({ clock, id, earlier, writer, ...options }: SessionO
     },
     contents: talk.items,
     replyLimit: Number.POSITIVE_INFINITY,
-    append(record) {
-      talk.add(record.content, record.kind === 'prompt' ? 'prompt' : 'other');
-      if ('model' in record && record.model !== '') model = record.model;
-      return put(record);
-    },
+    append: (record) =>
+      // An answer is not worth the wait: at worst its call is answered anew.
+      put([lineOfRecord({ ...record, at: clock.now() })], record.kind === 'answer' ? 'written' : options.durability),
+    appendAll: (records) => put(records.map(lineOfRecord)),
+    touch: () => put([lineOf({ kind: 'name' })]),
     async overhear(delta) {
-      const text = pace.take(delta);
+      const text = pace.due(delta);
       if (text === undefined) return;
       const line = lineOf({ kind: 'partial', text });
-      await inOrder(() => writer.tryPut(line));
+      await inOrder(async () => {
+        if (await writer.tryPut(line)) pace.taken(text);
+      });
     },
     async rename(next) {
-      name = await options.checkName(next);
+      file.name = await options.checkName(next);
       // The header of a new one will have it.
-      if (writer.hasBegun || earlier !== undefined) await put({ kind: 'name' });
+      if (!isBlank()) await put([lineOf({ kind: 'name' })]);
     },
     async rewind(turns) {
       const count = Math.min(turns, talk.count);
       if (count <= 0) return;
       talk.rewind(count);
-      await put({ kind: 'rewind', turns: count });
+      await put([lineOf({ kind: 'rewind', turns: count })]);
     },
-    replace(contents) {
+    async replace(contents) {
       talk.clear();
       fill(talk, contents);
-      return put({ kind: 'replace', contents });
+      if (contents.length > 0 || !isBlank()) await put([lineOf({ kind: 'replace', contents })]);
     },
-    async close() {
-      await inOrder(() => writer.close());
-      await options.release();
+    close: () => inOrder(() => writer.close()),
+  };
+}
+
+interface Ledger {
+  readonly talk: Exchanges<KeptContent>;
+  /** The next line. */
+  lineOf(entry: Entry): Line;
+  /** The next line, once the talk has the record. */
+  lineOfRecord(record: SavedRecord): Line;
+}
+
+/** What was said so far, and the lines that tell what is said next. */
+function ledger({ now }: Clock, earlier: SessionOptions['earlier']): Ledger {
+  const talk = talkOf(earlier?.exchanges.items ?? []);
+  let model = earlier?.standing.model;
+  let seq = earlier?.seq ?? 0;
+  const lineOf = (entry: Entry, at = now()): Line => {
+    seq += 1;
+    return { seq, at, standing: { turn: talk.count, model }, entry };
+  };
+  return {
+    talk,
+    lineOf,
+    lineOfRecord({ at, ...record }) {
+      talk.add(record.content, record.kind === 'prompt' ? 'prompt' : 'other');
+      if ('model' in record && record.model !== '') model = record.model;
+      return lineOf(record, at);
     },
   };
 }
@@ -109,22 +131,36 @@ function fill(talk: Exchanges<KeptContent>, contents: readonly KeptContent[]): v
   for (const content of contents) talk.add(content, recordOf(content, '').kind === 'prompt' ? 'prompt' : 'other');
 }
 
+interface Pace {
+  /** All text that is not written down yet, if it is time to do so. */
+  due(delta: string): string | undefined;
+  /** That much was written down. */
+  taken(text: string): void;
+  /** The reply's own record has come. */
+  restart(): void;
+}
+
 /** Collects text until it is worth writing down. */
-function pacing({ now }: Clock): { take(delta: string): string | undefined; restart(): void } {
+function pacing({ now }: Clock): Pace {
   let text = '';
+  let fresh = 0;
   let since = now();
-  const restart = (): void => {
-    text = '';
-    since = now();
-  };
   return {
-    restart,
-    take(delta) {
+    due(delta) {
       text += delta;
-      if (text.length < PARTIAL_LENGTH && now() - since < PARTIAL_MS) return undefined;
-      const taken = text;
-      restart();
-      return taken;
+      fresh += delta.length;
+      if (fresh < PARTIAL_LENGTH && now() - since < PARTIAL_MS) return undefined;
+      fresh = 0;
+      since = now();
+      return text;
+    },
+    taken(written) {
+      text = text.slice(written.length);
+    },
+    restart() {
+      text = '';
+      fresh = 0;
+      since = now();
     },
   };
 }

@@ -6,8 +6,8 @@ import { glanceAt, listSessions, sessionPlaces } from './directory.ts';
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
 /**
- * The session that `reference` names: `last`, `latest`, a number of the list, an id, a name, the beginning of an id, tried in
- * this order. Throws AppError `usage` if there is none, or more than one.
+ * The session that `reference` names: an id or at least 8 characters of its beginning, `last`, `latest`, a number of the list,
+ * a name, a shorter beginning of an id, tried in this order. Throws AppError `usage` if there is none, or more than one.
  */
 export function findSession(directory: string, reference: string): SessionSummary {
   const wanted = reference.trim();

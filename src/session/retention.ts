@@ -1,13 +1,10 @@
 import { parseDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
-import type { BlobFiles } from '../platform/blob-files.ts';
-import { lineBatches } from '../platform/line-file.ts';
-import { listSessions } from './directory.ts';
+import { type Glance, glances } from './directory.ts';
+import { VERSION } from './record.ts';
 
 const DAY_MS = 86_400_000;
-/** A blob may be younger than the record that will name it. */
-const GRACE_MS = DAY_MS;
 
 /** How long sessions without a name are kept, unless a setting says otherwise. */
 const DEFAULT_RETENTION = '30d';
@@ -28,25 +25,12 @@ export function retentionMs(setting: string = DEFAULT_RETENTION): number | undef
   });
 }
 
-/** The sessions that would go: without a name, and not written to since `before`. */
+/** Whether a session is to go: it has no name, was not written to since `before`, and is not of a newer gmn. */
+export function isExpired({ summary, version }: Glance, before: number): boolean {
+  return summary.name === undefined && summary.updatedAt < before && version <= VERSION;
+}
+
+/** The sessions that would go. */
 export function expiredSessions(directory: string, before: number): readonly SessionSummary[] {
-  return listSessions(directory).filter(({ name, updatedAt }) => name === undefined && updatedAt < before);
-}
-
-/** Removes the media that no session names any more. Says how many. */
-export async function sweepBlobs(directory: string, blobs: BlobFiles, now: number): Promise<number> {
-  if (await blobs.isEmpty()) return 0;
-  const wanted = new Set<string>();
-  for (const { file } of listSessions(directory)) {
-    for await (const { lines } of lineBatches(file)) {
-      for (const line of lines) for (const print of printsIn(line)) wanted.add(print);
-    }
-  }
-  return blobs.sweep(wanted, now - GRACE_MS);
-}
-
-/** The key is the last of its line; what looks like it in a text does no harm. */
-function printsIn(line: string): readonly string[] {
-  const start = line.lastIndexOf('"blobs":[[');
-  return start === -1 ? [] : (line.slice(start).match(/[0-9a-f]{64}/g) ?? []);
+  return glances(directory).flatMap((glance) => (isExpired(glance, before) ? [glance.summary] : []));
 }

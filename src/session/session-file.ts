@@ -2,9 +2,14 @@ import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import type { SessionBeginning } from '../core/session.ts';
 import { type AppendFile, createAppendFile, openAppendFile } from '../platform/append-file.ts';
+import type { BlobFiles } from '../platform/blob-files.ts';
 import { lineBatches } from '../platform/line-file.ts';
+import type { Lock } from '../platform/lock.ts';
+import { lineWithoutMedia } from './media.ts';
 import { parseHeader } from './reading.ts';
-import { fileName, type Header, headerText, type Line, titleOf, VERSION } from './record.ts';
+import { contentsOf, fileName, type Header, headerText, type Line, titleOf, VERSION } from './record.ts';
+
+type Pieces = Iterable<string> | AsyncIterable<string>;
 
 /** Where sessions are kept, and what their files are made with. */
 export interface FilePlace {
@@ -12,108 +17,146 @@ export interface FilePlace {
   readonly clock: Clock;
   /** Of gmn. */
   readonly version: string;
+  readonly blobs: BlobFiles;
   readonly newId: () => string;
+  readonly lock: (id: string, patienceMs?: number) => Promise<Lock>;
   readonly report: (message: string) => void;
 }
 
-/** Where the file of a session comes from. */
-export type Origin = { readonly id: string; readonly name: string | undefined } & (
+/** Where the file of a session comes from. The lock is that of its id. */
+export type Origin = { readonly id: string; readonly name: string | undefined; readonly lock: Lock } & (
   | { readonly kind: 'new'; readonly by: SessionBeginning['by']; readonly cwd: string }
-  | { readonly kind: 'old'; readonly file: string }
+  /** One whose last whole line ended at `end` when it was read. */
+  | { readonly kind: 'old'; readonly file: string; readonly end: number }
   /** The first `end` bytes of another. */
   | { readonly kind: 'copy'; readonly source: string; readonly end: number; readonly cwd: string }
 );
 
 /** The file of a session: made, opened or copied when there is something to write. */
 export interface SessionFile {
-  /** Of the session; it changes when the file is left. */
+  /** Of the session; it changes when somebody else has written to the file, and it is left to them. */
   readonly id: string;
-  /** The file, with the text of some lines added, of which `first` is the first. Throws what the system says. */
-  open(text: string, first: Line): Promise<AppendFile>;
-  /** The same for a file that somebody else has written to: a copy of its first `length` bytes. */
-  leave(text: string, length: number): Promise<AppendFile>;
+  /** What its lines are written with from now on. A session that goes on as a copy has none: names are for one. */
+  name: string | undefined;
+  /** Adds lines, all or none. Throws what the system says. */
+  add(lines: readonly Line[]): Promise<void>;
+  /** Resolves when what was added would survive a loss of power. Throws what the system says. */
+  sync(): Promise<void>;
+  /** Lets others have the session. Never throws. */
+  close(): Promise<void>;
 }
 
 /** The file that comes from `origin`. */
 export function sessionFile(place: FilePlace, origin: Origin): SessionFile {
-  const { directory, clock, newId, report } = place;
-  let { id } = origin;
-  let file = '';
-  const copy = (source: string, end: number, changes: Partial<Header>): Promise<AppendFile> => {
-    const at = clock.now();
-    file = join(directory, fileName(at, id));
-    return copyLines({ source, end, file, changes: { ...changes, v: VERSION, id, at, gmn: place.version } });
+  const { directory, clock, blobs, version: gmn } = place;
+  let { lock } = origin;
+  let path = origin.kind === 'old' ? origin.file : '';
+  let file: AppendFile | undefined;
+
+  /** A new file of the pieces, for a session that was begun at that time. */
+  async function make({ at, id }: Pick<Header, 'at' | 'id'>, pieces: Pieces): Promise<void> {
+    const next = join(directory, fileName(at, id));
+    file = await createAppendFile(next, pieces);
+    path = next;
+  }
+
+  async function open(lines: readonly Line[]): Promise<void> {
+    if (origin.kind === 'old') {
+      file = await openAppendFile(path, { now: clock.now(), end: origin.end });
+      return append(file, lines);
+    }
+    const text = await textOf(lines, self.name, blobs);
+    if (origin.kind === 'new') {
+      const header = newHeader(place, { ...origin, name: self.name }, lines);
+      return make(header, [headerText(header) + text]);
+    }
+    const changes = { id: self.id, at: clock.now(), gmn, cwd: origin.cwd };
+    return make(changes, copyOf(origin, changes, text));
+  }
+
+  async function append(to: AppendFile, lines: readonly Line[]): Promise<void> {
+    if ((await to.append(await textOf(lines, self.name, blobs))) === 'overtaken') await leave(to, lines);
+  }
+
+  /** Somebody else has written to the file: what we know of it goes on as a copy. */
+  async function leave(theirs: AppendFile, lines: readonly Line[]): Promise<void> {
+    const changes = { id: place.newId(), at: clock.now(), gmn };
+    const next = await place.lock(changes.id);
+    try {
+      const text = await textOf(lines, undefined, blobs);
+      await make(changes, copyOf({ source: path, end: theirs.length }, changes, text));
+    } catch (thrown) {
+      await next.release();
+      throw thrown;
+    }
+    await theirs.close().catch(() => {});
+    await lock.release();
+    lock = next;
+    self.id = changes.id;
+    self.name = undefined;
+    place.report(`somebody else wrote to this session; going on with a copy, ${self.id.slice(0, 8)}`);
+  }
+
+  const self = {
+    id: origin.id,
+    name: origin.name,
+    add: (lines: readonly Line[]) => (file === undefined ? open(lines) : append(file, lines)),
+    sync: async () => file?.sync(),
+    async close() {
+      await file?.close().catch(() => {});
+      await lock.release();
+    },
   };
-  return {
-    get id() {
-      return id;
-    },
-    async open(text, first) {
-      if (origin.kind === 'copy')
-        return added(await copy(origin.source, origin.end, { cwd: origin.cwd }), text, 'discard');
-      if (origin.kind === 'old') {
-        file = origin.file;
-        return added(await openAppendFile(file, clock.now()), text, 'close');
-      }
-      file = join(directory, fileName(first.at, id));
-      return createAppendFile(file, headerText(newHeader(place, origin, first)) + text);
-    },
-    async leave(text, length) {
-      const source = file;
-      id = newId();
-      report(`somebody else wrote to this session; going on with a copy, ${id.slice(0, 8)}`);
-      return added(await copy(source, length, {}), text, 'discard');
-    },
-  };
+  return self;
+}
+
+async function textOf(lines: readonly Line[], name: string | undefined, blobs: BlobFiles): Promise<string> {
+  let text = '';
+  for (const line of lines) text += await lineWithoutMedia({ ...line, standing: { ...line.standing, name } }, blobs);
+  return text;
 }
 
 function newHeader(
   { version }: FilePlace,
-  { id, by, cwd }: Extract<Origin, { readonly kind: 'new' }>,
-  { at, standing: { name }, entry }: Line,
+  { id, by, cwd, name }: Extract<Origin, { readonly kind: 'new' }>,
+  lines: readonly Line[],
 ): Header {
-  const title = 'content' in entry ? titleOf(entry.content) : '';
-  return { v: VERSION, id, at, cwd, by, gmn: version, title, ...(name === undefined ? {} : { name }) };
+  const prompt = lines.flatMap(({ entry }) => contentsOf(entry)).find(({ role }) => role === 'user');
+  const title = prompt === undefined ? '' : titleOf(prompt);
+  return {
+    v: VERSION,
+    id,
+    at: lines[0]?.at ?? 0,
+    cwd,
+    by,
+    gmn: version,
+    title,
+    ...(name === undefined ? {} : { name }),
+  };
 }
 
-async function added(file: AppendFile, text: string, onFailure: 'close' | 'discard'): Promise<AppendFile> {
-  try {
-    if ((await file.append(text)) === 'overtaken') throw new Error('somebody else writes to it');
-    return file;
-  } catch (thrown) {
-    await file[onFailure]();
-    throw thrown;
-  }
-}
-
-interface Copying {
+interface Source {
   readonly source: string;
+  /** How much of it is wanted. */
   readonly end: number;
-  readonly file: string;
-  /** What its header says in place of what the source's does. */
-  readonly changes: Partial<Header>;
 }
 
-/** A copy under another header; it has no name, since names are for one. */
-async function copyLines({ source, end, file, changes }: Copying): Promise<AppendFile> {
-  let copy: AppendFile | undefined;
-  try {
-    for await (const { lines, isTorn } of lineBatches(source, { end })) {
-      if (isTorn) break;
-      const [first = '', ...rest] = lines;
-      const header = copy === undefined ? parseHeader(first) : undefined;
-      if (copy === undefined && header === undefined) throw new Error('it is not a session');
-      if (header !== undefined) {
-        const { name: _, ...kept } = header;
-        copy = await createAppendFile(file, headerText({ ...kept, ...changes, parent: { id: header.id } }));
-      }
-      const wanted = header === undefined ? lines : rest;
-      if (wanted.length > 0) await copy?.append(`${wanted.join('\n')}\n`);
+/** The text of a copy: another header, which has no name, the lines of the source, and then some. */
+async function* copyOf({ source, end }: Source, changes: Partial<Header>, text: string): AsyncGenerator<string, void> {
+  let hasHeader = false;
+  for await (const { lines, isTorn } of lineBatches(source, { end })) {
+    if (isTorn) break;
+    let wanted = lines;
+    if (!hasHeader) {
+      const header = parseHeader(lines[0] ?? '');
+      if (header === undefined) throw new Error('it is not a session');
+      const { name: _, ...kept } = header;
+      yield headerText({ ...kept, ...changes, v: VERSION, parent: { id: header.id } });
+      hasHeader = true;
+      wanted = lines.slice(1);
     }
-    if (copy === undefined) throw new Error('it is gone');
-    return copy;
-  } catch (thrown) {
-    await copy?.discard();
-    throw thrown;
+    if (wanted.length > 0) yield `${wanted.join('\n')}\n`;
   }
+  if (!hasHeader) throw new Error('it is gone');
+  yield text;
 }

@@ -1,6 +1,3 @@
-import type { AppendFile } from '../platform/append-file.ts';
-import type { BlobFiles } from '../platform/blob-files.ts';
-import { lineWithoutMedia } from './media.ts';
 import type { Line } from './record.ts';
 import type { SessionFile } from './session-file.ts';
 import { troubleOf } from './trouble.ts';
@@ -8,52 +5,47 @@ import { troubleOf } from './trouble.ts';
 /** `synced`: it shall survive a loss of power; `written`: the end of this process. */
 export type Durability = 'synced' | 'written';
 
-/** The file of a session, as far as one process writes it. Nothing here throws. */
+/** Writes the lines of one session, and those later that cannot be written now. Nothing here throws. */
 export interface SessionWriter {
-  /** Adds a line, and those that could not be written before. */
-  put(line: Line, durability: Durability): Promise<void>;
-  /** Adds a line that is of no use later: if it cannot be written now, it is forgotten. */
-  tryPut(line: Line): Promise<void>;
-  /** Whether something is in the file, or waits to be. */
+  /** Adds lines with one write, after those that could not be written before. Once closed, it does nothing. */
+  put(lines: readonly Line[], durability: Durability): Promise<void>;
+  /** Adds a line unless that cannot be done now; false: it is not in the file, and will not be. */
+  tryPut(line: Line): Promise<boolean>;
+  /** Whether something is in the file by us, or waits to be. */
   readonly hasBegun: boolean;
   /** Whether nothing waits to be written. */
   readonly isSaved: boolean;
+  /** Writes what waits, if that can be done now, and lets others have the session. */
   close(): Promise<void>;
 }
 
 export interface WriterOptions {
-  readonly file: SessionFile;
-  readonly blobs: BlobFiles;
+  readonly file: Pick<SessionFile, 'add' | 'sync' | 'close'>;
   readonly report: (message: string) => void;
 }
 
 /** The writer of one session. Its calls must come one after the other. */
-export function sessionWriter({ file: source, blobs, report }: WriterOptions): SessionWriter {
-  let file: AppendFile | undefined;
+export function sessionWriter({ file, report }: WriterOptions): SessionWriter {
   let unsaved: Line[] = [];
+  let hasBegun = false;
   let isFailing = false;
+  let isClosed = false;
 
-  async function write(lines: readonly Line[], first: Line): Promise<AppendFile> {
-    const texts: string[] = [];
-    for (const line of lines) texts.push(await lineWithoutMedia(line, blobs));
-    const text = texts.join('');
-    if (file === undefined) return source.open(text, first);
-    if ((await file.append(text)) === 'written') return file;
-    const { length } = file;
-    const next = await source.leave(text, length);
-    await file.close();
-    return next;
-  }
-
-  function fail(thrown: unknown): void {
-    if (!isFailing) report(`this chat is no longer being saved: ${troubleOf(thrown)}`);
-    isFailing = true;
+  /** Whether it could be done. */
+  async function attempt(work: () => Promise<void>): Promise<boolean> {
+    try {
+      await work();
+      return true;
+    } catch (thrown) {
+      if (!isFailing) report(`this chat is no longer being saved: ${troubleOf(thrown)}`);
+      isFailing = true;
+      return false;
+    }
   }
 
   async function flush(): Promise<void> {
-    const [first] = unsaved;
-    if (first === undefined) return;
-    file = await write(unsaved, first);
+    if (unsaved.length === 0) return;
+    await file.add(unsaved);
     unsaved = [];
     if (isFailing) report('this chat is being saved again');
     isFailing = false;
@@ -61,32 +53,31 @@ export function sessionWriter({ file: source, blobs, report }: WriterOptions): S
 
   return {
     get hasBegun() {
-      return file !== undefined || unsaved.length > 0;
+      return hasBegun;
     },
     get isSaved() {
       return unsaved.length === 0;
     },
-    async put(line, durability) {
-      unsaved.push(line);
-      try {
+    async put(lines, durability) {
+      // A turn that was left may still end after the chat did; the session is in other hands then.
+      if (isClosed) return;
+      hasBegun = true;
+      unsaved.push(...lines);
+      await attempt(async () => {
         await flush();
-        if (durability === 'synced') await file?.sync();
-      } catch (thrown) {
-        fail(thrown);
-      }
+        if (durability === 'synced') await file.sync();
+      });
     },
     async tryPut(line) {
-      if (unsaved.length > 0) return;
-      try {
-        file = await write([line], line);
-      } catch (thrown) {
-        fail(thrown);
-      }
+      if (isClosed || unsaved.length > 0) return false;
+      hasBegun = true;
+      return attempt(() => file.add([line]));
     },
     async close() {
-      await flush().catch(fail);
-      await file?.close().catch(() => {});
-      file = undefined;
+      if (isClosed) return;
+      isClosed = true;
+      await attempt(flush);
+      await file.close();
     },
   };
 }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { acquireLock } from '../../src/platform/lock.ts';
 import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
 
 const OLD = '2020-01-01T00:00:00.000Z';
@@ -105,6 +106,23 @@ test('a session is shown, renamed and deleted by any reference', async (t) => {
   expect(readdirSync(directory).filter((name) => name.endsWith('.jsonl'))).toEqual([]);
 });
 
+test('what was deleted before one that could not be is told', async (t) => {
+  const { put, gmn, directory } = start(t);
+  put('a');
+  put('b');
+  const id = 'aaaaaaaa-1111-4111-8111-111111111111';
+  const clock = { now: Date.now, sleep: async () => {} };
+  const { signal } = new AbortController();
+  const lock = join(directory, `${id}.lock`);
+  const held = await acquireLock(lock, { clock, signal, patienceMs: 0, isDone: async () => false });
+  expect(await gmn('sessions', 'delete', 'bbbbbbbb', 'aaaaaaaa')).toMatchObject({
+    stdout: 'deleted bbbbbbbb\n',
+    stderr: 'Error: the session aaaaaaaa is open elsewhere\nClose it there first.\n',
+    exitCode: 1,
+  });
+  await held?.release();
+});
+
 test('prune removes what is old and has no name, with the media that only it had', async (t) => {
   const { put, gmn, home, directory } = start(t);
   const now = new Date().toISOString();
@@ -146,86 +164,6 @@ test('old sessions go by themselves, once a day, unless the settings keep them',
   writeFileSync(join(home, '.gmn', 'config.json'), '{"sessions": {"retention": "90d"}}');
   await gmn('sessions', 'list');
   expect(existsSync(file)).toBe(false);
-});
-
-test('a session of the official CLI is copied, and left as it is', async (t) => {
-  const { gmn, home, cwd } = start(t);
-  const id = '7c1e90aa-0000-4000-8000-000000000001';
-  const chats = join(home, '.gemini', 'tmp', 'work', 'chats');
-  mkdirSync(chats, { recursive: true });
-  writeFileSync(join(home, '.gemini', 'tmp', 'work', '.project_root'), cwd);
-  const answer = { functionResponse: { id: 'c1', name: 'read_file', response: { output: 'text' } } };
-  const lines = [
-    { sessionId: id, projectHash: 'x', startTime: OLD, lastUpdated: OLD, kind: 'main' },
-    { id: 'm0', type: 'user', content: '<session_context>' },
-    { id: 'm1', type: 'user', content: [{ text: 'draft' }] },
-    { id: 'm1', type: 'user', content: [{ text: 'look at it' }] },
-    { id: 'm2', type: 'info', content: 'noise' },
-    {
-      id: 'm3',
-      type: 'gemini',
-      content: 'I will look.',
-      model: 'gemini-2.5-pro',
-      tokens: { input: 5, output: 2, total: 7 },
-      toolCalls: [{ id: 'c1', name: 'read_file', args: { path: 'a' }, result: [answer] }],
-    },
-    { id: 'm4', type: 'user', content: [answer] },
-    { id: 'm5', type: 'gemini', content: 'It says text.', model: 'gemini-2.5-pro' },
-    { id: 'm6', type: 'user', content: 'wrong turn' },
-    { $rewindTo: 'm6' },
-    { $set: { summary: 'x' } },
-  ];
-  const file = join(chats, 'session-2020-01-01T00-00-7c1e90aa.jsonl');
-  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
-  const before = readFileSync(file);
-  expect((await gmn('sessions', 'list', '--gemini')).stdout).toBe(
-    `ID        TITLE         STARTED     DIRECTORY\n7c1e90aa  "look at it"  2020-01-01  ${cwd}\n`,
-  );
-  expect(await gmn('sessions', 'import', 'latest')).toMatchObject({
-    stdout: 'copied as 7c1e90aa; to go on with it: gmn -r 7c1e90aa "…"\n',
-    exitCode: 0,
-  });
-  const { records } = JSON.parse((await gmn('sessions', 'show', id, '--json')).stdout);
-  expect(records.map(({ time: _, ...record }: { time: string }) => record)).toEqual([
-    { kind: 'prompt', content: { role: 'user', parts: [{ text: 'look at it' }] } },
-    {
-      kind: 'call',
-      content: {
-        role: 'model',
-        parts: [{ text: 'I will look.' }, { functionCall: { id: 'c1', name: 'read_file', args: { path: 'a' } } }],
-      },
-      usage: { promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 7 },
-      model: 'gemini-2.5-pro',
-    },
-    { kind: 'answer', content: { role: 'user', parts: [answer] } },
-    {
-      kind: 'reply',
-      content: { role: 'model', parts: [{ text: 'It says text.' }] },
-      usage: {},
-      model: 'gemini-2.5-pro',
-      finishReason: 'STOP',
-    },
-  ]);
-  expect([readFileSync(file), readdirSync(chats).length]).toEqual([before, 1]);
-  expect(await gmn('sessions', 'import', file)).toMatchObject({
-    stderr: `Error: there is a session with the id ${id}\nTo go on with it: -r ${id}\n`,
-    exitCode: 1,
-  });
-  expect(await gmn('sessions', 'import', 'nobody')).toMatchObject({
-    stderr: 'Error: the official CLI has no session "nobody" here\nRun: gmn sessions list --gemini\n',
-    exitCode: 1,
-  });
-});
-
-test('an older official session, one object in a file, is copied too', async (t) => {
-  const { gmn, cwd } = start(t);
-  const messages = [
-    { id: 'a', type: 'user', content: 'hello' },
-    { id: 'b', type: 'gemini', content: 'hi' },
-  ];
-  writeFileSync(join(cwd, 'old.json'), JSON.stringify({ sessionId: 'not-a-uuid', startTime: OLD, messages }));
-  expect((await gmn('sessions', 'import', 'old.json')).exitCode).toBe(0);
-  expect((await gmn('sessions', 'show', 'last')).stdout).toBe('> hello\n\nhi\n\n');
 });
 
 test('path says where they are', async (t) => {

@@ -40,7 +40,7 @@ test('damaged lines are left out, counted and told once', async () => {
   expect(readFileSync(file)).toEqual(before);
 });
 
-test('a session of a newer gmn is listed, and neither read nor touched', async () => {
+test('a session of a newer gmn is listed, and neither read, renamed, pruned nor touched', async () => {
   const { home, store } = place();
   await saved(store, ['one']);
   const file = onlyFile(home);
@@ -54,6 +54,8 @@ test('a session of a newer gmn is listed, and neither read nor touched', async (
   };
   await expect(store.resume(summary, '/work')).rejects.toMatchObject(refusal);
   await expect(store.read(summary)).rejects.toMatchObject(refusal);
+  await expect(store.rename(summary, 'mine')).rejects.toMatchObject(refusal);
+  expect(await store.prune(Number.POSITIVE_INFINITY, new AbortController().signal)).toEqual([]);
   expect([readFileSync(file), files(home).length]).toEqual([before, 1]);
 });
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -7,7 +7,7 @@ import type { KeptContent, Part } from '../../src/core/content.ts';
 import type { TurnRecord } from '../../src/core/history.ts';
 import type { Clock } from '../../src/core/io.ts';
 import type { Session, SessionStore } from '../../src/core/session.ts';
-import { type StoreOptions, sessionStore } from '../../src/session/store.ts';
+import { type LocalStore, type StoreOptions, sessionStore } from '../../src/session/store.ts';
 
 export const START = Date.UTC(2026, 4, 1, 12);
 
@@ -20,10 +20,10 @@ export function temporary(): string {
 
 export interface Place {
   readonly home: string;
-  readonly store: SessionStore;
+  readonly store: LocalStore;
   /** What was said to the person. */
   readonly said: string[];
-  /** Time, which stands still until it is moved. */
+  /** Time, which stands still until it is moved, or somebody sleeps. */
   readonly time: { now: number };
 }
 
@@ -31,7 +31,12 @@ export interface Place {
 export function place(home = temporary(), changes: Partial<StoreOptions> = {}): Place {
   const said: string[] = [];
   const time = { now: START };
-  const clock: Clock = { now: () => time.now, sleep: async () => {} };
+  const clock: Clock = {
+    now: () => time.now,
+    sleep: async (ms) => {
+      time.now += ms;
+    },
+  };
   const store = sessionStore({ home, clock, version: '1.2.3', report: (message) => said.push(message), ...changes });
   return { home, store, said, time };
 }
@@ -61,6 +66,19 @@ export function prompt(text: string): TurnRecord {
 export function reply(text: string, model = 'gemini-test'): TurnRecord {
   const content: KeptContent = { role: 'model', parts: [{ text }], origin: 'here' };
   return { kind: 'reply', content, usage: { totalTokenCount: 3 }, model, finishReason: 'STOP' };
+}
+
+export const IMAGE = Buffer.alloc(70_000, 'pixels');
+
+/** A prompt with a picture that is kept apart. */
+export function picture(data = IMAGE.toString('base64')): TurnRecord {
+  const parts = [{ text: 'look' }, { inlineData: { mimeType: 'image/png', data } }];
+  return { kind: 'prompt', content: { role: 'user', parts } };
+}
+
+/** What somebody else, without a lock, would add to a session. */
+export function intrude(file: string, at = START): void {
+  appendFileSync(file, `${JSON.stringify({ seq: 9, t: new Date(at).toISOString(), type: 'name', turn: 1 })}\n`);
 }
 
 /** A session with so many exchanges, closed. */

@@ -1,11 +1,16 @@
-import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { openSession } from '../../src/session/open-session.ts';
+import type { SessionWriter } from '../../src/session/writer.ts';
 import {
   contentsOf,
   files,
+  IMAGE,
+  intrude,
   linesOf,
   onlyFile,
+  picture,
   place,
   prompt,
   reply,
@@ -14,13 +19,6 @@ import {
   talk,
   temporary,
 } from './support.ts';
-
-const IMAGE = Buffer.alloc(70_000, 'pixels');
-
-function picture(data = IMAGE.toString('base64')) {
-  const content = { role: 'user', parts: [{ text: 'look' }, { inlineData: { mimeType: 'image/png', data } }] } as const;
-  return { kind: 'prompt', content } as const;
-}
 
 test('who resumes a session that is open elsewhere goes on with a copy, and neither sees the words of the other', async () => {
   const { home, store, said } = place();
@@ -55,20 +53,123 @@ test('a copy that nothing is added to leaves no file', async () => {
   expect(files(home).length).toBe(1);
 });
 
-test('a session that somebody else writes to all the same is left to them', async () => {
+test('a session that somebody else writes to all the same is left to them, with its name', async () => {
+  const { home, store, said } = place();
+  const session = await store.create({ cwd: '/work', by: 'chat', name: 'mine' });
+  await talk(session, ['one']);
+  const file = onlyFile(home);
+  const { id } = session;
+  intrude(file);
+  const theirs = readFileSync(file);
+  await talk(session, ['two']);
+  expect([session.id === id, session.name]).toEqual([false, undefined]);
+  expect(said).toEqual([`somebody else wrote to this session; going on with a copy, ${session.id.slice(0, 8)}`]);
+  expect(files(home).filter((name) => name.endsWith('.lock'))).toEqual([`${session.id}.lock`]);
+  await session.close();
+  expect(readFileSync(file)).toEqual(theirs);
+  expect((await contentsOf(home, session.id)).length).toBe(4);
+  expect((await store.find(session.id)).name).toBeUndefined();
+  expect(files(home).length).toBe(2);
+});
+
+test('what somebody else adds between the load and the first word of ours is noticed', async () => {
+  const { home, store, said } = place();
+  await saved(store, ['one']);
+  const file = onlyFile(home);
+  const session = await store.resume(await store.find('last'), '/work');
+  intrude(file);
+  const theirs = readFileSync(file);
+  await talk(session, ['two']);
+  await session.close();
+  expect(readFileSync(file)).toEqual(theirs);
+  expect(said).toEqual([`somebody else wrote to this session; going on with a copy, ${session.id.slice(0, 8)}`]);
+  expect((await contentsOf(home, session.id)).length).toBe(4);
+});
+
+test('a copy that cannot be made now is made later', async () => {
+  const ids = ['aaaaaaaa-1111-4111-8111-111111111111', '\0', 'aaaabbbb-1111-4111-8111-111111111111'];
+  const { home, store, said } = place(temporary(), { newId: () => ids.shift() ?? '' });
+  const session = await store.create({ cwd: '/work', by: 'chat' });
+  await talk(session, ['one']);
+  intrude(onlyFile(home));
+  await session.append(prompt('two'));
+  expect([said.length, session.id]).toEqual([1, 'aaaaaaaa-1111-4111-8111-111111111111']);
+  await session.append(reply('two!'));
+  await session.close();
+  expect([said.slice(1), session.isSaved]).toEqual([
+    ['somebody else wrote to this session; going on with a copy, aaaabbbb', 'this chat is being saved again'],
+    true,
+  ]);
+  expect((await contentsOf(home, 'aaaabbbb')).length).toBe(4);
+});
+
+test('what comes after a session was closed is written nowhere', async () => {
   const { home, store, said } = place();
   const session = await store.create({ cwd: '/work', by: 'chat' });
   await talk(session, ['one']);
-  const file = onlyFile(home);
-  appendFileSync(file, `${JSON.stringify({ seq: 9, t: new Date(START).toISOString(), type: 'name', turn: 1 })}\n`);
-  const theirs = readFileSync(file);
-  const { id } = session;
-  await talk(session, ['two']);
   await session.close();
-  expect(session.id).not.toBe(id);
-  expect(said).toEqual([`somebody else wrote to this session; going on with a copy, ${session.id.slice(0, 8)}`]);
-  expect(readFileSync(file)).toEqual(theirs);
-  expect((await contentsOf(home, session.id)).length).toBe(4);
+  const before = readFileSync(onlyFile(home));
+  await talk(session, ['late']);
+  await session.overhear?.('x'.repeat(65_536));
+  await session.close();
+  expect([readFileSync(onlyFile(home)), files(home).length, said]).toEqual([before, 1, []]);
+});
+
+test('records that happened before are added with one write, each with its own time', async () => {
+  const { home, store, time } = place();
+  const puts: number[] = [];
+  const writer: SessionWriter = {
+    put: async (lines) => void puts.push(lines.length),
+    tryPut: async () => true,
+    hasBegun: false,
+    isSaved: true,
+    close: async () => {},
+  };
+  const counted = openSession({
+    clock: { now: () => time.now, sleep: async () => {} },
+    file: { id: 'x', name: undefined },
+    writer,
+    durability: 'synced',
+    checkName: async (name) => name,
+  });
+  const records = [prompt('one'), reply('one!')].map((record, index) => ({ ...record, at: START + index }));
+  await counted.appendAll(records);
+  expect(puts).toEqual([2]);
+  time.now += 5000;
+  const session = await store.create({ cwd: '/work', by: 'chat' });
+  await session.appendAll(records);
+  await session.close();
+  expect((await store.read(await store.find('last'))).records).toEqual(records);
+  expect(files(home)).toEqual([`20260501T120000Z-${session.id}.jsonl`]);
+});
+
+test('a piece of a reply that cannot be written now is written with the next', async () => {
+  const { home, store, time } = place();
+  const session = await store.create({ cwd: '/work', by: 'chat' });
+  await session.append(prompt('tell me'));
+  const file = onlyFile(home);
+  renameSync(file, `${file}.away`);
+  // Somebody else wrote to it, and it cannot be copied.
+  intrude(`${file}.away`);
+  time.now += 2000;
+  await session.overhear?.('Once ');
+  renameSync(`${file}.away`, file);
+  time.now += 2000;
+  await session.overhear?.('upon a time');
+  expect((await contentsOf(home, session.id))[1]?.parts).toEqual([{ text: 'Once upon a time' }]);
+  await session.close();
+});
+
+test('a session that begins with earlier contents has their title, one that begins with none has no file', async () => {
+  const { home, store } = place();
+  const empty = await store.create({ cwd: '/work', by: 'chat' });
+  await empty.replace([]);
+  await empty.close();
+  expect(files(home)).toEqual([]);
+  const session = await store.create({ cwd: '/work', by: 'chat' });
+  await session.replace([prompt('best month?').content, reply('May').content]);
+  await session.close();
+  expect(await store.list()).toMatchObject([{ title: 'best month?', turns: 1 }]);
 });
 
 test('8 who resume one session at once write 8 files, and every word is in one of them', async () => {

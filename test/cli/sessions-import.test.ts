@@ -1,0 +1,143 @@
+import { mkdirSync, readdirSync, readFileSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+
+const OLD = '2020-01-01T00:00:00.000Z';
+
+function start(t: TestContext) {
+  const here = place(t);
+  const cwd = realpathSync(here.cwd);
+  const gmn = (...args: readonly string[]): Promise<GmnResult> => runGmnIn(t, { ...here, cwd }, args);
+  return { ...here, cwd, directory: join(here.home, '.gmn', 'sessions'), gmn };
+}
+
+test('a session of the official CLI is copied, and left as it is', async (t) => {
+  const { gmn, home, cwd } = start(t);
+  const id = '7c1e90aa-0000-4000-8000-000000000001';
+  const chats = join(home, '.gemini', 'tmp', 'work', 'chats');
+  mkdirSync(chats, { recursive: true });
+  writeFileSync(join(home, '.gemini', 'tmp', 'work', '.project_root'), cwd);
+  const answer = { functionResponse: { id: 'c1', name: 'read_file', response: { output: 'text' } } };
+  const lines = [
+    { sessionId: id, projectHash: 'x', startTime: OLD, lastUpdated: OLD, kind: 'main' },
+    { id: 'm0', type: 'user', content: '<session_context>' },
+    { id: 'm1', type: 'user', content: [{ text: 'draft' }] },
+    { id: 'm1', type: 'user', content: [{ text: 'look at it' }] },
+    { id: 'm2', type: 'info', content: 'noise' },
+    {
+      id: 'm3',
+      type: 'gemini',
+      content: 'I will look.',
+      model: 'gemini-2.5-pro',
+      tokens: { input: 5, output: 2, total: 7 },
+      toolCalls: [{ id: 'c1', name: 'read_file', args: { path: 'a' }, result: [answer] }],
+    },
+    { id: 'm4', type: 'user', content: [answer] },
+    { id: 'm5', type: 'gemini', content: 'It says text.', model: 'gemini-2.5-pro' },
+    { id: 'm6', type: 'user', content: 'wrong turn' },
+    { $rewindTo: 'm6' },
+    { $set: { summary: 'x' } },
+  ];
+  const file = join(chats, 'session-2020-01-01T00-00-7c1e90aa.jsonl');
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const before = readFileSync(file);
+  expect((await gmn('sessions', 'list', '--gemini')).stdout).toBe(
+    `ID        TITLE         STARTED     DIRECTORY\n7c1e90aa  "look at it"  2020-01-01  ${cwd}\n`,
+  );
+  expect(await gmn('sessions', 'import', 'latest')).toMatchObject({
+    stdout: 'copied as 7c1e90aa; to go on with it: gmn -r 7c1e90aa "…"\n',
+    exitCode: 0,
+  });
+  const { records } = JSON.parse((await gmn('sessions', 'show', id, '--json')).stdout);
+  expect(records.map(({ time: _, ...record }: { time: string }) => record)).toEqual([
+    { kind: 'prompt', content: { role: 'user', parts: [{ text: 'look at it' }] } },
+    {
+      kind: 'call',
+      content: {
+        role: 'model',
+        parts: [{ text: 'I will look.' }, { functionCall: { id: 'c1', name: 'read_file', args: { path: 'a' } } }],
+      },
+      usage: { promptTokenCount: 5, candidatesTokenCount: 2, totalTokenCount: 7 },
+      model: 'gemini-2.5-pro',
+    },
+    { kind: 'answer', content: { role: 'user', parts: [answer] } },
+    {
+      kind: 'reply',
+      content: { role: 'model', parts: [{ text: 'It says text.' }] },
+      usage: {},
+      model: 'gemini-2.5-pro',
+      finishReason: 'STOP',
+    },
+  ]);
+  expect([readFileSync(file), readdirSync(chats).length]).toEqual([before, 1]);
+  expect(await gmn('sessions', 'import', file)).toMatchObject({
+    stderr: `Error: there is a session with the id ${id}\nTo go on with it: -r ${id}\n`,
+    exitCode: 1,
+  });
+  expect(await gmn('sessions', 'import', 'nobody')).toMatchObject({
+    stderr: 'Error: the official CLI has no session "nobody" here\nRun: gmn sessions list --gemini\n',
+    exitCode: 1,
+  });
+});
+
+test('a copy has the times of the original, and stays as long as any session', async (t) => {
+  const { gmn, cwd, directory } = start(t);
+  const messages = [
+    { id: 'a', timestamp: '2020-01-01T00:00:01.000Z', type: 'user', content: 'hello' },
+    { id: 'b', timestamp: '2020-01-01T00:00:02.000Z', type: 'gemini', content: 'hi' },
+    { id: 'c', type: 'user', content: 'bye' },
+  ];
+  const sessionId = '7c1e90aa-0000-4000-8000-000000000002';
+  writeFileSync(join(cwd, 'old.json'), JSON.stringify({ sessionId, startTime: OLD, messages }));
+  await gmn('sessions', 'import', 'old.json');
+  const { records } = JSON.parse((await gmn('sessions', 'show', sessionId, '--json')).stdout);
+  expect(records.map(({ time }: { time: string }) => time)).toEqual([
+    '2020-01-01T00:00:01.000Z',
+    '2020-01-01T00:00:02.000Z',
+    '2020-01-01T00:00:02.000Z',
+  ]);
+  expect(readdirSync(directory)).toEqual([`20200101T000001Z-${sessionId}.jsonl`]);
+  expect((await gmn('sessions', 'prune', '--dry-run')).stdout).toBe('');
+});
+
+test('official files that are damaged or too large are left out, and a short id that two have is refused', async (t) => {
+  const { gmn, home, cwd } = start(t);
+  const chats = join(home, '.gemini', 'tmp', 'work', 'chats');
+  mkdirSync(chats, { recursive: true });
+  writeFileSync(join(home, '.gemini', 'tmp', 'work', '.project_root'), cwd);
+  const put = (name: string, sessionId: string, parts: readonly unknown[]): void => {
+    const messages = [
+      { id: 'a', type: 'user', content: parts },
+      { id: 'b', type: 'gemini', content: 'hi' },
+    ];
+    writeFileSync(join(chats, `session-${name}.json`), JSON.stringify({ sessionId, startTime: OLD, messages }));
+  };
+  put('1', '7c1e90aa-0000-4000-8000-000000000001', [{ text: null }, { functionResponse: null }, { text: 'fine' }]);
+  put('2', '7c1e90aa-0000-4000-8000-000000000002', [{ text: 'other' }]);
+  put('3', '7c1e90aa-0000-4000-8000-000000000003', [{ text: 7 }, { inlineData: {} }]);
+  writeFileSync(join(chats, 'session-4.json'), '');
+  truncateSync(join(chats, 'session-4.json'), 300_000_000);
+  const listed = await gmn('sessions', 'list', '--gemini');
+  expect(listed).toMatchObject({
+    stderr: `gmn: left out: ${join(chats, 'session-4.json')} is too large\n`,
+    exitCode: 0,
+  });
+  expect(listed.stdout.match(/"\w+"/g)?.sort()).toEqual(['"fine"', '"other"']);
+  expect(await gmn('sessions', 'import', '7c1e90aa', '--quiet')).toMatchObject({
+    stdout: '',
+    stderr: expect.stringMatching(/^Error: "7c1e90aa" could be 2 sessions: 7c1e90aa-\S+, 7c1e90aa-\S+\nRun: /),
+    exitCode: 1,
+  });
+});
+
+test('an older official session, one object in a file, is copied too', async (t) => {
+  const { gmn, cwd } = start(t);
+  const messages = [
+    { id: 'a', type: 'user', content: 'hello' },
+    { id: 'b', type: 'gemini', content: 'hi' },
+  ];
+  writeFileSync(join(cwd, 'old.json'), JSON.stringify({ sessionId: 'not-a-uuid', startTime: OLD, messages }));
+  expect((await gmn('sessions', 'import', 'old.json')).exitCode).toBe(0);
+  expect((await gmn('sessions', 'show', 'last')).stdout).toBe('> hello\n\nhi\n\n');
+});
