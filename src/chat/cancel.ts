@@ -11,17 +11,21 @@ const NOTHING = (): void => {};
 
 /**
  * Runs what an entry asked for. Esc or Ctrl+C aborts its signal, and only that; once more, and nobody waits for it any
- * longer. The system's signals abort it too. Throws what `work` throws.
+ * longer, of which `hasLeft` tells. The system's signals abort it too. Throws what `work` throws.
  */
 export async function cancellable<Result>(
   { lines, signal: chatSignal }: Chat,
-  work: (signal: AbortSignal) => Promise<Result>,
+  work: (signal: AbortSignal, hasLeft: () => boolean) => Promise<Result>,
 ): Promise<Outcome<Result>> {
   const controller = new AbortController();
   const follow = (): void => controller.abort(chatSignal.reason);
+  let hasLeft = false;
   let leave: () => void = () => {};
   const left = new Promise<void>((resolve) => {
-    leave = resolve;
+    leave = () => {
+      hasLeft = true;
+      resolve();
+    };
   });
   if (chatSignal.aborted) follow();
   chatSignal.addEventListener('abort', follow, { once: true });
@@ -30,7 +34,7 @@ export async function cancellable<Result>(
     else controller.abort(new AppError('interrupted', '⏹ cancelled'));
   });
   try {
-    const working = work(controller.signal);
+    const working = work(controller.signal, () => hasLeft);
     const rest = (): Promise<void> => working.then(NOTHING, NOTHING);
     return await Promise.race([
       left.then(() => ({ kind: 'left', rest: rest() }) as const),

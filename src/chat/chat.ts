@@ -10,6 +10,7 @@ import type { Assistant } from './assistant.ts';
 import type { Changes } from './changes.ts';
 import type { LineSource } from './line-source.ts';
 import { type Tally, tally } from './tally.ts';
+import { voiceOn } from './voice.ts';
 
 /** What a chat is made of; `commands/chat.ts` puts it together. */
 export interface ChatParts {
@@ -43,6 +44,8 @@ export interface ChatParts {
 
 /** A chat that runs: all that a slash command may look at and change. */
 export interface Chat extends ChatParts {
+  /** To be asked for anew by everything that begins: `hush` ends it. */
+  io: Io;
   session: Session;
   isSaved: boolean;
   files: readonly string[];
@@ -51,6 +54,8 @@ export interface Chat extends ChatParts {
   /** What was asked last, for `/retry`. */
   lastPrompt: Content | undefined;
   readonly tally: Tally;
+  /** Shows nothing more of what has begun; what begins from now on is shown. */
+  hush(): Promise<void>;
   /** Writes lines to the person; what a terminal would obey is taken out of them. */
   say(text: string): Promise<void>;
   /** Tells of something that happened by the way; not if it is to be quiet. */
@@ -62,10 +67,17 @@ export interface Chat extends ChatParts {
 /** Opens the chat; nothing is written yet. */
 export function openChat(parts: ChatParts): Chat {
   const { err } = parts.io;
+  let voice = voiceOn(parts.io);
   const words = stderr(err, { opening: '' });
   const say = (text: string): Promise<void> => err.write(`${err.isTerminal ? filterTerminal(text) : text}\n`);
-  return {
+  const chat: Chat = {
     ...parts,
+    io: voice.io,
+    hush: async () => {
+      await voice.hush();
+      voice = voiceOn(parts.io);
+      chat.io = voice.io;
+    },
     notes: [],
     lastPrompt: undefined,
     tally: tally(parts.clock),
@@ -73,4 +85,5 @@ export function openChat(parts: ChatParts): Chat {
     note: async (text) => (parts.isQuiet ? undefined : say(text)),
     fail: words.error,
   };
+  return chat;
 }

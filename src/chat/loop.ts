@@ -41,19 +41,26 @@ async function untilLeft(chat: Chat, first: string | undefined, failures: AppErr
   let entry: Entry = first === undefined ? await nextEntry(chat) : { kind: 'text', text: first };
   // What was asked on the command line is a prompt, whatever it begins with.
   let isLiteral = first !== undefined;
-  let rest = Promise.resolve();
+  // What was left to wind down may still write to the session.
+  let rest: Promise<void> | undefined;
   for (;;) {
     const leaving = leavingBy(chat, entry);
     if (leaving !== undefined) {
       // What had come of an answer that was left is worth a moment.
-      await Promise.race([rest, chat.clock.sleep(WIND_DOWN_MS, chat.signal).catch(() => {})]);
+      if (rest) await Promise.race([rest, chat.clock.sleep(WIND_DOWN_MS, chat.signal).catch(() => {})]);
       return leaving;
     }
-    // Something that was left to wind down may still write to the session.
-    await rest;
-    const outcome = await cancellable(chat, (signal) => answered(chat, entry, { isLiteral, failures, signal }));
-    if (outcome.kind === 'left') rest = outcome.rest;
-    else if (outcome.result === 'leave') return { exitCode: 0 };
+    const outcome = await cancellable(chat, (signal, hasLeft) =>
+      answered(chat, entry, { isLiteral, failures, signal, hasLeft, rest }),
+    );
+    if (outcome.kind === 'left') {
+      const all: Promise<void> = Promise.all([rest, outcome.rest]).then(() => {
+        if (rest === all) rest = undefined;
+      });
+      rest = all;
+      await chat.hush();
+      await chat.say('⏹ cancelled');
+    } else if (outcome.result === 'leave') return { exitCode: 0 };
     await report(chat);
     isLiteral = false;
     entry = await nextEntry(chat);
@@ -83,6 +90,10 @@ async function nextEntry({ lines, signal, isPlain }: Chat): Promise<Entry> {
 interface Answering {
   readonly isLiteral: boolean;
   readonly signal: AbortSignal;
+  /** Whether the person no longer waits for it. */
+  readonly hasLeft: () => boolean;
+  /** What has to be over before. */
+  readonly rest: Promise<void> | undefined;
   /** What went wrong, all of it shown. */
   readonly failures: AppError[];
 }
@@ -91,9 +102,10 @@ interface Answering {
 async function answered(
   chat: Chat,
   entry: Entry,
-  { isLiteral, signal, failures }: Answering,
+  { isLiteral, signal, failures, hasLeft, rest }: Answering,
 ): Promise<'leave' | undefined> {
   try {
+    if (rest !== undefined) await woundDown(chat, rest, signal);
     if (entry.kind === 'next-mode') return await nextMode(chat);
     if (entry.kind !== 'text') return undefined;
     const next = isLiteral ? { ask: await promptOf(chat, entry.text, signal) } : await done(chat, entry.text, signal);
@@ -105,10 +117,20 @@ async function answered(
     const error = AppError.from(thrown);
     // Nobody reads the answers any more.
     if (error.fault === 'pipe') return 'leave';
+    if (hasLeft()) return undefined;
     failures.push(error);
     await chat.fail(error);
     return undefined;
   }
+}
+
+async function woundDown(chat: Chat, rest: Promise<void>, signal: AbortSignal): Promise<void> {
+  await chat.note('What was cancelled has to end first. Esc: do not wait for it.');
+  const aborted = new Promise<void>((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  await Promise.race([rest, aborted]);
+  signal.throwIfAborted();
 }
 
 /** Carries out a slash command or a shell line; what is neither, or has a slash too many, is to be asked. */

@@ -27,7 +27,7 @@ export async function ask(chat: Chat, prompt: Content, signal: AbortSignal): Pro
     signal,
   });
   if (failure !== undefined && session.contents.length === before + 1) await session.rewind(1);
-  else await chatNotice(chat);
+  else if (!signal.aborted) await chatNotice(chat);
   return failure;
 }
 
