@@ -2,8 +2,7 @@ import { resolve } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type ExportFormat, exportSession, formatOf } from '../export/export.ts';
-import { replaceFile } from '../platform/atomic-file.ts';
-import { lookUp } from '../platform/files.ts';
+import { writeExport } from '../export/export-file.ts';
 import { stderr } from '../render/stderr.ts';
 import { terminalFilter } from '../render/terminal-filter.ts';
 import { openStore } from './session-store.ts';
@@ -28,7 +27,6 @@ export async function run({ args, format, force = false, quiet = false }: Export
   }
   const chosen = file === '-' ? (format ?? 'md') : formatFor(file, format);
   const target = file === '-' ? undefined : resolve(app.cwd, file);
-  if (target !== undefined) await checkPlace(target, file, force);
   const store = openStore(app, () => {});
   const saved = await store.read(await store.find(reference));
   const say = quiet ? async () => {} : stderr(app.io.err).notice;
@@ -36,7 +34,7 @@ export async function run({ args, format, force = false, quiet = false }: Export
   const pieces = await exportSession(saved, chosen);
   if (target === undefined) await print(pieces, app);
   else {
-    await write(target, pieces);
+    await writeExport({ path: target, name: file, force, hint: 'Name another file, or add --force' }, pieces);
     await say(`wrote ${file}`);
   }
   return 0;
@@ -56,27 +54,8 @@ function formatFor(file: string, format: ExportFormat | undefined): ExportFormat
   });
 }
 
-async function checkPlace(target: string, file: string, force: boolean): Promise<void> {
-  const found = await lookUp(target, file);
-  if (found === undefined) return;
-  if (found.kind !== 'file') {
-    throw new AppError('usage', `${file} is not a regular file`, { hint: 'Name a file, or - for stdout.' });
-  }
-  if (!force) throw new AppError('usage', `${file} exists`, { hint: 'Name another file, or add --force' });
-}
-
 /** On a terminal nothing it would obey. */
 async function print(pieces: Iterable<string>, { io: { out } }: App): Promise<void> {
   const filter = terminalFilter();
   for (const piece of pieces) await out.write(out.isTerminal ? filter.filter(piece) : piece);
-}
-
-async function write(target: string, pieces: Iterable<string>): Promise<void> {
-  try {
-    await replaceFile(target, pieces, { mode: 0o600 });
-  } catch (cause) {
-    if (!(cause instanceof AppError)) throw cause;
-    // It is the person's own choice of a place, not a setting of gmn.
-    throw new AppError('usage', cause.message, { cause, ...(cause.hint === undefined ? {} : { hint: cause.hint }) });
-  }
 }

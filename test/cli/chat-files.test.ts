@@ -15,6 +15,19 @@ test('/export writes the session, and never over a file', async (t) => {
   expect(readFileSync(file, 'utf8')).toContain('Hello! How can I help you today?');
 });
 
+test('/export makes one file of a session whose name has slashes', async (t) => {
+  const { env } = sharedHome(t);
+  const args = ['--demo', '--session-name', 'a/../b'];
+  const { stderr, exitCode } = await pipedChat(t, ['hello', '/export', '/export', '/export none/x.md', '!cat gmn-a*'], {
+    env,
+    args,
+  });
+  expect(stderr).toMatch(
+    /^Wrote gmn-a-\.\.-b\.md\.\nError: gmn-a-\.\.-b\.md exists\nName another file: \/export <file>\nError: cannot write none\/x\.md: .*\n.*\n# hello\n/,
+  );
+  expect(exitCode).toBe(1);
+});
+
 test('/file attaches to the next prompt alone', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
   const files = { 'a b.txt': 'A', 'c.txt': 'C' };

@@ -89,7 +89,7 @@ test('a directory, a device or a link to one is never replaced', async (t) => {
     expect(run('last', file, '--force', ...(file.endsWith('.md') ? [] : ['--format', 'md']))).toEqual({
       status: 1,
       stdout: '',
-      stderr: `Error: ${file} is not a regular file\nName a file, or - for stdout.\n`,
+      stderr: `Error: ${file} is not a regular file\nName a file that gmn may write.\n`,
     });
   }
   expect(statSync('/dev/null').isCharacterDevice()).toBe(true);

@@ -3,11 +3,10 @@ import type { KeptContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { formatSize } from '../../core/size.ts';
 import { visible } from '../../core/visible.ts';
-import { replaceFile } from '../../platform/atomic-file.ts';
 import { clipboardProgram } from '../../platform/clipboard.ts';
 import { feedCommand } from '../../platform/fed-command.ts';
-import { lookUp } from '../../platform/files.ts';
 import type { Chat } from '../chat.ts';
+import { shortId } from '../session-words.ts';
 import type { SlashCommand } from '../slash-command.ts';
 
 /** `/copy [code|n]` */
@@ -19,18 +18,31 @@ export const COPY: SlashCommand = {
   async run(argument, chat, signal) {
     const { io, isPlain, lines } = chat;
     const text = wantedText(chat, argument);
-    if (!lines.isTerminal || !io.err.isTerminal) {
-      throw new AppError('usage', 'nothing was copied: a clipboard needs a terminal', {
-        hint: 'Hand it to a program of yours: /pipe <command>',
-      });
+    if (!lines.isTerminal || !io.err.isTerminal) throw notCopied('a clipboard needs a terminal');
+    const size = formatSize(Buffer.byteLength(text));
+    if (isPlain) {
+      await feed(chat, programFor(chat), text, signal);
+      await chat.say(`Copied ${size}.`);
+    } else {
+      await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
+      // No terminal says whether it did.
+      await chat.say(`Handed ${size} to the terminal to copy.`);
     }
-    const program = isPlain ? clipboardProgram(chat.env) : undefined;
-    if (program === undefined) await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
-    else await feed(chat, program, text, signal);
-    await chat.say(`Copied ${formatSize(Buffer.byteLength(text))}.`);
     return undefined;
   },
 };
+
+function programFor({ env }: Chat): string {
+  const program = clipboardProgram(env);
+  if (program === undefined) throw notCopied('no program for the clipboard is known here');
+  return program;
+}
+
+function notCopied(why: string): AppError {
+  return new AppError('usage', `nothing was copied: ${why}`, {
+    hint: 'Hand it to a program of yours: /pipe <command>',
+  });
+}
 
 /** `/pipe <command>` */
 export const PIPE: SlashCommand = {
@@ -68,23 +80,28 @@ export const EXPORT: SlashCommand = {
       });
     }
     const { exportSession, formatOf } = await import('../../export/export.ts');
-    const file = argument === '' ? `gmn-${session.name ?? session.id.slice(0, 8)}.md` : argument;
+    const file = argument === '' ? `gmn-${fileName(session.name ?? shortId(session))}.md` : argument;
     const format = formatOf(file);
     if (format === undefined) {
       throw new AppError('usage', `${visible(file)} has no ending that stands for a format`, {
         hint: 'Choose one of: .md, .json, .html',
       });
     }
-    const path = resolve(cwd, file);
-    if ((await lookUp(path, file)) !== undefined) {
-      throw new AppError('usage', `${visible(file)} exists`, { hint: 'Name another file: /export <file>' });
-    }
     const saved = await store.read(await store.find(session.id));
-    await replaceFile(path, await exportSession(saved, format), { mode: 0o600 });
+    const { writeExport } = await import('../../export/export-file.ts');
+    await writeExport(
+      { path: resolve(cwd, file), name: file, force: false, hint: 'Name another file: /export <file>' },
+      await exportSession(saved, format),
+    );
     await chat.say(`Wrote ${visible(file)}.`);
     return undefined;
   },
 };
+
+/** A name as that of a file in this directory: without what has a meaning in a path, on any system. */
+function fileName(name: string): string {
+  return name.replace(/[\u0000-\u001f/\\:*?"<>|]/g, '-');
+}
 
 /** The text that `/copy` and `/pipe` are about. Throws AppError `usage` if there is none. */
 function wantedText({ session }: Chat, which: string): string {
