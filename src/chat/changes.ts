@@ -1,6 +1,7 @@
 import { relative } from 'node:path';
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
+import type { Session } from '../core/session.ts';
 import { readBytesIfAny } from '../platform/files.ts';
 import { randomId } from '../platform/random-id.ts';
 import type { Change, UndoStore } from '../tools/journal.ts';
@@ -13,14 +14,16 @@ export interface Changes {
   /** The model is shown all that a file holds: from now on it may change it, if nobody else does before. */
   shown(path: string, bytes: Uint8Array): Promise<void>;
   /** From now on changes belong to a new turn of this session. */
-  begin(sessionId: string): void;
+  begin(session: Session): void;
+  /** What belonged to `session` belongs to the one that goes on in its place, too. */
+  handOn(session: Session, next: Session): void;
   /**
    * Puts back what the last turn of the session changed, of those that changed anything and were not taken back. Throws
    * AppError `usage` if there is none.
    */
-  undo(sessionId: string): Promise<readonly TakenBack[]>;
+  undo(session: Session): Promise<readonly TakenBack[]>;
   /** All that is different now from what it was, as unified diffs; empty if nothing is. */
-  diff(sessionId: string): Promise<string>;
+  diff(session: Session): Promise<string>;
 }
 
 /** A journal whose changes are told apart by turns. `gmn undo` takes them back turn by turn, too. */
@@ -50,17 +53,26 @@ export function sessionChanges(
   store: UndoStore,
   { workspace, begin, cwd }: { readonly workspace: Workspace; readonly cwd: string } & Pick<TurnJournal, 'begin'>,
 ): Changes {
-  const changesOf = async (sessionId: string): Promise<readonly Change[]> =>
-    (await store.changes()).filter(({ run }) => run.startsWith(`${sessionId}.`));
+  const ids = new WeakMap<Session, ReadonlySet<string>>();
+  // One that goes on as a copy has another id after that.
+  const idsOf = (session: Session): ReadonlySet<string> => new Set(ids.get(session)).add(session.id);
+  const changesOf = async (session: Session): Promise<readonly Change[]> => {
+    const wanted = idsOf(session);
+    return (await store.changes()).filter(({ run }) => wanted.has(run.replace(/\..*$/, '')));
+  };
   return {
-    begin,
+    begin(session) {
+      ids.set(session, idsOf(session));
+      begin(session.id);
+    },
+    handOn: (session, next) => void ids.set(next, idsOf(session)),
     shown: async (path, bytes) => {
       // What the fence does not let through cannot be changed either.
       const place = await workspace.place(path, 'read').catch(() => undefined);
       if (place !== undefined) workspace.remember(place, bytes, ALL_SHOWN);
     },
-    undo: async (sessionId) => {
-      const changes = await changesOf(sessionId);
+    undo: async (session) => {
+      const changes = await changesOf(session);
       const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
       if (last === undefined) {
         throw new AppError('usage', 'there is nothing to undo in this session', {
@@ -73,9 +85,9 @@ export function sessionChanges(
         workspace,
       );
     },
-    diff: async (sessionId) => {
+    diff: async (session) => {
       const firsts = new Map<string, Change>();
-      for (const change of await changesOf(sessionId)) {
+      for (const change of await changesOf(session)) {
         if (!firsts.has(change.path)) firsts.set(change.path, change);
       }
       const diffs = await Promise.all([...firsts.values()].map((change) => diffOf(change, store, cwd)));

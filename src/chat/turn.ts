@@ -19,7 +19,7 @@ export async function ask(chat: Chat, prompt: Content, signal: AbortSignal): Pro
   const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model) };
   chat.lastPrompt = prompt;
   tally.turn();
-  changes.begin(session.id);
+  changes.begin(session);
   const before = session.contents.length;
   const failure = await shown(chat, runTurn(agent, { history: session, prompt, signal }), {
     event: tally.event,

@@ -97,6 +97,18 @@ test('/diff shows what tools changed, /undo puts back the last turn, and the mod
   ]);
 });
 
+test('/save of a chat that was not saved keeps what /diff and /undo know', async (t) => {
+  const write = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'one\n' } } };
+  const gemini = await fakeGemini(t, [reply(write), reply('a')]);
+  const { stderr } = await pipedChat(t, ['x', '/save kept', '/diff', '/undo', '/new', '/undo'], {
+    gemini,
+    args: ['--no-session', '--approval-mode', 'auto_edit'],
+  });
+  expect(stderr).toMatch(
+    /^✓ write_file a\.txt \+1\nSaved as kept\.\n--- \/dev\/null\n\+\+\+ b\/a\.txt\n@@ -0,0 \+1,1 @@\n\+one\nremoved a\.txt\nThis is a new session\.\nError: there is nothing to undo in this session\n/,
+  );
+});
+
 test('!command shows what it prints and lets it go with the next prompt, mentions in it not followed', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
   const lines = ['!echo @a.txt; echo err >&2; exit 3', 'x', 'y'];

@@ -69,7 +69,7 @@ export const DIFF: SlashCommand = {
   name: 'diff',
   help: 'Show what tools changed in this session',
   async run(_, chat) {
-    const diff = await chat.changes.diff(chat.session.id);
+    const diff = await chat.changes.diff(chat.session);
     await chat.say(diff === '' ? 'Tools changed nothing in this session.' : diff.trimEnd());
     return undefined;
   },
@@ -80,7 +80,7 @@ export const UNDO: SlashCommand = {
   name: 'undo',
   help: 'Put back the files that the last turn changed',
   async run(_, chat) {
-    const done = await chat.changes.undo(chat.session.id);
+    const done = await chat.changes.undo(chat.session);
     const lines = done.map((result) => {
       const path = visible(relative(chat.cwd, result.path));
       return 'undoing' in result ? `${result.undoing} ${path}` : `✗ ${visible(result.problem.message)}`;

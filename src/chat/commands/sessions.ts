@@ -40,6 +40,7 @@ async function beginSaving(chat: Chat): Promise<void> {
   const { contents } = chat.session;
   const session = await chat.store.create({ cwd: chat.cwd, by: 'chat' });
   await session.replace(contents);
+  chat.changes.handOn(chat.session, session);
   chat.session = session;
   chat.isSaved = true;
 }
