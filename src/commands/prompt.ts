@@ -13,7 +13,6 @@ import type { Renderer, RenderOptions } from '../render/renderer.ts';
 import { openRenderer } from '../render/renderers.ts';
 import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent, timedOut } from './agent.ts';
 import type { Lend } from './approval.ts';
-import type { ChatOptions } from './chat.ts';
 import type { countEvents } from './count-tokens.ts';
 import type { RosterOptions } from './mcp-roster.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
@@ -50,8 +49,8 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
     return runSessionFlag(options, app);
   }
   if (options.promptInteractive !== undefined) {
-    const { run: chat } = await import('./chat.ts');
-    return chat(chatOptions(options, options.promptInteractive), app);
+    const { runInChat } = await import('./prompt-chat.ts');
+    return runInChat(options, options.promptInteractive, app);
   }
   if (isIdle(options) && isAttended() && app.io.out.isTerminal) {
     const { card } = await import('./card.ts');
@@ -68,36 +67,6 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
   }
   if (isSaved) await tidySessions(app);
   return exitCode;
-}
-
-/** What a chat does not know it must not ignore. */
-const ONE_SHOT_ALONE = [
-  'outputFormat',
-  'outputDialect',
-  'stdin',
-  'noStdin',
-  'noAt',
-  'render',
-  'rawOutput',
-  'usage',
-  'countTokens',
-  'dryRun',
-  'prompt',
-] as const;
-
-function chatOptions(options: PromptOptions, prompt: string): ChatOptions {
-  const foreign = ONE_SHOT_ALONE.find((name) => options[name] !== undefined);
-  if (foreign !== undefined || options.args.length > 0) {
-    const flag = foreign?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    throw new AppError(
-      'usage',
-      `-i cannot be combined with ${flag === undefined ? 'a positional prompt' : `--${flag}`}`,
-      {
-        hint: 'To see what a chat takes: gmn chat --help',
-      },
-    );
-  }
-  return { ...options, prompt };
 }
 
 async function rendererFor(options: PromptOptions, app: App): Promise<Renderer> {

@@ -41,6 +41,9 @@ test('-i of the root command is a chat with that first prompt, and takes only wh
   const refused = await runGmn(t, ['--demo', '-i', 'hello', '-o', 'json']);
   expect(refused.exitCode).toBe(1);
   expect(refused.stdout).toContain('-i cannot be combined with --output-format');
+  const exported = { GMN_OUTPUT_FORMAT: 'json', GMN_RENDER: 'never' };
+  const told = await runGmn(t, ['--demo', '-i', 'hello'], { stdin: '', env: exported });
+  expect([told.stdout, told.exitCode]).toEqual(['Hello! How can I help you today?\n', 0]);
 });
 
 test('a failure is shown, the next line is asked, and the exit code is that of the first failure', async (t) => {
@@ -148,6 +151,11 @@ test('the flags about sessions mean what they mean for a one-shot', async (t) =>
   await runGmn(t, ['--demo', '--session-id', id, '-i', 'hello'], { env, stdin: '' });
   const copy = await pipedChat(t, ['/pipe cat', 'hi'], { env, args: ['--demo', '-r', id, '--no-session'] });
   expect(copy.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?1 turn · .*\n$/);
+  const unsaved = await pipedChat(t, ['/pipe cat'], {
+    env: { ...env, GMN_NO_SESSION: '1' },
+    args: ['--demo', '-r', id],
+  });
+  expect(unsaved.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?0 turns · .*\n$/);
   const same = await pipedChat(t, ['/load', '/pipe cat'], { env, args: ['--demo', '-c', '--session-name', 'x'] });
   expect(same.stderr).toContain('-c cannot be combined with --session-name');
   expect(same.exitCode).toBe(1);

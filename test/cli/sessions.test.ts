@@ -68,6 +68,32 @@ test('the list is of this directory, newest first, and its numbers are those of 
   ]);
 });
 
+test.for<readonly [args: readonly string[], what: string]>([
+  [['--list-sessions', 'a prompt'], '--list-sessions cannot be combined with a prompt'],
+  [['--list-sessions', '-p', 'a prompt'], '--list-sessions cannot be combined with --prompt'],
+  [['--list-sessions', '-r', 'last'], '--list-sessions cannot be combined with --resume'],
+  [['--list-sessions', '--delete-session', 'a'], '--delete-session cannot be combined with --list-sessions'],
+  [['--delete-session', 'a', '-i', 'x'], '--delete-session cannot be combined with --prompt-interactive'],
+  [['--delete-session', 'a', '--yolo'], '--delete-session cannot be combined with --yolo'],
+])('%j asks for two things at once, and does neither', async ([args, what], t) => {
+  const { put, gmn } = start(t);
+  const file = put('a', { name: 'a' });
+  expect(await gmn(...args)).toMatchObject({
+    exitCode: 1,
+    stdout: '',
+    stderr: `Error: ${what}\nDo one after the other.\n`,
+  });
+  expect(existsSync(file)).toBe(true);
+});
+
+test('variables that shape one-shots do not get in the way of --list-sessions', async (t) => {
+  const here = start(t);
+  here.put('a', { at: '2026-01-01T00:00:00.000Z' });
+  const env = { ...here.env, GMN_MODEL: 'flash', GMN_TIMEOUT: '5s', GMN_NO_SESSION: '1', GMN_RENDER: 'never' };
+  const { stdout, exitCode } = await runGmnIn(t, { cwd: here.cwd, env }, ['--list-sessions', '-q', '-C', '.']);
+  expect([stdout.split('\n').length, exitCode]).toEqual([3, 0]);
+});
+
 test('where nothing is saved, the list is empty and says so', async (t) => {
   expect(await start(t).gmn('sessions', 'list')).toMatchObject({
     stdout: '',
