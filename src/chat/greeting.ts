@@ -1,4 +1,5 @@
-import { contains } from '../core/containment.ts';
+import { counted } from '../core/counted.ts';
+import { shortPath } from '../core/short-path.ts';
 import { visible } from '../core/visible.ts';
 import type { ApprovalMode } from '../tools/policy.ts';
 import type { Chat } from './chat.ts';
@@ -25,7 +26,7 @@ export function greeting(chat: Chat): string {
     service,
     visible(agent.request.model),
     visible(shortPath(cwd, env.HOME)),
-    ...(session.turns === 0 ? [] : [`${session.turns} earlier ${session.turns === 1 ? 'turn' : 'turns'}`]),
+    ...(session.turns === 0 ? [] : [counted(session.turns, 'earlier turn')]),
     assistant.tools.length === 0 ? 'no tools' : modeWords(setup.mode),
     '/help',
   ].join(' · ');
@@ -49,8 +50,4 @@ async function referenceOf({ session, store }: Chat): Promise<string | undefined
     if (found?.id === id) return word;
   }
   return undefined;
-}
-
-function shortPath(path: string, home: string | undefined): string {
-  return home !== undefined && home !== '' && contains(home, path) ? `~${path.slice(home.length)}` : path;
 }

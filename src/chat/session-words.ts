@@ -1,3 +1,4 @@
+import { counted } from '../core/counted.ts';
 import { formatDuration } from '../core/duration.ts';
 import type { SessionSummary } from '../core/session.ts';
 import { visible } from '../core/visible.ts';
@@ -18,7 +19,7 @@ export function sessionLine(summary: SessionSummary, index: number, now: number)
     String(index + 1).padStart(3),
     shortId(summary),
     ...(name === undefined ? [] : [visible(name)]),
-    `${turns} ${turns === 1 ? 'turn' : 'turns'}`,
+    counted(turns, 'turn'),
     age(now - updatedAt),
     visible(words),
   ].join('  ');

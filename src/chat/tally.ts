@@ -1,3 +1,4 @@
+import { counted } from '../core/counted.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock } from '../core/io.ts';
 import type { Model } from '../core/model.ts';
@@ -56,10 +57,9 @@ export function tally(clock: Pick<Clock, 'now'>): Tally {
       windowTokens = undefined;
     },
     lines() {
-      const counted = `${turns} ${turns === 1 ? 'turn' : 'turns'}`;
       const all = [...tools].map(([name, { calls, failed }]) => toolWords(name, calls, failed));
       return [
-        `${counted} · ${spending(usage, clock.now() - startedMs)}`,
+        `${counted(turns, 'turn')} · ${spending(usage, clock.now() - startedMs)}`,
         ...(all.length === 0 ? [] : [`tools: ${all.join(' · ')}`]),
       ];
     },

@@ -1,3 +1,4 @@
+import { counted } from '../core/counted.ts';
 import type { Preview } from '../core/tool.ts';
 import { visible } from '../core/visible.ts';
 import { graphemesOf, widthOf } from '../render/markdown/width.ts';
@@ -151,10 +152,6 @@ function hiddenIn(preview: Preview): number {
 
 function textOf(preview: Exclude<Preview, { kind: 'diff' }>): string {
   return preview.kind === 'command' ? preview.command : preview.text;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** The text in rows that fit, cut between the characters as a reader counts them. */

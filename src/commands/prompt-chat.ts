@@ -2,7 +2,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type ChatOptions, run } from './chat.ts';
 import { flagOf, isDefault } from './foreign-flag.ts';
-import type { PromptOptions } from './prompt.ts';
+import type { PromptOptions } from './prompt-options.ts';
 
 /** The one-shot's options that say nothing to a chat, and those that would say something else. */
 type OneShotOption =

@@ -11,36 +11,14 @@ import { systemStdin } from '../platform/stdin.ts';
 import { isAttended } from '../platform/terminal.ts';
 import type { Renderer, RenderOptions } from '../render/renderer.ts';
 import { openRenderer } from '../render/renderers.ts';
-import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent, timedOut } from './agent.ts';
+import { DEFAULT_TIMEOUT_MS, openAgent, timedOut } from './agent.ts';
 import type { Lend } from './approval.ts';
 import type { countEvents } from './count-tokens.ts';
-import type { RosterOptions } from './mcp-roster.ts';
-import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
+import { type OpenedModel, openModel } from './model.ts';
 import { promptHistory, runAndSave, tidySessions } from './prompt-history.ts';
+import type { PromptOptions } from './prompt-options.ts';
 import type { openNamedServers } from './remote-tools.ts';
-import type { PromptHistory, SessionOptions } from './session-options.ts';
-
-/** The flags of a one-shot. */
-export interface PromptOptions extends ModelOptions, AgentOptions, RosterOptions, SessionOptions {
-  readonly args: readonly string[];
-  readonly prompt?: string;
-  readonly promptInteractive?: string;
-  readonly outputFormat?: 'text' | 'json' | 'stream-json';
-  readonly outputDialect?: 'gmn' | 'gemini';
-  readonly file?: readonly string[];
-  readonly stdin?: boolean;
-  readonly noStdin?: boolean;
-  readonly noAt?: boolean;
-  readonly timeout?: number;
-  readonly quiet?: boolean;
-  readonly render?: 'auto' | 'always' | 'never';
-  readonly rawOutput?: boolean;
-  readonly usage?: boolean;
-  readonly countTokens?: boolean;
-  readonly dryRun?: boolean;
-  readonly listSessions?: boolean;
-  readonly deleteSession?: string;
-}
+import type { PromptHistory } from './session-options.ts';
 
 /** One prompt, one answer. Every failure is shown in the chosen format; the exit code says which it was. */
 export async function run(options: PromptOptions, app: App): Promise<number> {

@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import type { App } from '../core/app.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { SessionSummary } from '../core/session.ts';
 
@@ -21,14 +19,6 @@ export function ago(then: number, now: number): string {
   if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ago`;
   const days = Math.floor(ms / DAY_MS);
   return days < 30 ? `${days} ${days === 1 ? 'day' : 'days'} ago` : new Date(then).toISOString().slice(0, 10);
-}
-
-/** A directory as people write it: the home as `~`. */
-export function shortPath(path: string, { env }: Pick<App, 'env'>): string {
-  const home = env.HOME;
-  if (!home) return path;
-  if (path === home) return '~';
-  return path.startsWith(join(home, '/')) ? join('~', path.slice(home.length)) : path;
 }
 
 /** The reference by which a session is spoken of: its name, else the beginning of its id. */

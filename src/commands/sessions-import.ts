@@ -2,13 +2,14 @@ import { join, resolve } from 'node:path';
 import type { App } from '../core/app.ts';
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
+import { shortPath } from '../core/short-path.ts';
 import { isUuid } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
 import { listDirectory, readBytesIfAny } from '../platform/files.ts';
 import { widthOf } from '../render/markdown/width.ts';
 import { type OfficialSession, parseOfficial } from '../session/official.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
-import { ago, sessionFields, shortPath } from './session-fields.ts';
+import { ago, sessionFields } from './session-fields.ts';
 import { openStore } from './session-store.ts';
 import { onlyReference, type ReferenceOptions } from './sessions-show.ts';
 
@@ -56,7 +57,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
     id.slice(0, 8),
     visible(`"${title}"`),
     ago(startedAt, app.clock.now()),
-    visible(cwd === undefined ? '' : shortPath(cwd, app)),
+    visible(cwd === undefined ? '' : shortPath(cwd, app.env.HOME)),
   ]);
   const json = found.map(({ session: { id, title, startedAt }, cwd }) => ({
     id,

@@ -1,11 +1,12 @@
 import type { App } from '../core/app.ts';
 import type { SessionSummary } from '../core/session.ts';
+import { shortPath } from '../core/short-path.ts';
 import { visible } from '../core/visible.ts';
 import { realPath } from '../platform/real-path.ts';
 import { graphemesOf, widthOf } from '../render/markdown/width.ts';
 import { tidySessions } from './prompt-history.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
-import { ago, sessionFields, shortPath } from './session-fields.ts';
+import { ago, sessionFields } from './session-fields.ts';
 import { openStore } from './session-store.ts';
 
 /** The flags of `gmn sessions list`. */
@@ -53,7 +54,7 @@ function rowOf(number: number, session: SessionSummary, app: App): readonly stri
     shortened(visible(name ?? `"${title}"`)),
     String(turns),
     ago(updatedAt, app.clock.now()),
-    visible(shortPath(cwd, app)),
+    visible(shortPath(cwd, app.env.HOME)),
   ];
 }
 

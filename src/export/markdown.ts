@@ -4,9 +4,8 @@ import { formatSize } from '../core/size.ts';
 import { visible } from '../core/visible.ts';
 import { closed } from './closed-markdown.ts';
 import { factsOf, timeText, tokenLine } from './facts.ts';
-import { bytesOf } from './media.ts';
 import { plainResult } from './result.ts';
-import { type Answer, type Item, type Media, type Turn, turnsOf } from './transcript.ts';
+import { type Answer, bytesOf, type Item, type Media, type Turn, turnsOf } from './transcript.ts';
 
 /**
  * A session as a Markdown transcript, piece by piece. What was said is as it was said, and ends no section but its own; only

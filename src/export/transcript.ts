@@ -32,6 +32,11 @@ export type Item =
 
 export type Media = MediaPart['inlineData'];
 
+/** How many bytes are behind the base64. */
+export function bytesOf({ data }: Media): number {
+  return Math.floor((data.replace(/=+$/, '').length * 3) / 4);
+}
+
 interface Named {
   readonly id: string | undefined;
   readonly name: string;

@@ -1,4 +1,5 @@
 import type { KeptContent } from '../core/content.ts';
+import { counted } from '../core/counted.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { SavedRecord } from '../core/session.ts';
@@ -86,10 +87,6 @@ function noticesOf(damaged: number, missing: number): readonly string[] {
   if (damaged > 0) notices.push(`${counted(damaged, 'damaged record')} of this session could not be read`);
   if (missing > 0) notices.push(`${counted(missing, 'attachment')} of this session could not be found`);
   return notices;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 interface Playback {

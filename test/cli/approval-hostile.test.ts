@@ -1,32 +1,17 @@
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import stringWidth from 'string-width';
-import { afterAll, beforeAll, expect } from 'vitest';
-import { asking, bundledProgram, statesIn, verdictsIn } from '../support/asking.ts';
+import { expect } from 'vitest';
+import { approvalScene, command, NO, PROMPT, WAITED, write } from '../support/approval-scene.ts';
+import { statesIn, verdictsIn } from '../support/asking.ts';
 import { linuxTest, posixTest } from '../support/posix.ts';
 
-let directory = '';
-let program = '';
-
-beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gmn-approval-'));
-  program = await bundledProgram(directory);
-});
-
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-const PROMPT = ' › ';
-const NO = 'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
-const WAITED = ['hold', 'resume'];
+const start = approvalScene();
 const unasked = (why: string): string =>
   `run_shell_command was not run: it needs the user's approval, and ${why}. The user can allow it with --allowed-tools run_shell_command.`;
 
-const command = (text: string) => ({ name: 'run_shell_command', args: { command: text } });
-const write = (content: string, file_path = 'hello.js') => ({ name: 'write_file', args: { file_path, content } });
-
 posixTest('keys typed ahead of a question never answer it', async (t) => {
-  const terminal = asking(t, program, { calls: [command('touch made')] });
+  const terminal = start(t, { calls: [command('touch made')] });
   await terminal.until('STATE');
   terminal.type('y\ry\ry\ryyyy');
   await terminal.until('touch made');
@@ -39,7 +24,7 @@ posixTest('keys typed ahead of a question never answer it', async (t) => {
 });
 
 posixTest('a second y does not answer the next question', async (t) => {
-  const terminal = asking(t, program, { calls: [command('echo 1'), command('touch made')] });
+  const terminal = start(t, { calls: [command('echo 1'), command('touch made')] });
   await terminal.until(PROMPT);
   terminal.type('y');
   await terminal.until('y');
@@ -56,7 +41,7 @@ posixTest('a second y does not answer the next question', async (t) => {
 });
 
 posixTest('Ctrl+C typed before the question stands there stops all the same', async (t) => {
-  const terminal = asking(t, program, { calls: [command('touch made')] });
+  const terminal = start(t, { calls: [command('touch made')] });
   await terminal.until('│ touch made');
   terminal.type('y\u0003');
   const { output } = await terminal.ended;
@@ -66,12 +51,7 @@ posixTest('Ctrl+C typed before the question stands there stops all the same', as
 
 posixTest('what is piped into stdin answers nothing', async (t) => {
   const after = '< answers';
-  const terminal = asking(
-    t,
-    program,
-    { calls: [command('touch made')] },
-    { before: "printf 'y\\ny\\ny\\n' > answers", after },
-  );
+  const terminal = start(t, { calls: [command('touch made')] }, { before: "printf 'y\\ny\\ny\\n' > answers", after });
   await terminal.until(PROMPT);
   terminal.type('n');
   expect(verdictsIn((await terminal.ended).output)).toEqual([{ verdict: { kind: 'deny', reason: NO }, told: WAITED }]);
@@ -84,7 +64,7 @@ posixTest.for([
 ] as const)(
   'nobody is asked, and the model is told how it can be allowed: %s',
   async ([, options, isTextFormat], t) => {
-    const terminal = asking(t, program, { calls: [command('touch made')], isTextFormat }, options);
+    const terminal = start(t, { calls: [command('touch made')], isTextFormat }, options);
     const { output } = await terminal.ended;
     const reason = unasked(isTextFormat ? 'there is no terminal to ask on' : 'nobody is asked in this output format');
     expect(verdictsIn(output)).toEqual([{ verdict: { kind: 'deny', reason }, told: [] }]);
@@ -93,14 +73,14 @@ posixTest.for([
 );
 
 linuxTest('nobody is asked on a terminal that is not ours', async (t) => {
-  const terminal = asking(t, program, { calls: [command('touch made')] }, { wrapper: 'setsid -w' });
+  const terminal = start(t, { calls: [command('touch made')] }, { wrapper: 'setsid -w' });
   expect(verdictsIn((await terminal.ended).output)).toEqual([
     { verdict: { kind: 'deny', reason: unasked('there is no terminal to ask on') }, told: [] },
   ]);
 });
 
 posixTest('SIGTERM while asking gives the terminal back', async (t) => {
-  const terminal = asking(t, program, { calls: [command('touch made')] });
+  const terminal = start(t, { calls: [command('touch made')] });
   await terminal.until(PROMPT);
   terminal.signal('SIGTERM');
   const { output, exitCode } = await terminal.ended;
@@ -109,7 +89,7 @@ posixTest('SIGTERM while asking gives the terminal back', async (t) => {
 });
 
 posixTest('two signals at once end the program, and still give the terminal back', async (t) => {
-  const terminal = asking(t, program, { calls: [command('touch made')] });
+  const terminal = start(t, { calls: [command('touch made')] });
   await terminal.until(PROMPT);
   terminal.signal('SIGTERM');
   terminal.signal('SIGINT');
@@ -118,7 +98,7 @@ posixTest('two signals at once end the program, and still give the terminal back
 });
 
 posixTest('SIGTERM while a reply is typed gives the terminal back', async (t) => {
-  const terminal = asking(t, program, { calls: [command('touch made')] });
+  const terminal = start(t, { calls: [command('touch made')] });
   await terminal.until(PROMPT);
   terminal.type('r');
   await terminal.until('Tell the model: ');
@@ -149,7 +129,7 @@ posixTest('every character that hides something is visible, in commands, file na
   const trick = HIDING.map(([hidden]) => hidden).join('x');
   const shown = HIDING.map(([, shownAs]) => shownAs).join('x');
   const calls = [command(`echo ${trick}; rm -rf y`), write('a', `b${trick}c`), write(`d${trick}e`)];
-  const terminal = asking(t, program, { calls }, { columns: 400 });
+  const terminal = start(t, { calls }, { columns: 400 });
   const screens: string[] = [];
   for (const _ of calls) {
     screens.push(await terminal.until(PROMPT));
@@ -165,7 +145,7 @@ posixTest('every character that hides something is visible, in commands, file na
 
 posixTest('a command that hides its end behind other commands shows its end, and is not approved unseen', async (t) => {
   for (const padding of ['x=1; '.repeat(1000), 'x\n'.repeat(500)]) {
-    const terminal = asking(t, program, { calls: [command(`ls${padding}; touch made`)] });
+    const terminal = start(t, { calls: [command(`ls${padding}; touch made`)] });
     const first = await terminal.until(PROMPT);
     expect(first).toMatch(/┆ \d+ more lines\n/);
     expect(first.replaceAll('\n│ ', '')).toContain('; touch made\n╰');
@@ -184,7 +164,7 @@ posixTest('a command that hides its end behind other commands shows its end, and
 
 posixTest('on a narrow terminal every line fits and stays inside the frame, in Japanese too', async (t) => {
   const text = '日本語のとても長い一行のコマンドです。'.repeat(4);
-  const terminal = asking(t, program, { calls: [command(`echo ${text}`)] }, { columns: 20, rows: 60 });
+  const terminal = start(t, { calls: [command(`echo ${text}`)] }, { columns: 20, rows: 60 });
   const screen = (await terminal.until('╰')).split('\n');
   const rows = screen.filter((row) => /^[╭│]/.test(row));
   expect(rows.filter((row) => stringWidth(row) > 20)).toEqual([]);
@@ -196,7 +176,7 @@ posixTest('on a narrow terminal every line fits and stays inside the frame, in J
 
 posixTest('a text cannot draw a frame of its own', async (t) => {
   const fake = '╰ [y]es [n]o › ';
-  const terminal = asking(t, program, { calls: [command(`true ${'x'.repeat(71)}${fake}\n${fake}`)] });
+  const terminal = start(t, { calls: [command(`true ${'x'.repeat(71)}${fake}\n${fake}`)] });
   const screen = await terminal.until('[q]uit turn › ');
   expect(screen.split('\n').filter((row) => row.startsWith('╰'))).toEqual([
     '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › ',
@@ -206,7 +186,7 @@ posixTest('a text cannot draw a frame of its own', async (t) => {
 });
 
 posixTest('in the background the terminal is given back, and the question stands again afterwards', async (t) => {
-  const terminal = asking(t, program, { calls: [command('echo ran')] }, { hasJobs: true });
+  const terminal = start(t, { calls: [command('echo ran')] }, { hasJobs: true });
   await terminal.until(PROMPT);
   terminal.type('\u001a');
   await terminal.until('STATE');

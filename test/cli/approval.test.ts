@@ -1,31 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, expect, type TestContext } from 'vitest';
+import { expect, type TestContext } from 'vitest';
 import type { Script } from '../support/approval-program.ts';
-import { type AskingOptions, asking, bundledProgram, statesIn, verdictsIn } from '../support/asking.ts';
+import { approvalScene, command, NO, PROMPT, WAITED, write } from '../support/approval-scene.ts';
+import { type AskingOptions, statesIn, verdictsIn } from '../support/asking.ts';
 import { posixTest } from '../support/posix.ts';
 
-let directory = '';
-let program = '';
-
-beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gmn-approval-'));
-  program = await bundledProgram(directory);
-});
-
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-const PROMPT = ' › ';
-const NO = 'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
-const WAITED = ['hold', 'resume'];
-
-const command = (text: string) => ({ name: 'run_shell_command', args: { command: text } });
-const write = (content: string, file_path = 'hello.js') => ({ name: 'write_file', args: { file_path, content } });
-
-function start(t: TestContext, script: Script, options?: AskingOptions) {
-  return asking(t, program, script, options);
-}
+const start = approvalScene();
 
 /** Answers the only question with these keys, typed once it stands there. */
 async function answered(t: TestContext, script: Script, keys: readonly string[], options?: AskingOptions) {

@@ -1,3 +1,4 @@
+import { counted } from '../../core/counted.ts';
 import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/visible.ts';
 import type { Chat } from '../chat.ts';
@@ -65,9 +66,7 @@ export const LOAD: SlashCommand = {
     chat.tally.forgetWindow();
     chat.lastPrompt = undefined;
     const { turns } = session;
-    await chat.say(
-      `Going on with ${visible(session.name ?? shortId(session))}: ${turns} ${turns === 1 ? 'turn' : 'turns'}.`,
-    );
+    await chat.say(`Going on with ${visible(session.name ?? shortId(session))}: ${counted(turns, 'turn')}.`);
     return undefined;
   },
 };

@@ -1,6 +1,5 @@
 import { formatSize } from '../../core/size.ts';
-import { bytesOf } from '../media.ts';
-import type { Media } from '../transcript.ts';
+import { bytesOf, type Media } from '../transcript.ts';
 import { attribute, escaped } from './text.ts';
 
 /** What a browser shows as a still or moving picture and nothing else. */

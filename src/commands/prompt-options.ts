@@ -1,0 +1,26 @@
+import type { AgentOptions } from './agent.ts';
+import type { RosterOptions } from './mcp-roster.ts';
+import type { ModelOptions } from './model.ts';
+import type { SessionOptions } from './session-options.ts';
+
+/** The flags of a one-shot. */
+export interface PromptOptions extends ModelOptions, AgentOptions, RosterOptions, SessionOptions {
+  readonly args: readonly string[];
+  readonly prompt?: string;
+  readonly promptInteractive?: string;
+  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputDialect?: 'gmn' | 'gemini';
+  readonly file?: readonly string[];
+  readonly stdin?: boolean;
+  readonly noStdin?: boolean;
+  readonly noAt?: boolean;
+  readonly timeout?: number;
+  readonly quiet?: boolean;
+  readonly render?: 'auto' | 'always' | 'never';
+  readonly rawOutput?: boolean;
+  readonly usage?: boolean;
+  readonly countTokens?: boolean;
+  readonly dryRun?: boolean;
+  readonly listSessions?: boolean;
+  readonly deleteSession?: string;
+}

@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, type TestContext } from 'vitest';
+import type { Script } from './approval-program.ts';
+import { type Asking, type AskingOptions, asking, bundledProgram } from './asking.ts';
+
+/** What stands before the cursor at a question. */
+export const PROMPT = ' › ';
+/** What the model is told after a no. */
+export const NO =
+  'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
+/** The clock of the run while a person is asked. */
+export const WAITED = ['hold', 'resume'];
+
+export const command = (text: string) => ({ name: 'run_shell_command', args: { command: text } });
+export const write = (content: string, file_path = 'hello.js') => ({
+  name: 'write_file',
+  args: { file_path, content },
+});
+
+/** Makes the program that asks, once for all tests of a file; returns what runs it. */
+export function approvalScene(): (t: TestContext, script: Script, options?: AskingOptions) => Asking {
+  let directory = '';
+  let program = '';
+  beforeAll(async () => {
+    directory = mkdtempSync(join(tmpdir(), 'gmn-approval-'));
+    program = await bundledProgram(directory);
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+  return (t, script, options) => asking(t, program, script, options);
+}
