@@ -9,6 +9,7 @@ import type { ApprovalMode } from '../tools/policy.ts';
 import type { Assistant } from './assistant.ts';
 import type { Changes } from './changes.ts';
 import type { LineSource } from './line-source.ts';
+import { type Row, rowLines } from './rows.ts';
 import { type Tally, tally } from './tally.ts';
 import { voiceOn } from './voice.ts';
 
@@ -58,6 +59,8 @@ export interface Chat extends ChatParts {
   hush(): Promise<void>;
   /** Writes lines to the person; what a terminal would obey is taken out of them. */
   say(text: string): Promise<void>;
+  /** Writes rows in two columns, wrapped to the window if there is one. */
+  list(rows: readonly Row[]): Promise<void>;
   /** Tells of something that happened by the way; not if it is to be quiet. */
   note(text: string): Promise<void>;
   /** Shows a failure, as it is shown everywhere. */
@@ -82,6 +85,7 @@ export function openChat(parts: ChatParts): Chat {
     lastPrompt: undefined,
     tally: tally(parts.clock),
     say,
+    list: (rows) => say(rowLines(rows, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n')),
     note: async (text) => (parts.isQuiet ? undefined : say(text)),
     fail: words.error,
   };

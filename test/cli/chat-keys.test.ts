@@ -1,4 +1,6 @@
 import { expect } from 'vitest';
+import { COMMANDS } from '../../src/chat/commands/table.ts';
+import { KEY_TABLE } from '../../src/chat/keys.ts';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';
@@ -110,6 +112,18 @@ posixTest('a thousand resizes leave one prompt, and the chat works on', async (t
   await chat.until(/How can I help you today\?[\s\S]*❯ /);
   chat.type(CTRL_D);
   expect((await chat.ended).exitCode).toBe(0);
+});
+
+posixTest.for([40, 80, 120])('at %i columns /help, /keys and /tools break no word', async (columns, t) => {
+  const chat = chatInTerminal(t, ['--demo'], { columns });
+  await chat.until(/❯ /);
+  chat.type('/help\r/keys\r/tools\r');
+  await chat.until(/web_search[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  const { output } = await chat.ended;
+  const words = new Set(screenOf(output, columns).split(/\s+/));
+  const texts = [...COMMANDS.map(({ help }) => help), ...KEY_TABLE.flat()];
+  expect(texts.flatMap((text) => text.split(/\s+/)).filter((word) => !words.has(word))).toEqual([]);
 });
 
 /** A command that does not mind being asked to end, and asks the server as soon as that is so. */

@@ -20,8 +20,8 @@ export const MODEL: SlashCommand = {
     const { model } = chat.assistant.agent.request;
     if (argument !== '') await chat.say(`The model is ${visible(model)} now.`);
     else {
-      const others = modelCandidates().map(({ insert, hint }) => `  ${insert.padEnd(36)}${hint}`.trimEnd());
-      await chat.say([`The model is ${visible(model)}. Others, with /model <name>:`, ...others].join('\n'));
+      await chat.say(`The model is ${visible(model)}. Others, with /model <name>:`);
+      await chat.list(modelCandidates().map(({ insert, hint }) => [insert, hint]));
     }
     return undefined;
   },
@@ -78,10 +78,7 @@ export const TOOLS: SlashCommand = {
       const tools = isOn(turned, `tools ${word}`) ? [...others, name] : others;
       await change(chat, { tools: tools.join(',') || 'none' });
     }
-    const rows = assistant.allTools.map(
-      (name) => `  ${assistant.tools.includes(name) ? 'on ' : 'off'}  ${visible(name)}`,
-    );
-    await chat.say(rows.join('\n'));
+    await chat.list(assistant.allTools.map((name) => [assistant.tools.includes(name) ? 'on' : 'off', visible(name)]));
     return undefined;
   },
 };

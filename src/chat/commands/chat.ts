@@ -24,8 +24,7 @@ export const KEYS: SlashCommand = {
   name: 'keys',
   help: 'List the keys',
   async run(_, chat) {
-    const width = Math.max(...KEY_TABLE.map(([keys]) => keys.length));
-    await chat.say(KEY_TABLE.map(([keys, meaning]) => `  ${keys.padEnd(width)}  ${meaning}`).join('\n'));
+    await chat.list(KEY_TABLE);
     return undefined;
   },
 };

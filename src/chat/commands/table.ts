@@ -1,6 +1,7 @@
 import { nearestNames } from '../../core/edit-distance.ts';
 import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/visible.ts';
+import type { Row } from '../rows.ts';
 import type { SlashCommand } from '../slash-command.ts';
 import { COPY, EXPORT, PIPE } from './answers.ts';
 import { APPROVE, MCP, MODEL, SYSTEM, THOUGHTS, TOOLS } from './assistant.ts';
@@ -9,19 +10,18 @@ import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts'
 import { DIFF, EDIT, FILE, UNDO } from './files.ts';
 import { LOAD, SAVE, SESSIONS } from './sessions.ts';
 
+const OTHER_WAYS: readonly Row[] = [
+  ['@path', 'Attach a file of this directory'],
+  ['!command', 'Run a command; its output goes with the next prompt'],
+  ['//text', 'Send a text that begins with a slash'],
+];
+
 const HELP: SlashCommand = {
   name: 'help',
   aliases: ['h'],
   help: 'List the commands',
   async run(_, chat) {
-    const usages = COMMANDS.map(usageOf);
-    const width = Math.max(...usages.map(({ length }) => length));
-    const rows = COMMANDS.map(({ help }, index) => `  ${usages[index]?.padEnd(width)}  ${help}`);
-    const more = [
-      '  @path   attaches a file of this directory      !command   runs a command, its output goes with the next prompt',
-      '  //text  sends a text that begins with a slash  /keys      lists the keys',
-    ];
-    await chat.say([...rows, ...more].join('\n'));
+    await chat.list([...COMMANDS.map((command) => [usageOf(command), command.help] as const), ...OTHER_WAYS]);
     return undefined;
   },
 };

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { rowLines } from '../../src/chat/rows.ts';
+
+const ROWS = [
+  ['/copy [code|n]', 'Copy the last answer, its last code block, or the n-th answer from the end'],
+  ['/exit', 'Leave'],
+] as const;
+
+test('texts are wrapped at words, and stay in their column', () => {
+  expect(rowLines(ROWS, 50)).toEqual([
+    '  /copy [code|n]  Copy the last answer, its last',
+    '                  code block, or the n-th answer',
+    '                  from the end',
+    '  /exit           Leave',
+  ]);
+});
+
+test('in a narrow window they stand below, and where there is no window on one line', () => {
+  expect(rowLines(ROWS, 30)).toEqual([
+    '  /copy [code|n]',
+    '      Copy the last answer,',
+    '      its last code block, or',
+    '      the n-th answer from the',
+    '      end',
+    '  /exit',
+    '      Leave',
+  ]);
+  expect(rowLines(ROWS, Number.POSITIVE_INFINITY)).toHaveLength(2);
+});
