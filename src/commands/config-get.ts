@@ -1,6 +1,7 @@
 import { explain, parseKey } from '../config/explanation.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import { encodeDocument } from '../render/json-text.ts';
 import { allLayers, type ConfigOptions, onlyKey } from './config-layers.ts';
 import { printReport } from './report.ts';
 
@@ -10,7 +11,7 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const { layers, notices } = await allLayers(app);
   const { key, value, layers: found } = explain(path, layers);
   if (value === undefined) throw new AppError('usage', `${key} is not set`, { hint: `Run: gmn config explain ${key}` });
-  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-  await printReport({ text: `${text}\n`, json: { key, value, source: found[0]?.source ?? '' }, notices }, options, app);
+  const text = typeof value === 'string' ? `${value}\n` : encodeDocument(value);
+  await printReport({ text, json: { key, value, source: found[0]?.source ?? '' }, notices }, options, app);
   return 0;
 }

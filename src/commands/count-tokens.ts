@@ -4,6 +4,7 @@ import type { TurnEvent } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
 import type { ModelRequest } from '../core/model.ts';
 import { NO_USAGE } from '../core/usage.ts';
+import { encodeDocument, encodeLine } from '../render/json-text.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { patientInquiries } from './inquiries.ts';
 import type { OpenedModel } from './model.ts';
@@ -61,7 +62,7 @@ export function countRenderer(render: Renderer, out: Out, format: 'text' | 'json
     if (event.type === 'end') {
       const warnings = notices.length > 0 ? { warnings: notices } : {};
       const counted = { model: event.model, totalTokens, ...warnings };
-      await out.write(`${JSON.stringify(counted, null, format === 'json' ? 2 : undefined)}\n`);
+      await out.write(format === 'json' ? encodeDocument(counted) : encodeLine(counted));
     }
     if (event.type === 'notice' || event.type === 'failure') await render(event);
   };

@@ -3,6 +3,7 @@ import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import { visible } from '../core/visible.ts';
 import type { CallResult, Connection, RemoteTool } from '../mcp/client/connection.ts';
+import { encodeDocument } from '../render/json-text.ts';
 import { stderr } from '../render/stderr.ts';
 import { filterTerminal } from '../render/terminal-filter.ts';
 import { jsonArguments, readPairs, toolArguments } from './mcp-arguments.ts';
@@ -88,12 +89,10 @@ async function printResult(
   const said = [...notices, ...(await saveMedia(mediaOf(content), options.outputFile, app))];
   if (options.outputFormat === 'json') {
     const warnings = said.length > 0 ? { warnings: said } : {};
-    return out.write(`${JSON.stringify({ ...result, ...warnings }, null, 2)}\n`);
+    return out.write(encodeDocument({ ...result, ...warnings }));
   }
   if (!options.quiet) for (const notice of said) await stderr(err).notice(notice);
   const hasContent = content.length > 0 || structuredContent === undefined;
-  const text = hasContent
-    ? textOfBlocks(content, options.outputFile !== undefined)
-    : `${JSON.stringify(structuredContent, null, 2)}\n`;
+  const text = hasContent ? textOfBlocks(content, options.outputFile !== undefined) : encodeDocument(structuredContent);
   await out.write(out.isTerminal ? filterTerminal(text) : text);
 }

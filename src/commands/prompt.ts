@@ -9,6 +9,7 @@ import { promptContent } from '../input/prompt.ts';
 import { type Deadline, deadline, every } from '../platform/clock.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { isAttended } from '../platform/terminal.ts';
+import { encodeDocument } from '../render/json-text.ts';
 import type { Renderer, RenderOptions } from '../render/renderer.ts';
 import { openRenderer } from '../render/renderers.ts';
 import { DEFAULT_TIMEOUT_MS, openAgent, timedOut } from './agent.ts';
@@ -79,7 +80,7 @@ function previewRenderer(render: Renderer, out: Out): Renderer {
     if (event.type === 'notice' || event.type === 'failure') await render(event);
     if (event.type === 'text') {
       const shown = warnings.length === 0 ? {} : { warnings };
-      await out.write(`${JSON.stringify({ ...JSON.parse(event.delta), ...shown }, null, 2)}\n`);
+      await out.write(encodeDocument({ ...JSON.parse(event.delta), ...shown }));
     }
   };
 }
@@ -172,7 +173,7 @@ async function contentsFor(
 
 /** What would be sent, as the text of the answer. */
 async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
-  yield { type: 'text', delta: `${JSON.stringify(await opened.preview(request), null, 2)}\n` };
+  yield { type: 'text', delta: encodeDocument(await opened.preview(request)) };
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };
 }
 

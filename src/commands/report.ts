@@ -1,5 +1,6 @@
 import type { App } from '../core/app.ts';
 import type { JsonObject } from '../core/json.ts';
+import { encodeDocument } from '../render/json-text.ts';
 import { stderr } from '../render/stderr.ts';
 import { filterTerminal } from '../render/terminal-filter.ts';
 
@@ -16,7 +17,7 @@ export async function printReport({ text, json, notices }: Report, options: Prin
   const { out, err } = app.io;
   if (options.json) {
     const warnings = notices.length > 0 ? { warnings: notices } : {};
-    return out.write(`${JSON.stringify({ ...json, ...warnings }, null, 2)}\n`);
+    return out.write(encodeDocument({ ...json, ...warnings }));
   }
   if (!options.quiet) for (const notice of notices) await stderr(err).notice(notice);
   await out.write(out.isTerminal ? filterTerminal(text) : text);

@@ -16,6 +16,11 @@ export function encodeInner(text: string): string {
   return encode(text).slice(1, -1);
 }
 
+/** A value as a document for people and scripts, two spaces deep, with a newline at its end. */
+export function encodeDocument(value: JsonValue | object): string {
+  return `${encode(value, 2)}\n`;
+}
+
 /** One line of a stream of events. */
 export function encodeLine(value: JsonObject): string {
   return `${encode(value)}\n`;
