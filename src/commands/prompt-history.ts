@@ -4,7 +4,7 @@ import { memoryHistory } from '../agent/memory-history.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
-import type { TurnEvent } from '../core/event.ts';
+import { settle, type TurnEvent } from '../core/event.ts';
 import { randomId } from '../platform/random-id.ts';
 import { createWholeFile, writtenAt } from '../platform/whole-file.ts';
 import { NOT_SAVED, oneShotHistory, type Saving } from '../session/one-shot.ts';
@@ -33,7 +33,7 @@ function wantsSession(options: SessionOptions): boolean {
 
 /**
  * The turn of a run. What was said is saved after its last byte and before its ending is told, which says whether it was;
- * also if the run fails, or nobody listens any more.
+ * also if the run fails, or nobody listens any more. Throws nothing of the turn: its failure is its ending.
  */
 export async function* runAndSave(
   agent: Agent,
@@ -43,18 +43,15 @@ export async function* runAndSave(
   const save = (): Promise<Saving> => (saving ??= kept.save());
   const idOf = (sessionId: string | undefined) => (sessionId === undefined ? {} : { sessionId });
   try {
-    for await (const event of runTurn(agent, { ...turn, history: kept.history })) {
+    for await (const event of settle(runTurn(agent, { ...turn, history: kept.history }))) {
       if (event.type === 'begin') yield { ...event, ...idOf(kept.sessionId) };
-      else if (event.type !== 'end') yield event;
+      else if (event.type !== 'end' && event.type !== 'failure') yield event;
       else {
         const { notices, sessionId } = await save();
         for (const message of notices) yield { type: 'notice', message };
         yield { ...event, ...idOf(sessionId) };
       }
     }
-  } catch (thrown) {
-    for (const message of (await save()).notices) yield { type: 'notice', message };
-    throw thrown;
   } finally {
     await save();
   }

@@ -42,7 +42,12 @@ export type Ending =
       /** Present exactly when the run is saved. */
       readonly sessionId?: string;
     }
-  | { readonly type: 'failure'; readonly error: AppError };
+  | {
+      readonly type: 'failure';
+      readonly error: AppError;
+      /** Present exactly when what had been said is saved. */
+      readonly sessionId?: string;
+    };
 
 /** Turns a stream that may throw into one that always has an Ending. The only such adapter. */
 export async function* settle(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void> {

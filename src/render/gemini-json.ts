@@ -11,15 +11,12 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
   const response = keepText();
   const stats = geminiStats(options.clock);
   const warnings: string[] = [];
-  let sessionId: string | undefined;
   const head = (id: string | undefined): Member => ({ key: 'session_id', value: id });
   return async (event: TurnEvent) => {
     stats.note(event);
     switch (event.type) {
-      case 'begin':
-        sessionId = event.sessionId;
-        return;
       case 'wait':
+      case 'begin':
       case 'thought':
       case 'call':
       case 'answer':
@@ -39,8 +36,7 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
       case 'failure':
         if (event.error.fault === 'pipe') return;
         return writeDocument(out, [
-          // What has been said is saved, even if that was not all.
-          head(response.length > 0 ? sessionId : undefined),
+          head(event.sessionId),
           ...(response.length > 0 ? [{ key: 'response', text: response }] : []),
           { key: 'error', value: geminiErrorFields(event.error) },
           { key: 'warnings', value: unlessEmpty(warnings) },

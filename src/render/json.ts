@@ -40,6 +40,7 @@ export function jsonRenderer({ out }: Io): Renderer {
         if (event.error.fault === 'pipe') return;
         const members: Member[] = Object.entries(errorFields(event.error)).map(([key, value]) => ({ key, value }));
         if (response.length > 0) members.push({ key: 'partialResponse', text: response });
+        members.push({ key: 'sessionId', value: event.sessionId });
         members.push({ key: 'toolCalls', value: unlessEmpty(tools.entries()) });
         members.push({ key: 'warnings', value: unlessEmpty(warnings) });
         return writeDocument(out, [{ key: 'error', members }]);

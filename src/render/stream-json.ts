@@ -1,4 +1,3 @@
-import type { AppError } from '../core/error.ts';
 import { type TurnEvent, unreachable } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -43,14 +42,16 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         return line({ type: 'done', usage, finishReason, sessionId, ...warningFields(warnings) });
       }
       case 'failure':
-        return event.error.fault === 'pipe' ? undefined : line(errorLine(event.error, partial, warnings));
+        return event.error.fault === 'pipe' ? undefined : line(errorLine(event, partial, warnings));
       default:
         return unreachable(event);
     }
   };
 }
 
-function errorLine(error: AppError, partial: BoundedText, warnings: readonly string[]): JsonObject {
+type Failure = Extract<TurnEvent, { readonly type: 'failure' }>;
+
+function errorLine({ error, sessionId }: Failure, partial: BoundedText, warnings: readonly string[]): JsonObject {
   const { text } = partial;
   const said = text === undefined ? [...warnings, 'partialResponse left out: join the content events'] : warnings;
   return {
@@ -58,6 +59,7 @@ function errorLine(error: AppError, partial: BoundedText, warnings: readonly str
     error: {
       ...errorFields(error),
       ...(text === undefined || text === '' ? {} : { partialResponse: text }),
+      sessionId,
       ...warningFields(said),
     },
   };

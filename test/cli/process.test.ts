@@ -58,7 +58,7 @@ describe.skipIf(isWindows).each([
     const last = JSON.parse(stdout.trimEnd().split('\n').at(-1) ?? '');
     expect(last).toMatchObject({
       type: 'error',
-      error: { code, type: 'Interrupted', partialResponse: 'Once upon a time' },
+      error: { code, type: 'Interrupted', partialResponse: 'Once upon a time', sessionId: expect.any(String) },
     });
   });
 });

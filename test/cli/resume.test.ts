@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
@@ -141,6 +141,31 @@ test('what the model said before the run failed is saved; a run without an answe
     said('user', 'go on'),
   ]);
 });
+
+test.for(['json', 'stream-json'])(
+  'a failed run in %s names its session exactly when it is saved',
+  async (format, t) => {
+    const cut = events([chunk([{ text: 'Once upon' }])]);
+    const script = [events([finish('SAFETY')]), cut, cut, cut, cut];
+    const { gmn, sessions, home: directory } = await home(t, script);
+    const failed = async (...args: readonly string[]) => {
+      const { stdout, exitCode } = await gmn(...args, '-o', format, 'tell me');
+      expect(exitCode).toBe(3);
+      return JSON.parse(format === 'json' ? stdout : (stdout.trimEnd().split('\n').at(-1) ?? '')).error;
+    };
+    expect(await failed()).not.toHaveProperty('sessionId');
+    const { sessionId, partialResponse } = await failed();
+    expect(partialResponse).toBe('Once upon');
+    expect(sessions()).toEqual([expect.stringContaining(sessionId)]);
+    expect((await failed('-r', sessionId)).sessionId).toBe(sessionId);
+    expect(await failed('--no-session')).not.toHaveProperty('sessionId');
+    rmSync(join(directory, '.gmn'), { recursive: true });
+    writeFileSync(join(directory, '.gmn'), '');
+    const unsaved = await failed();
+    expect(unsaved.warnings).toEqual([expect.stringMatching(/^this run was not saved: /)]);
+    expect(unsaved).not.toHaveProperty('sessionId');
+  },
+);
 
 test('a session of another directory goes on, and a notice says where it was begun', async (t) => {
   const { gmn, cwd, env } = await home(t, [reply('one'), reply('two')]);

@@ -61,5 +61,7 @@ export const everyRun = { hello, withTools, unauthenticated, cutOff, interrupted
 
 /** The same run, saved as that session. */
 export function savedAs(sessionId: string, run: readonly TurnEvent[]): readonly TurnEvent[] {
-  return run.map((event) => (event.type === 'begin' || event.type === 'end' ? { ...event, sessionId } : event));
+  return run.map((event) =>
+    event.type === 'begin' || event.type === 'end' || event.type === 'failure' ? { ...event, sessionId } : event,
+  );
 }
