@@ -115,6 +115,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/main.ts",
       "src/platform/app.ts",
       "src/platform/clock.ts",
+      "src/platform/directories.ts",
       "src/platform/errno.ts",
       "src/platform/hash.ts",
       "src/platform/http-body.ts",

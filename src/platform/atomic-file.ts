@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '../core/error.ts';
+import { makeDirectories } from './directories.ts';
 import { errnoOf, reasonOf } from './errno.ts';
 import { uniqueEnding, writeSynced } from './synced-file.ts';
 
@@ -111,7 +112,7 @@ function foreign(path: string): AppError {
 /** Makes a directory, and those above it, for our eyes only. One that exists is left as it is. Throws AppError `config`. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   try {
-    await mkdir(path, { recursive: true, mode: 0o700 });
+    makeDirectories(path);
   } catch (cause) {
     throw new AppError('config', `cannot create ${path}: ${reasonOf(cause)}`, {
       cause,

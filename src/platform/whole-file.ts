@@ -1,5 +1,6 @@
-import { closeSync, mkdirSync, openSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync, openSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { makeDirectories } from './directories.ts';
 import { errnoOf } from './errno.ts';
 
 /**
@@ -29,7 +30,7 @@ function openNew(path: string): number {
     return openSync(path, 'wx', 0o600);
   } catch (thrown) {
     if (errnoOf(thrown) !== 'ENOENT') throw thrown;
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeDirectories(dirname(path));
     return openSync(path, 'wx', 0o600);
   }
 }
