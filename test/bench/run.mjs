@@ -1,5 +1,5 @@
 // `npm run bench`: the budgets, each part in one interleaved run. Read the ratios.
-// --only=start,search,serve  --rounds=31  --seed=1  --no-peer (downloads nothing)  --million (searches a million files, too)
+// --only=start,session,search,serve  --rounds=31  --seed=1  --no-peer (downloads nothing)  --million (searches a million files, too)
 // --allow-skip (what cannot be measured here is no failure)
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
@@ -9,7 +9,7 @@ import { ensureInstalled, root, run } from '../../scripts/project.mjs';
 
 const { values: flags } = parseArgs({
   options: {
-    only: { type: 'string', default: 'start,search,serve' },
+    only: { type: 'string', default: 'start,session,search,serve' },
     rounds: { type: 'string', default: '31' },
     seed: { type: 'string', default: '1' },
     'no-peer': { type: 'boolean', default: false },
@@ -28,7 +28,7 @@ const skip = (why) => {
   skipped.push(why);
 };
 const peers = flags['no-peer'] ? undefined : await installed();
-const parts = { start, search, serve };
+const parts = { start, session, search, serve };
 const results = {};
 for (const name of flags.only.split(',')) results[name] = await parts[name]();
 write();
@@ -39,6 +39,11 @@ process.exitCode = missed.length > 0 || (skipped.length > 0 && !flags['allow-ski
 async function start() {
   const { benchStart } = await import('./start.mjs');
   return benchStart({ rounds, seed, peers });
+}
+
+async function session() {
+  const { benchSession } = await import('./session.mjs');
+  return benchSession({ rounds: Math.min(rounds, 9) });
 }
 
 async function search() {

@@ -27,6 +27,15 @@ export async function sessionRows({ rounds = 5 } = {}) {
   }
 }
 
+/** Those rows, shown, and the work that is over its budget. */
+export async function benchSession({ rounds }) {
+  const rows = await sessionRows({ rounds });
+  console.table(rows);
+  const isMissed = ({ ratio, budget, 'ms (median)': ms }) =>
+    typeof budget === 'number' ? ratio > budget : ms > Number.parseInt(budget, 10);
+  return { rows, missed: rows.filter(isMissed).map(({ work }) => work) };
+}
+
 async function bundled(directory) {
   const outfile = join(directory, 'store.mjs');
   await build({
@@ -140,5 +149,6 @@ function row(work, ms, against, budget) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const rounds = Number(/^--rounds=(\d+)$/.exec(process.argv[2] ?? '')?.[1] ?? 5);
-  console.table(await sessionRows({ rounds }));
+  const { missed } = await benchSession({ rounds });
+  process.exitCode = missed.length > 0 ? 1 : 0;
 }

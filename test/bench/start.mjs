@@ -115,7 +115,10 @@ function report(subjects) {
     requests: [...subject.sent].join(','),
   }));
   printTable(rows);
-  const missed = subjects.filter((subject, index) => subject.budget && rows[index]['x node'] > subject.budget);
+  // Both in wall time and in CPU time.
+  const missed = subjects.filter(
+    ({ budget }, index) => budget && Math.max(rows[index]['x node'], rows[index]['cpu x node']) > budget,
+  );
   const noisy = subjects.filter(
     (subject) => subject.calls && [...subject.sent].some((count) => count !== subject.calls),
   );
