@@ -86,11 +86,12 @@ const packName = `pack-${createHash('sha256').update(packed).digest('hex').slice
 writeFileSync(join(dist, packName), packed);
 writeSources();
 
-await build({
+const program = await build({
   ...common,
-  entryPoints: ['src/boot.ts'],
+  stdin: { contents: `import { boot } from './src/boot.ts'; boot(process.argv.slice(2));`, resolveDir: root },
   format: 'cjs',
-  outfile: join(dist, 'boot.js'),
+  banner: { js: '#!/usr/bin/env node' },
+  write: false,
   define: {
     VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version),
     MAIN_CHUNK: JSON.stringify([...hot].find((name) => name.startsWith('main-'))),
@@ -103,6 +104,15 @@ for (const shell of SHELLS) writeFileSync(join(dist, 'completion', shell), compl
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
+writeProgram(program.outputFiles[0].text);
+
+/** What is run: boot itself, since a file that only loads another costs a start a twentieth of its time. */
+function writeProgram(text) {
+  const file = join(root, 'bin', 'gmn.js');
+  mkdirSync(join(root, 'bin'), { recursive: true });
+  writeFileSync(`${file}.new`, text, { mode: 0o755 });
+  renameSync(`${file}.new`, file);
+}
 
 /** The chunks an ordinary one-shot loads: in one file they cost one read and one look-up in the code cache. */
 function hotChunks({ outputs }) {

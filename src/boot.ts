@@ -8,6 +8,9 @@ declare const VERSION: string;
 declare const MAIN_CHUNK: string;
 declare const PACK: string;
 
+/** What is not in the program itself; it is `bin/gmn.js`. */
+const DIST = join(__dirname, '..', 'dist');
+
 /** Answers `--version`, and `--help` and `completion` from texts made at build time; hands all else to `main` and sets the exit code. */
 export function boot(argv: readonly string[]): void {
   const text = argv.length === 1 && isVersion(argv[0]) ? `${VERSION}\n` : (helpFor(argv) ?? completionFor(argv));
@@ -16,7 +19,7 @@ export function boot(argv: readonly string[]): void {
     return;
   }
   process.on('uncaughtException', (thrown) => crash(thrown));
-  const cache = codeCache({ dist: __dirname, pack: PACK, version: VERSION });
+  const cache = codeCache({ dist: DIST, pack: PACK, version: VERSION });
   const { main } = parseMain(cache.load(MAIN_CHUNK));
   main(argv, process.env, VERSION).then(
     (exitCode) => {
@@ -62,7 +65,7 @@ function completionFor([first, shell = '', ...more]: readonly string[]): string 
 
 function textIn(folder: string, name: string): string | undefined {
   try {
-    return readFileSync(join(__dirname, folder, name), 'utf8');
+    return readFileSync(join(DIST, folder, name), 'utf8');
   } catch {
     return undefined;
   }

@@ -7,7 +7,7 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 
 /** Exported values that no other file of src imports, and why they are exported all the same. */
 const ALLOWED: Readonly<Record<string, string>> = {
-  'boot.ts boot': 'bin/gmn.js calls it',
+  'boot.ts boot': 'the build makes bin/gmn.js of it',
   'main.ts main': 'boot loads it by the name of its chunk',
   'demo/fault.ts faultList': 'a test compares docs/demo.md with it',
   'cli/completion/plan.ts placeholders': 'a test walks the command table with it',

@@ -1,3 +1,0 @@
-#!/usr/bin/env node
-
-require('../dist/boot.js').boot(process.argv.slice(2));
