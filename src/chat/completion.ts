@@ -1,7 +1,9 @@
 import { pathsLike } from '../input/path-search.ts';
+import { found } from './candidates.ts';
 import type { Chat } from './chat.ts';
 import { COMMANDS } from './commands/table.ts';
 import type { Candidate, Complete, Completion } from './line-source.ts';
+import { remoteCompletion } from './remote-completion.ts';
 import type { SlashCommand } from './slash-command.ts';
 
 const MAX_PATHS = 20;
@@ -21,9 +23,13 @@ export function completion(chatOf: () => Chat | undefined): Complete {
 }
 
 async function completed(chat: Chat, before: string, signal: AbortSignal): Promise<Completion | undefined> {
+  const remote = await remoteCompletion(chat, before, signal);
+  if (remote !== undefined) return remote;
   const [, name, gap, argument = ''] = /^\/([^\s/]*)(?:(\s+)([\s\S]*))?$/.exec(before) ?? [];
   if (name !== undefined && gap === undefined) {
-    return found(0, before, [...COMMANDS.map(named), ...COMMANDS.flatMap(aliased)]);
+    const servers = (chat.servers?.all ?? []).filter(({ isUsable }) => isUsable);
+    const prompts = servers.map((server) => ({ insert: `/${server.name}:`, hint: 'prompts of this MCP server' }));
+    return found(0, before, [...COMMANDS.map(named), ...COMMANDS.flatMap(aliased), ...prompts]);
   }
   const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name ?? ''));
   if (command?.complete !== undefined) {
@@ -45,12 +51,4 @@ function named({ name, help, argument }: SlashCommand): Candidate {
 
 function aliased({ aliases = [], ...command }: SlashCommand): readonly Candidate[] {
   return aliases.map((name) => named({ ...command, name }));
-}
-
-/** Those that begin so; if none does, those that have it in them. */
-function found(start: number, typed: string, candidates: readonly Candidate[]): Completion {
-  const wanted = typed.toLowerCase();
-  const beginning = candidates.filter(({ insert }) => insert.toLowerCase().startsWith(wanted));
-  const within = candidates.filter(({ insert }) => insert.toLowerCase().includes(wanted.replace(/^\//, '')));
-  return { start, candidates: beginning.length > 0 ? beginning : within };
 }

@@ -2,6 +2,7 @@ import type { Content } from '../core/content.ts';
 import { AppError, EXIT_CODES } from '../core/error.ts';
 import { cancellable } from './cancel.ts';
 import type { Chat } from './chat.ts';
+import { serverPrompt } from './commands/servers.ts';
 import { findCommand } from './commands/table.ts';
 import { goodbye, greeting } from './greeting.ts';
 import type { Entry } from './line-source.ts';
@@ -139,6 +140,8 @@ async function done(chat: Chat, text: string, signal: AbortSignal): Promise<Next
   if (words === '') return undefined;
   if (words.startsWith('!')) return void (await runShellLine(chat, words.slice(1).trim(), signal));
   if (words.startsWith('/') && !words.startsWith('//')) {
+    const asked = await serverPrompt(words, chat, signal);
+    if (asked !== undefined) return asked;
     const { command, argument } = findCommand(words);
     return command.run(argument, chat, signal);
   }

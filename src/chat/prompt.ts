@@ -22,6 +22,7 @@ export async function promptOf(chat: Chat, words: string, signal: AbortSignal): 
     stdinMode: 'never',
     mentions: true,
     attached: (...file) => void shown.push(file),
+    ...(chat.servers === undefined ? {} : { readResource: chat.servers.readResource }),
     cwd: chat.cwd,
     env: chat.env,
     stdin: NO_STDIN,

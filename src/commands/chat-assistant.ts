@@ -1,5 +1,6 @@
 import type { Agent } from '../agent/agent.ts';
 import type { Assistant, Setup } from '../chat/assistant.ts';
+import type { Servers } from '../chat/servers.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
 import type { McpTools } from '../mcp/client/toolset.ts';
@@ -9,6 +10,7 @@ import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent } from './agent.ts';
 import type { Lend } from './approval.ts';
 import type { RosterOptions } from './mcp-roster.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
+import type { ChatRemote } from './remote-tools.ts';
 import { requestTime } from './request-time.ts';
 import { modeOf, type Toolbox } from './toolbox.ts';
 
@@ -21,6 +23,8 @@ export interface AssistantOptions extends ModelOptions, AgentOptions, RosterOpti
 export interface OpenedAssistant extends Assistant {
   /** What the person should know before the first prompt. */
   readonly notices: readonly string[];
+  /** The MCP servers; undefined if there are none, or none are wanted. */
+  readonly servers: Servers | undefined;
   close(): Promise<void>;
 }
 
@@ -41,15 +45,16 @@ interface Opened {
 export async function openAssistant(options: AssistantOptions, context: AssistantContext): Promise<OpenedAssistant> {
   const remote = await remoteTools(options, context);
   try {
-    return await assistantWith(options, { ...context, ...(remote === undefined ? {} : { remote }) });
+    const given = remote === undefined ? {} : { remote: remote.tools, servers: remote.servers };
+    return await assistantWith(options, { ...context, ...given });
   } catch (thrown) {
-    await remote?.close();
+    await remote?.tools.close();
     throw thrown;
   }
 }
 
-/** The tools of the configured MCP servers, unless none are wanted. */
-async function remoteTools(options: AssistantOptions, context: AssistantContext): Promise<McpTools | undefined> {
+/** The configured MCP servers, unless none are wanted. */
+async function remoteTools(options: AssistantOptions, context: AssistantContext): Promise<ChatRemote | undefined> {
   if (options.noMcp) return undefined;
   const { servers = [], document = {} } = await context.app.settings();
   const isNeeded = servers.length > 0 || options.mcpConfig !== undefined || options.allowedMcpServerNames !== undefined;
@@ -60,7 +65,7 @@ async function remoteTools(options: AssistantOptions, context: AssistantContext)
 
 async function assistantWith(
   options: AssistantOptions,
-  context: AssistantContext & { readonly remote?: McpTools },
+  context: AssistantContext & { readonly remote?: McpTools; readonly servers?: Servers },
 ): Promise<OpenedAssistant> {
   const remembered = new Set<string>();
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
@@ -80,6 +85,7 @@ async function assistantWith(
   let current = await open(firstSetup(options));
   return {
     notices: [...current.notices, ...(context.remote?.notices ?? [])],
+    servers: context.servers,
     allTools: BUILTIN_NAMES,
     service: options.demo ? 'demo' : current.model.backend,
     get setup() {

@@ -98,8 +98,8 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     for (const message of kept.notices) yield { type: 'notice', message };
     opened = await openModel(options, app, limit.endsAt);
     for (const message of opened.notices) yield { type: 'notice', message };
-    const prompt = yield* readPrompt(options, app, limit);
     side = yield* remoteSide(options, app, limit);
+    const prompt = yield* readPrompt(options, { app, limit, ...side });
     const agent = yield* openAgent(options, { app, opened, lend: untimed(limit), ...side });
     if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal: limit.signal });
     else {
@@ -140,7 +140,10 @@ function untimed(limit: Deadline): Lend {
   };
 }
 
-async function* readPrompt(options: PromptOptions, app: App, limit: Deadline): AsyncGenerator<TurnEvent, Content> {
+async function* readPrompt(
+  options: PromptOptions,
+  { app, limit, readResource }: { readonly app: App; readonly limit: Deadline } & Partial<RemoteSide>,
+): AsyncGenerator<TurnEvent, Content> {
   const stdin = systemStdin();
   const prompt = promptText(options);
   // A person who types takes the time it takes.
@@ -151,6 +154,7 @@ async function* readPrompt(options: PromptOptions, app: App, limit: Deadline): A
     files: options.file ?? [],
     stdinMode: options.stdin ? 'always' : options.noStdin ? 'never' : 'auto',
     mentions: !options.noAt,
+    ...(readResource === undefined ? {} : { readResource }),
     cwd: app.cwd,
     env: app.env,
     stdin,

@@ -1,5 +1,7 @@
+import type { Servers } from '../chat/servers.ts';
 import type { App } from '../core/app.ts';
 import { visible } from '../core/visible.ts';
+import type { ReadResource } from '../input/prompt-input.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
 import { type McpTools, mcpTools } from '../mcp/client/toolset.ts';
 import { randomId } from '../platform/random-id.ts';
@@ -9,6 +11,8 @@ import type { Lend } from './approval.ts';
 import { terminalElicit } from './mcp-elicitation.ts';
 import { type Roster, type RosterOptions, readRoster } from './mcp-roster.ts';
 import { findServer, readyServers } from './mcp-session.ts';
+import { resourceReader } from './remote-resources.ts';
+import { chatServers } from './remote-servers.ts';
 import { names, openOwnWorkspace, type ToolOptions, undoStoreOf } from './toolbox.ts';
 
 export interface RemoteContext {
@@ -23,37 +27,44 @@ const PATIENCE_MS = 5000;
 
 /**
  * The tools of the servers that a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
- * `--mcp-config`; and the workspace they share with the other tools. To be closed. Throws AppError `usage` or `config` for
+ * `--mcp-config`; the workspace they share with the other tools, and what mentions of their resources mean. To be closed. Throws AppError `usage` or `config` for
  * a server that is not there or may not be used.
  */
 export async function openNamedServers(
   options: RosterOptions & ToolOptions,
   context: RemoteContext,
-): Promise<{ readonly workspace: Workspace; readonly remote: McpTools }> {
+): Promise<{ readonly workspace: Workspace; readonly remote: McpTools; readonly readResource: ReadResource }> {
   const { app } = context;
   const roster = await readRoster(options, app);
   const flagged = { ...roster, entries: roster.entries.filter(({ scope }) => scope === 'flag') };
   const servers = options.allowedMcpServerNames === undefined ? readyServers(flagged) : named(roster, options);
   const workspace = await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
-  return { workspace, remote: await toolsOf(servers, options, { ...context, workspace }) };
+  const remote = await toolsOf(servers, options, { ...context, workspace });
+  return { workspace, remote, readResource: resourceReader(remote) };
 }
 
 /**
- * The tools of all servers that may be used, for a chat; undefined if there are none. One that is slow, or fails, is left
+ * All servers that may be used, for a chat; undefined if there are none of any kind. One that is slow, or fails, is left
  * out with a notice. To be closed. Throws as `openNamedServers` does.
  */
 export async function openConfiguredServers(
   options: RosterOptions & ToolOptions,
   context: RemoteContext & { readonly workspace: Workspace },
-): Promise<McpTools | undefined> {
+): Promise<ChatRemote | undefined> {
   const roster = await readRoster(options, context.app);
   const servers = options.allowedMcpServerNames === undefined ? readyServers(roster) : named(roster, options);
   const faults = roster.entries.flatMap(({ name, file, state }) =>
     state.kind === 'faulty' ? [`${file}: MCP server ${visible(name)} is not used: ${state.why}`] : [],
   );
-  if (servers.length === 0 && faults.length === 0) return undefined;
+  if (roster.entries.length === 0) return undefined;
   const tools = await toolsOf(servers, options, { ...context, patienceMs: PATIENCE_MS });
-  return { ...tools, notices: [...faults, ...tools.notices] };
+  return { tools: { ...tools, notices: [...faults, ...tools.notices] }, servers: chatServers(roster, tools) };
+}
+
+/** What a chat has of its servers: tools for the model, and themselves for the person. */
+export interface ChatRemote {
+  readonly tools: McpTools;
+  readonly servers: Servers;
 }
 
 function named(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): readonly ConfiguredServer[] {

@@ -11,6 +11,7 @@ import { readStdin } from './stdin.ts';
  */
 export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
   const context = { cwd: input.cwd, signal: input.signal, basket: basket(), attached: input.attached };
+  const { readResource } = input;
   let { prompt } = input;
   let stdinPlace: number | undefined;
   if (input.files.length > 0) {
@@ -19,7 +20,7 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
   }
   if (input.mentions && prompt?.includes('@')) {
     const { addMentions } = await import('./mentions.ts');
-    prompt = yield* addMentions(prompt, context);
+    prompt = yield* addMentions(prompt, { ...context, readResource });
   }
   if (stdinPlace !== undefined && input.stdinMode === 'never') {
     throw new AppError('usage', '-f - needs stdin, and --no-stdin forbids it', { hint: 'Leave one of them away.' });

@@ -5,17 +5,18 @@ import type { TurnEvent } from '../core/event.ts';
 import { isSecretName } from '../core/secret-files.ts';
 import { formatSize } from '../core/size.ts';
 import { type FoundPath, lookUp } from '../platform/files.ts';
-import { attachmentOf, isAttachment } from './attachment.ts';
+import { attachmentOf, type Basket, isAttachment, plainName } from './attachment.ts';
 import { addDirectory, type FileContext, readFile, workspaceOf } from './files.ts';
 import { rulesFor } from './ignore-rules.ts';
 import { parseMentions } from './mention-parser.ts';
+import type { ReadResource, Resource } from './prompt-input.ts';
 
 /**
  * Puts the files a prompt mentions with `@` into the basket, each with a notice, and returns the prompt as it is sent:
- * as typed, but for the backslash of `\@`. A mention of nothing inside the workspace is text; so is one of something
+ * as typed, but for the backslash of `\@`. What is no file may be a resource of an MCP server. A mention of nothing is text; so is one of something
  * that is left out by an ignore file or likely to be secret, with a notice.
  */
-export async function* addMentions(prompt: string, context: FileContext): AsyncGenerator<TurnEvent, string> {
+export async function* addMentions(prompt: string, context: MentionContext): AsyncGenerator<TurnEvent, string> {
   const workspace = await workspaceOf(context.cwd);
   let text = '';
   for (const piece of parseMentions(prompt)) {
@@ -23,12 +24,47 @@ export async function* addMentions(prompt: string, context: FileContext): AsyncG
     if (piece.kind !== 'mention') continue;
     context.signal.throwIfAborted();
     const mention = await resolveMention(piece.paths, context.cwd);
-    if (mention === undefined) continue;
+    if (mention === undefined) {
+      yield* attachResource(piece.paths, context);
+      continue;
+    }
     const refusal = await refusalOf(mention, workspace);
     if (refusal === undefined) yield* attach(mention, context);
     else yield { type: 'notice', message: `not attached: @${mention.name} ${refusal}` };
   }
   return text;
+}
+
+interface MentionContext extends FileContext {
+  readonly readResource?: ReadResource | undefined;
+}
+
+/** Attaches the resource of an MCP server, if that is what the mention means. */
+async function* attachResource(mentions: readonly string[], context: MentionContext): AsyncGenerator<TurnEvent, void> {
+  const { readResource, signal, basket } = context;
+  try {
+    const resource = await readResource?.(mentions, signal);
+    if (resource !== undefined && basket.isNew(`@${resource.uri}`)) yield* addResource(resource, basket);
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const { fault, message } = AppError.from(thrown);
+    if (fault !== 'mcp') throw thrown;
+    yield { type: 'notice', message: `not attached: @${mentions[0]}: ${message}` };
+  }
+}
+
+async function* addResource({ uri, pieces }: Resource, basket: Basket): AsyncGenerator<TurnEvent, void> {
+  const name = plainName(uri);
+  for (const piece of pieces) {
+    const loaded =
+      typeof piece === 'string' ? { name, bytes: Buffer.byteLength(piece), text: piece } : attachmentOf(piece, name);
+    if (!isAttachment(loaded)) {
+      yield { type: 'notice', message: `not attached: ${name} is neither text nor media that can be sent` };
+      continue;
+    }
+    basket.add(loaded);
+    yield { type: 'notice', message: `+ ${name} (${formatSize(loaded.bytes)})` };
+  }
 }
 
 interface Mention extends FoundPath {

@@ -4,6 +4,18 @@ import type { StdinMode } from './stdin.ts';
 
 export type Attached = (path: string, bytes: Uint8Array) => void;
 
+/** What is in a resource, piece by piece. */
+export interface Resource {
+  readonly uri: string;
+  readonly pieces: readonly (string | Uint8Array)[];
+}
+
+/**
+ * The resource that a mention stands for, given all it may be, without `@`, the longest first; undefined: none, it is
+ * text. Throws AppError `mcp` if it names a server that cannot be asked.
+ */
+export type ReadResource = (mentions: readonly string[], signal: AbortSignal) => Promise<Resource | undefined>;
+
 /** What the user hands over for one turn. */
 export interface PromptInput {
   /** The words, joined. Blank is the same as absent; `-` stands for stdin. */
@@ -13,6 +25,8 @@ export interface PromptInput {
   readonly stdinMode: StdinMode;
   /** Whether `@path` in the prompt attaches a file. */
   readonly mentions: boolean;
+  /** What `@server:uri` means; absent: it is text. */
+  readonly readResource?: ReadResource;
   /** Told of every file that goes along as a whole: its real path, and what it holds. */
   readonly attached?: Attached;
   readonly cwd: string;

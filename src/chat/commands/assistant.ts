@@ -97,16 +97,6 @@ export const APPROVE: SlashCommand = {
   },
 };
 
-/** `/mcp` */
-export const MCP: SlashCommand = {
-  name: 'mcp',
-  help: 'Show the MCP servers of this chat',
-  async run(_, chat) {
-    await chat.say('No MCP servers are connected.');
-    return undefined;
-  },
-};
-
 async function change(chat: Chat, wanted: Partial<Setup>): Promise<void> {
   for (const notice of await chat.assistant.change(wanted)) await chat.note(notice);
 }

@@ -4,14 +4,17 @@ import { visible } from '../../core/visible.ts';
 import type { Row } from '../rows.ts';
 import type { SlashCommand } from '../slash-command.ts';
 import { COPY, EXPORT, PIPE } from './answers.ts';
-import { APPROVE, MCP, MODEL, SYSTEM, THOUGHTS, TOOLS } from './assistant.ts';
+import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS } from './assistant.ts';
 import { EXIT, KEYS, STATS } from './chat.ts';
 import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';
 import { DIFF, EDIT, FILE, UNDO } from './files.ts';
+import { MCP } from './servers.ts';
 import { LOAD, SAVE, SESSIONS } from './sessions.ts';
 
 const OTHER_WAYS: readonly Row[] = [
   ['@path', 'Attach a file of this directory'],
+  ['@server:uri', 'Attach a resource of an MCP server'],
+  ['/server:prompt', 'Ask a prompt of an MCP server; its arguments follow, as name=value'],
   ['!command', 'Run a command; its output goes with the next prompt'],
   ['//text', 'Send a text that begins with a slash'],
 ];

@@ -33,6 +33,8 @@ export interface McpTools {
   readonly tools: readonly Tool[];
   /** Which tool of which server each of them is. */
   readonly table: readonly RegisteredTool[];
+  /** All servers that were asked for; `fault` says why one has nothing to offer. */
+  readonly servers: readonly { readonly server: ConfiguredServer; readonly fault?: string }[];
   /** For the policy: whether it runs unasked, by the user's own `trust` or by `allowedTools`. */
   readonly isTrusted: (tool: Tool) => boolean;
   /** What could not be offered, and why; every server suffers only for itself. */
@@ -53,7 +55,9 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
   const { servers, context, reserved, allowedTools = [] } = options;
   const pool = openServers(context);
   try {
-    const found = await Promise.all(servers.map((server) => sourceOf(server, { ...options, pool }, signal)));
+    const found = await Promise.all(
+      servers.map(async (server) => ({ server, ...(await sourceOf(server, { ...options, pool }, signal)) })),
+    );
     const sources = found.flatMap(({ source }) => source ?? []);
     const call = remoteCalls({ context, pool }, options.keepOutput);
     const { registered, notices } = registerTools(sources, { reserved, call });
@@ -61,6 +65,7 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
     return {
       tools: registered.map(({ tool }) => tool),
       table: registered,
+      servers: found.map(({ server, source, notices: [fault = ''] }) => (source ? { server } : { server, fault })),
       isTrusted: (tool) => isAllowed(origins.get(tool), allowedTools),
       notices: [...found.flatMap((each) => each.notices), ...notices],
       instructions: found.flatMap(({ source, instructions: text }) =>

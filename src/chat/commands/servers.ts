@@ -1,0 +1,85 @@
+import { counted } from '../../core/counted.ts';
+import { nearestNames } from '../../core/edit-distance.ts';
+import { AppError } from '../../core/error.ts';
+import { visible } from '../../core/visible.ts';
+import type { Chat } from '../chat.ts';
+import type { ChatServer, PromptArguments, ServerPrompt, Servers } from '../servers.ts';
+import type { Next, SlashCommand } from '../slash-command.ts';
+import { wordsOf } from '../words.ts';
+
+/** `/mcp` */
+export const MCP: SlashCommand = {
+  name: 'mcp',
+  help: 'List the MCP servers of this chat, how they are, and their tools',
+  async run(_, chat) {
+    const { all = [] } = chat.servers ?? {};
+    if (all.length === 0) await chat.say('No MCP servers are connected.');
+    else await chat.list(all.map((server) => [visible(server.name), wordsAbout(server)]));
+    return undefined;
+  },
+};
+
+function wordsAbout({ state, tools }: ChatServer): string {
+  if (tools.length === 0) return visible(state);
+  return `${visible(state)} · ${counted(tools.length, 'tool')}: ${tools.map(visible).join(', ')}`;
+}
+
+/** The usable server that the first word of an entry, `/server:…`, names, and what stands behind the colon. */
+export function serverIn(
+  servers: Servers | undefined,
+  entry: string,
+): { readonly server: string; readonly rest: string } | undefined {
+  const found = servers?.all.find(({ name, isUsable }) => isUsable && entry.startsWith(`/${name}:`));
+  return found === undefined ? undefined : { server: found.name, rest: entry.slice(found.name.length + 2) };
+}
+
+/** `/server:prompt name=value …`: what is to be asked; undefined if the entry is none. Throws AppError `usage` or `mcp`. */
+export async function serverPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<Next> {
+  const named = serverIn(chat.servers, entry);
+  if (named === undefined || chat.servers === undefined) return undefined;
+  const { server, rest } = named;
+  const [, name = '', text = ''] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
+  const prompts = await chat.servers.prompts(server, signal);
+  const prompt = prompts.find((candidate) => candidate.name === name);
+  if (prompt === undefined) throw unknownPrompt(server, name, prompts);
+  const parts = await chat.servers.prompt({ server, name, args: argumentsIn(text, prompt) }, signal);
+  return { ask: { role: 'user', parts } };
+}
+
+function unknownPrompt(server: string, name: string, prompts: readonly ServerPrompt[]): AppError {
+  const names = prompts.map((prompt) => prompt.name);
+  const near = nearestNames(name, names);
+  const shown = (near.length > 0 ? near : names.slice(0, 10)).map((word) => `/${visible(`${server}:${word}`)}`);
+  const instead = near.length > 0 ? `Did you mean ${shown.join(' or ')}?` : `It has: ${shown.join(', ')}`;
+  return new AppError('usage', `MCP server ${visible(server)} has no prompt ${visible(name)}`, {
+    hint: names.length === 0 ? 'It has none.' : instead,
+  });
+}
+
+/** `name=value` by name; the words that are left go to the arguments that are, the last of which takes all of them. */
+function argumentsIn(text: string, prompt: ServerPrompt): PromptArguments {
+  const names = prompt.arguments.map(({ name }) => name);
+  const given = new Map<string, string>();
+  const loose: string[] = [];
+  for (const word of wordsOf(text)) {
+    const [, name = '', value = ''] = /^([^=]+)=([\s\S]*)$/.exec(word) ?? [];
+    if (names.includes(name)) given.set(name, value);
+    else loose.push(word);
+  }
+  const open = names.filter((name) => !given.has(name));
+  for (const [index, name] of open.entries()) {
+    const value = index === open.length - 1 ? loose.splice(0).join(' ') : (loose.shift() ?? '');
+    if (value !== '') given.set(name, value);
+  }
+  const missing = prompt.arguments.filter(({ name, isRequired }) => isRequired && !given.has(name));
+  if (missing.length > 0) {
+    const wanted = missing.map(({ name }) => visible(name));
+    throw new AppError('usage', `the prompt ${visible(prompt.name)} needs ${wanted.join(', ')}`, {
+      hint: `Add: ${wanted.map((name) => `${name}=…`).join(' ')}`,
+    });
+  }
+  if (loose.length === 0) return Object.fromEntries(given);
+  throw new AppError('usage', `the prompt ${visible(prompt.name)} does not take ${visible(loose.join(' '))}`, {
+    hint: names.length === 0 ? 'It takes no arguments.' : `It takes: ${names.map(visible).join(', ')}`,
+  });
+}

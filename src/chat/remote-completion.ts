@@ -1,0 +1,36 @@
+import { found } from './candidates.ts';
+import type { Chat } from './chat.ts';
+import { serverIn } from './commands/servers.ts';
+import type { Completion } from './line-source.ts';
+import type { Servers } from './servers.ts';
+
+/** What `/server:prompt`, its arguments and `@server:uri` could become; undefined if it is none of these. Throws AppError. */
+export async function remoteCompletion(
+  { servers }: Chat,
+  before: string,
+  signal: AbortSignal,
+): Promise<Completion | undefined> {
+  if (servers === undefined) return undefined;
+  if (serverIn(servers, before) !== undefined) return promptCompletion(servers, before, signal);
+  const [, mention = ''] = /(?:^|\s)@(\S*)$/.exec(before) ?? [];
+  const mentioned = serverIn(servers, `/${mention}`);
+  if (mentioned === undefined) return undefined;
+  const resources = await servers.resources(mentioned.server, signal);
+  const all = resources.map(({ uri, name }) => ({ insert: `@${mentioned.server}:${uri}`, hint: name }));
+  return found(before.length - mention.length - 1, `@${mention}`, all);
+}
+
+async function promptCompletion(servers: Servers, before: string, signal: AbortSignal): Promise<Completion> {
+  const { server = '', rest = '' } = serverIn(servers, before) ?? {};
+  const prompts = await servers.prompts(server, signal);
+  const [, name = '', gap, text = ''] = /^(\S*)(?:(\s+)([\s\S]*))?$/.exec(rest) ?? [];
+  if (gap === undefined) {
+    const all = prompts.map((prompt) => ({ insert: `/${server}:${prompt.name} `, hint: prompt.description }));
+    return found(0, before, all);
+  }
+  const word = /\S*$/.exec(text)?.[0] ?? '';
+  const wanted = prompts.find((prompt) => prompt.name === name)?.arguments ?? [];
+  const open = wanted.filter((argument) => !text.split(/\s+/).some((given) => given.startsWith(`${argument.name}=`)));
+  const all = open.map((argument) => ({ insert: `${argument.name}=`, hint: argument.description }));
+  return found(before.length - word.length, word, all);
+}

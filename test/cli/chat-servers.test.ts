@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { pipedChat } from '../support/chat.ts';
+import { chatInTerminal } from '../support/chat-terminal.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
+import { fixtureServer } from '../support/mcp-place.ts';
+import { posixTest } from '../support/posix.ts';
+
+const MEMO = fixtureServer('mcp-server.mjs');
+const home = (mcpServers: object, mcp: object = {}) => ({
+  '.gemini/settings.json': JSON.stringify({ mcpServers, mcp }),
+});
+
+test('/mcp lists every server with its state and its tools', async (t) => {
+  const servers = {
+    memo: { ...MEMO, includeTools: ['echo', 'add'] },
+    gone: { command: 'no-such-program' },
+    off: MEMO,
+    odd: { nothing: true },
+  };
+  const { stderr } = await pipedChat(t, ['/mcp'], { args: ['--demo'], home: home(servers, { excluded: ['off'] }) });
+  const listed = stderr.slice(stderr.indexOf('  memo'));
+  expect(listed.replace(/\n0 turns[\s\S]*$/, '').split('\n')).toEqual([
+    '  memo  ready · 2 tools: echo, add',
+    '  gone  MCP server gone: it went away during the greeting. there is no program no-such-program',
+    '  off   disabled',
+    expect.stringMatching(/^ {2}odd {3}its definition cannot be used: /),
+  ]);
+});
+
+test('/server:prompt asks what the server makes of it, arguments by name or in order', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
+  const lines = ['/memo:greet who="Ann Lee"', '/memo:greet Bo and Cy', '/memo:greet', '/memo:gret x', '/nobody:greet'];
+  const { stdout, stderr } = await pipedChat(t, lines, { gemini, home: home({ memo: MEMO }) });
+  expect(stdout).toBe('a\nb\n');
+  expect(gemini.requests.map(({ body }) => body.contents.at(-1).parts)).toEqual([
+    [{ text: 'Hello Ann Lee' }],
+    [{ text: 'Hello Bo and Cy' }],
+  ]);
+  expect(stderr).toMatch(
+    /^Error: the prompt greet needs who\nAdd: who=…\nError: MCP server memo has no prompt gret\nDid you mean \/memo:greet\?\nError: there is no command \/nobody:greet\n/,
+  );
+});
+
+test.for(['@memo:memo://1', '@memo://1'])(
+  '%s attaches the resource, in a chat and in a one-shot',
+  async (mention, t) => {
+    const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
+    const where = { gemini, home: home({ memo: MEMO }) };
+    const chat = await pipedChat(t, [`sum up ${mention}, please`], where);
+    const once = await runGmn(t, ['--allowed-mcp-server-names', 'memo', `sum up ${mention}, please`], where);
+    const text = `=== memo://1 ===\nkept text\n\nsum up ${mention}, please`;
+    expect(gemini.requests.map(({ body }) => body.contents[0].parts)).toEqual([[{ text }], [{ text }]]);
+    expect(chat.stderr).toMatch(/^\+ memo:\/\/1 \(9 B\)\n/);
+    expect(once.stderr).toBe('gmn: + memo://1 (9 B)\n');
+  },
+);
+
+test('a mention of a server that is gone is told of, and one of no server is text', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a')]);
+  const { stderr } = await pipedChat(t, ['see @gone:x://y and @none:x://y'], {
+    gemini,
+    home: home({ gone: { command: 'no-such-program' } }),
+  });
+  expect(stderr).toMatch(/\nnot attached: @gone:x:\/\/y: MCP server gone: .*\n1 turn/);
+  expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'see @gone:x://y and @none:x://y' }]);
+});
+
+posixTest('Tab completes servers, their prompts, the arguments of these, and resources', async (t) => {
+  const chat = chatInTerminal(t, ['--demo'], { home: home({ memo: MEMO }) });
+  await chat.until(/❯ /);
+  chat.type('/mem\t');
+  await chat.until(/\/memo:/);
+  chat.type('\t');
+  await chat.until(/\/memo:greet /);
+  chat.type('\t');
+  await chat.until(/\/memo:greet who=/);
+  chat.type('\u0015@memo:\t');
+  await chat.until(/@memo:memo:\/\/1/);
+  chat.type('\u0015\u0004');
+  expect((await chat.ended).exitCode).toBe(0);
+});
