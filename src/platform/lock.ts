@@ -1,4 +1,5 @@
-import { type FileHandle, open, readFile, rename, stat, unlink, utimes } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, open, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
@@ -13,6 +14,8 @@ const STALE_MS = 10_000;
 const FORGOTTEN_MS = 86_400_000;
 /** For an owner that the system says is stopped (Ctrl-Z), a shorter wait is enough. */
 const STOPPED_MS = 3000;
+/** What stands in the place of a lock may be a FIFO, on which a plain open would wait for ever. */
+const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 120;
 
@@ -159,10 +162,14 @@ async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): P
 }
 
 async function readOwner(path: string): Promise<Owner | undefined> {
+  let handle: FileHandle | undefined;
   try {
-    return parseOwner(JSON.parse(await readFile(path, 'utf8')));
+    handle = await open(path, READ_FLAGS);
+    return (await handle.stat()).isFile() ? parseOwner(JSON.parse(await handle.readFile('utf8'))) : undefined;
   } catch {
     return undefined;
+  } finally {
+    await handle?.close();
   }
 }
 

@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/platform/clock.ts';
 import { acquireLock, type LockOptions } from '../../src/platform/lock.ts';
+import { fifo, posixTest } from '../support/posix.ts';
 
 function lockPath(t: { onTestFinished(action: () => void): void }): string {
   const root = mkdtempSync(join(tmpdir(), 'gmn-lock-'));
@@ -179,4 +180,15 @@ test.for<[string, string, number, boolean]>([
   const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
   expect(lock?.isHeld).toBe(isHeld);
   await lock?.release();
+});
+
+posixTest('a FIFO in the place of a lock is not waited for, and gives way like one that names nobody', async (t) => {
+  const path = lockPath(t);
+  mkdirSync(join(path, '..'));
+  fifo(path);
+  const young = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  utimesSync(path, 0, 0);
+  const old = await acquireLock(path, { ...OPTIONS, takesFrom: 'gone' });
+  expect([young?.isTaken, old?.isHeld]).toEqual([true, true]);
+  await old?.release();
 });
