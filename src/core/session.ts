@@ -52,14 +52,14 @@ export interface SavedSession {
 
 /** All sessions of this user. */
 export interface SessionStore {
-  /** The newest first. Files that are no sessions are left out. */
+  /** The newest first. Files that are no sessions are left out, and those without a name or a turn that counts. */
   list(): Promise<readonly SessionSummary[]>;
   /**
    * The session that `reference` names: an id, the beginning of one, `last`, `latest`, a number of `list`, or a name.
    * Throws AppError `usage` if there is none, or more than one.
    */
   find(reference: string): Promise<SessionSummary>;
-  /** The newest that was begun in this directory. Throws AppError `usage` if there is none. */
+  /** The newest that was begun in this directory and has a turn. Throws AppError `usage` if there is none. */
   newestIn(cwd: string): Promise<SessionSummary>;
   read(summary: SessionSummary): Promise<SavedSession>;
   /** A new one; its file appears with the first record. */

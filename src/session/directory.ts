@@ -58,12 +58,16 @@ export function glanceAt({ id, file }: Place): Glance | undefined {
   return { summary, version: header.v, last };
 }
 
-/** All sessions of a directory, the one that was written to last first. */
+/**
+ * The sessions of a directory, the one that was written to last first. One in which nothing counts, since its prompt was never
+ * answered, or was taken back, is left out unless it has a name.
+ */
 export function listSessions(directory: string): readonly SessionSummary[] {
-  return glances(directory).map(({ summary }) => summary);
+  const all = glances(directory).map(({ summary }) => summary);
+  return all.filter(({ turns, name }) => turns > 0 || name !== undefined);
 }
 
-/** The same, with what else the ends of their files tell. */
+/** All of them, with what else the ends of their files tell. */
 export function glances(directory: string): readonly Glance[] {
   const found = sessionPlaces(directory).flatMap((place) => glanceAt(place) ?? []);
   return found.sort(

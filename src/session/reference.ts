@@ -15,26 +15,31 @@ export function findSession(directory: string, reference: string): SessionSummar
   // The names of the files tell, and no other file need be opened.
   if (byId.length === 1 && wanted.length >= 8 && byId[0] !== undefined) return byId[0];
   const list = listSessions(directory);
-  const found = wanted === 'last' || wanted === 'latest' ? list[0] : (numbered(list, wanted) ?? named(list, wanted));
+  const isNewest = wanted === 'last' || wanted === 'latest';
+  const found = isNewest ? list.find(hasTurns) : (numbered(list, wanted) ?? named(list, wanted));
   if (found !== undefined) return found;
   if (byId.length > 1) {
     const some = byId.slice(0, 5).map(({ id }) => id);
     throw new AppError('usage', `"${visible(wanted)}" could be ${byId.length} sessions: ${some.join(', ')}`, LIST);
   }
   if (byId[0] !== undefined) return byId[0];
-  if (list.length === 0) {
+  if (list.length === 0 || isNewest) {
     throw new AppError('usage', 'there is no saved session yet', { hint: 'The next prompt makes one: gmn "…"' });
   }
   throw new AppError('usage', `there is no session "${visible(wanted)}"`, LIST);
 }
 
-/** The newest session that was begun in a directory. Throws AppError `usage` if there is none. */
+/** The newest session that was begun in a directory and has something to go on with. Throws AppError `usage` if there is none. */
 export function newestSession(directory: string, cwd: string): SessionSummary {
-  const found = listSessions(directory).find((session) => session.cwd === cwd);
+  const found = listSessions(directory).find((session) => session.cwd === cwd && hasTurns(session));
   if (found !== undefined) return found;
   throw new AppError('usage', 'there is no saved session of this directory', {
     hint: 'To go on with the newest of all: -r last. To see them: gmn sessions list --all',
   });
+}
+
+function hasTurns({ turns }: SessionSummary): boolean {
+  return turns > 0;
 }
 
 function startingWith(directory: string, prefix: string): readonly SessionSummary[] {

@@ -4,9 +4,9 @@ import { expect, test } from 'vitest';
 import type { TurnRecord } from '../../src/core/history.ts';
 import { anyRecord, onlyFile, place, prompt, reply, temporary } from './support.ts';
 
-async function recordsOf(home: string): Promise<readonly TurnRecord[]> {
+async function recordsOf(home: string, id: string): Promise<readonly TurnRecord[]> {
   const { store } = place(home);
-  const { records } = await store.read(await store.find('last'));
+  const { records } = await store.read(await store.find(id));
   return records.map(({ at: _, ...record }) => record);
 }
 
@@ -17,8 +17,8 @@ test('what is appended is what is read back, whatever it holds', async () => {
       const session = await store.create({ cwd: '/work', by: 'chat' });
       for (const record of records) await session.append(record);
       await session.close();
-      expect(await recordsOf(home)).toEqual(records);
-      const resumed = await store.resume(await store.find('last'), '/work');
+      expect(await recordsOf(home, session.id)).toEqual(records);
+      const resumed = await store.resume(await store.find(session.id), '/work');
       expect(resumed.contents).toEqual(records.map(({ content }) => content));
       await resumed.close();
     }),
@@ -38,10 +38,10 @@ test('a session cut off at any byte loads as far as its whole lines go, and goes
   for (let length = start; length <= bytes.length; length += bytes[length - 1] === 10 ? 1 : 3) {
     writeFileSync(file, bytes.subarray(0, length));
     const kept = bytes.subarray(0, length).toString('latin1').split('\n').length - 2;
-    const next = await store.resume(await store.find('last'), '/work');
+    const next = await store.resume(await store.find(session.id), '/work');
     await next.append(prompt('again'));
     await next.close();
-    expect(await recordsOf(home)).toEqual([...records.slice(0, kept), prompt('again')]);
+    expect(await recordsOf(home, session.id)).toEqual([...records.slice(0, kept), prompt('again')]);
   }
 }, 120_000);
 
@@ -62,8 +62,8 @@ test('the conversation of a session is that of its file, whatever was rewound or
         else await session.replace(step.records.map(({ content }) => content));
       }
       await session.close();
-      expect((await recordsOf(home)).map(({ content }) => content)).toEqual(session.contents);
-      expect((await store.list())[0]?.turns).toBe(session.turns);
+      expect((await recordsOf(home, session.id)).map(({ content }) => content)).toEqual(session.contents);
+      expect((await store.find(session.id)).turns).toBe(session.turns);
     }),
     { numRuns: 60 },
   );

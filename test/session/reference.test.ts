@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { place, saved, talk, temporary } from './support.ts';
+import { place, prompt, saved, talk, temporary } from './support.ts';
 
 test('a name is for one session, whoever gives it', async () => {
   const { store } = place();
@@ -104,4 +104,31 @@ test('an id that is taken, or is none, is refused', async () => {
   await expect(store.create({ cwd: '/work', by: 'chat', id: '../../x' })).rejects.toMatchObject({
     message: '"../../x" is not a UUID',
   });
+});
+
+test('a chat in which nothing was answered is passed over by the list, last and -c, and its id still finds it', async () => {
+  const { store, time } = place();
+  const answered = await saved(store, ['one']);
+  time.now += 1000;
+  const failed = await store.create({ cwd: '/work', by: 'chat' });
+  await failed.append(prompt('two'));
+  await failed.rewind(1);
+  await failed.close();
+  expect((await store.list()).map(({ id }) => id)).toEqual([answered]);
+  expect((await store.find('last')).id).toBe(answered);
+  expect((await store.find('1')).id).toBe(answered);
+  expect((await store.newestIn('/work')).id).toBe(answered);
+  expect(await store.find(failed.id)).toMatchObject({ id: failed.id, turns: 0 });
+});
+
+test('one that has a name is listed with nothing in it, and is not the newest', async () => {
+  const { store } = place();
+  const failed = await store.create({ cwd: '/work', by: 'chat', name: 'trip' });
+  await failed.append(prompt('two'));
+  await failed.rewind(1);
+  await failed.close();
+  expect((await store.list()).map(({ name }) => name)).toEqual(['trip']);
+  expect((await store.find('trip')).id).toBe(failed.id);
+  await expect(store.find('last')).rejects.toMatchObject({ fault: 'usage', message: 'there is no saved session yet' });
+  await expect(store.newestIn('/work')).rejects.toMatchObject({ fault: 'usage' });
 });

@@ -124,7 +124,7 @@ test('rewinding further than there is leaves nothing', async () => {
   await session.rewind(7);
   await session.rewind(1);
   await session.close();
-  expect([await contentsOf(home), linesOf(onlyFile(home)).length]).toEqual([[], 4]);
+  expect([await contentsOf(home, session.id), linesOf(onlyFile(home)).length]).toEqual([[], 4]);
 });
 
 test('contents that replace the earlier ones are what a resumed session has', async () => {
