@@ -8,7 +8,7 @@ export interface SessionSummary {
   readonly name?: string;
   /** The first prompt, shortened to one line; untrusted text. */
   readonly title: string;
-  /** The real path of the directory it was begun in. */
+  /** The real path of the directory it was begun in; empty if that cannot be read any more. */
   readonly cwd: string;
   /** The model that answered last; absent if none has. */
   readonly model?: string;

@@ -1,10 +1,8 @@
 import { join } from 'node:path';
 import type { SessionSummary } from '../core/session.ts';
-import { isUuid } from '../core/uuid.ts';
 import { fileNames, readEnds } from '../platform/line-file.ts';
-import { parseHeader, parseLine, type ReadLine } from './reading.ts';
-
-const NAME = /^\d{8}T\d{6}Z-(.{36})\.jsonl$/;
+import { headerOf, idIn } from './header.ts';
+import { parseLine, type ReadLine } from './reading.ts';
 
 /** Where one session is. */
 export interface Place {
@@ -15,8 +13,8 @@ export interface Place {
 /** Every file in a directory that has the name of a session. None if the directory cannot be read. */
 export function sessionPlaces(directory: string): readonly Place[] {
   return namesIn(directory).flatMap((name) => {
-    const id = NAME.exec(name)?.[1];
-    return id === undefined || !isUuid(id) ? [] : [{ id, file: join(directory, name) }];
+    const id = idIn(name);
+    return id === undefined ? [] : [{ id, file: join(directory, name) }];
   });
 }
 
@@ -36,12 +34,16 @@ export interface Glance {
   readonly last: ReadLine | undefined;
 }
 
-/** A session as a list shows it; undefined if the file is none. Reads only the ends of the file. */
+/**
+ * A session as a list shows it; undefined if the file is none: neither its first line nor any other can be read. Reads only the
+ * ends of the file.
+ */
 export function glanceAt({ id, file }: Place): Glance | undefined {
   const ends = readEnds(file, parseLine);
-  const header = ends === undefined ? undefined : parseHeader(ends.first);
-  if (ends === undefined || header === undefined || header.id !== id) return undefined;
+  const header = ends === undefined ? undefined : headerOf(file, ends.first);
+  if (ends === undefined || header === undefined) return undefined;
   const { last, size } = ends;
+  if (header.isDamaged && last === undefined) return undefined;
   const { name, model } = last?.standing ?? { name: header.name, model: undefined };
   const summary = {
     id,

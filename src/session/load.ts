@@ -8,8 +8,9 @@ import type { BlobFiles } from '../platform/blob-files.ts';
 import { reasonOf } from '../platform/errno.ts';
 import { lineBatches } from '../platform/line-file.ts';
 import { type Exchanges, exchanges } from './exchanges.ts';
+import { type FoundHeader, headerOf } from './header.ts';
 import { withMedia } from './media.ts';
-import { parseHeader, parseLine, type ReadLine } from './reading.ts';
+import { parseLine, type ReadLine } from './reading.ts';
 import { type Header, type Standing, VERSION } from './record.ts';
 
 /** A session as its file tells it. */
@@ -27,11 +28,11 @@ export interface Loaded {
 }
 
 /**
- * Reads a session, line by line, and changes nothing. Lines that are damaged are left out and counted. Throws AppError
- * `usage` if it is no session, was written by a newer gmn, or cannot be read.
+ * Reads a session, line by line, and changes nothing. Lines that are damaged are left out and counted, the first one too.
+ * Throws AppError `usage` if it is no session, was written by a newer gmn, or cannot be read.
  */
 export async function loadSession(file: string, blobs: BlobFiles): Promise<Loaded> {
-  let header: Header | undefined;
+  let header: FoundHeader | undefined;
   let damaged = 0;
   let missing = 0;
   let bytes = 0;
@@ -57,14 +58,16 @@ export async function loadSession(file: string, blobs: BlobFiles): Promise<Loade
     if (thrown instanceof AppError) throw thrown;
     throw new AppError('usage', `cannot read the session ${file}: ${reasonOf(thrown)}`, { cause: thrown, hint: LIST });
   }
-  if (header === undefined) throw notASession(file);
-  return { header, bytes, ...playback.end(header), notices: noticesOf(damaged, missing) };
+  if (header === undefined || (header.isDamaged && playback.isEmpty)) throw notASession(file);
+  const notices = noticesOf(damaged, missing);
+  return { header, bytes, ...playback.end(header), notices: header.isDamaged ? [HEADLESS, ...notices] : notices };
 }
 
+const HEADLESS = 'the first line of this session is damaged: what it is called and where it was begun may be lost';
 const LIST = 'Run: gmn sessions list';
 
-function readHeader(text: string, file: string): Header {
-  const header = parseHeader(text);
+function readHeader(text: string, file: string): FoundHeader {
+  const header = headerOf(file, text);
   if (header === undefined) throw notASession(file);
   refuseNewer(header.id, header.v);
   return header;
@@ -79,7 +82,7 @@ export function refuseNewer(id: string, version: number): void {
 }
 
 function notASession(file: string): AppError {
-  return new AppError('usage', `${file} is not a session, or its first line is damaged`, { hint: LIST });
+  return new AppError('usage', `${file} is not a session, or nothing in it can be read`, { hint: LIST });
 }
 
 function noticesOf(damaged: number, missing: number): readonly string[] {
@@ -91,6 +94,8 @@ function noticesOf(damaged: number, missing: number): readonly string[] {
 
 interface Playback {
   play(line: ReadLine): void;
+  /** Whether no line was played. */
+  readonly isEmpty: boolean;
   end(header: Header): Pick<Loaded, 'exchanges' | 'seq' | 'standing'>;
 }
 
@@ -108,6 +113,9 @@ function playing(): Playback {
     partial = '';
   };
   return {
+    get isEmpty() {
+      return last === undefined;
+    },
     play(line) {
       const { entry, at } = line;
       if (entry.kind === 'partial') partial += entry.text;

@@ -5,8 +5,8 @@ import { type AppendFile, createAppendFile, openAppendFile } from '../platform/a
 import type { BlobFiles } from '../platform/blob-files.ts';
 import { lineBatches } from '../platform/line-file.ts';
 import type { Lock } from '../platform/lock.ts';
+import { headerOf } from './header.ts';
 import { lineWithoutMedia } from './media.ts';
-import { parseHeader } from './reading.ts';
 import { contentsOf, fileName, type Header, headerText, type Line, titleOf, VERSION } from './record.ts';
 
 type Pieces = Iterable<string> | AsyncIterable<string>;
@@ -148,9 +148,9 @@ async function* copyOf({ source, end }: Source, changes: Partial<Header>, text: 
     if (isTorn) break;
     let wanted = lines;
     if (!hasHeader) {
-      const header = parseHeader(lines[0] ?? '');
+      const header = headerOf(source, lines[0] ?? '');
       if (header === undefined) throw new Error('it is not a session');
-      const { name: _, ...kept } = header;
+      const { name: _, isDamaged: __, ...kept } = header;
       yield headerText({ ...kept, ...changes, v: VERSION, parent: { id: header.id } });
       hasHeader = true;
       wanted = lines.slice(1);

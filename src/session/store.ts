@@ -97,7 +97,7 @@ async function resume(store: Store, summary: SessionSummary, cwd: string): Promi
   try {
     const loaded = await loadSession(file, store.blobs);
     for (const notice of loaded.notices) store.report(notice);
-    if (summary.cwd !== cwd) store.report(`this session was begun in ${summary.cwd}`);
+    if (summary.cwd !== '' && summary.cwd !== cwd) store.report(`this session was begun in ${summary.cwd}`);
     const { standing, bytes: end } = loaded;
     if (!lock.isTaken) return open(store, { kind: 'old', id, name: standing.name, lock, file, end }, loaded);
     const next = store.newId();
