@@ -4,6 +4,7 @@ import type { Clock } from '../core/io.ts';
 import type { SavedRecord, Session } from '../core/session.ts';
 import { type Exchanges, exchanges } from './exchanges.ts';
 import { type Loaded, recordOf } from './load.ts';
+import type { NameClaim } from './name-claim.ts';
 import type { Entry, Line } from './record.ts';
 import type { SessionFile } from './session-file.ts';
 import type { Durability, SessionWriter } from './writer.ts';
@@ -21,8 +22,8 @@ export interface SessionOptions {
   readonly writer: SessionWriter;
   /** Of all records but answers to calls. */
   readonly durability: Durability;
-  /** The name as it is kept. Throws AppError `usage` if it cannot be that of this session. */
-  readonly checkName: (name: string) => Promise<string>;
+  /** Is let go when the session is closed. */
+  readonly claim: NameClaim;
 }
 
 /** A session that says whether everything is in its file, and takes what happened before. */
@@ -35,7 +36,7 @@ export interface SavedHere extends Session {
 }
 
 /** A session that can be added to. What cannot be written is reported, and kept in memory. */
-export function openSession({ clock, file, earlier, writer, ...options }: SessionOptions): SavedHere {
+export function openSession({ clock, file, earlier, writer, claim, ...options }: SessionOptions): SavedHere {
   const { talk, lineOf, lineOfRecord } = ledger(clock, earlier);
   const inOrder = queue();
   const pace = pacing(clock);
@@ -74,7 +75,7 @@ export function openSession({ clock, file, earlier, writer, ...options }: Sessio
       });
     },
     async rename(next) {
-      file.name = await options.checkName(next);
+      file.name = await claim.take(next, file.id);
       // The header of a new one will have it.
       if (!isBlank()) await put([lineOf({ kind: 'name' })]);
     },
@@ -89,7 +90,11 @@ export function openSession({ clock, file, earlier, writer, ...options }: Sessio
       fill(talk, contents);
       if (contents.length > 0 || !isBlank()) await put([lineOf({ kind: 'replace', contents })]);
     },
-    close: () => inOrder(() => writer.close()),
+    close: () =>
+      inOrder(async () => {
+        await writer.close();
+        await claim.release();
+      }),
   };
 }
 

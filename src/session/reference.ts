@@ -59,14 +59,19 @@ function named(list: readonly SessionSummary[], name: string): SessionSummary | 
 
 const LONGEST_NAME = 100;
 
-/** The name as it is kept. Throws AppError `usage` if it cannot be one, or is taken by another session than `id`. */
-export function checkedName(directory: string, name: string, id: string): string {
+/** The name as it is kept. Throws AppError `usage` if it cannot be one. */
+export function nameAsKept(name: string): string {
   const kept = name.trim().normalize('NFC');
   const why = faultOf(kept);
-  if (why !== undefined) throw new AppError('usage', `a session cannot be named "${visible(kept)}": ${why}`, NAMING);
-  const owner = listSessions(directory).find((session) => session.name === kept);
-  if (owner === undefined || owner.id === id) return kept;
-  throw new AppError('usage', `there is a session with the name "${visible(kept)}"`, {
+  if (why === undefined) return kept;
+  throw new AppError('usage', `a session cannot be named "${visible(kept)}": ${why}`, NAMING);
+}
+
+/** Throws AppError `usage` if the name, as it is kept, is in the file of another session than `id`. */
+export function refuseTaken(directory: string, name: string, id: string): void {
+  const owner = listSessions(directory).find((session) => session.name === name);
+  if (owner === undefined || owner.id === id) return;
+  throw new AppError('usage', `there is a session with the name "${visible(name)}"`, {
     hint: `To go on with it: -r ${owner.id.slice(0, 8)}`,
   });
 }

@@ -9,8 +9,9 @@ import { randomId } from '../platform/random-id.ts';
 import { realPath } from '../platform/real-path.ts';
 import { listSessions, sessionPlaces } from './directory.ts';
 import { type Loaded, loadSession } from './load.ts';
+import { type NameClaim, nameClaim } from './name-claim.ts';
 import { openSession, type SavedHere } from './open-session.ts';
-import { checkedName, findSession, newestSession } from './reference.ts';
+import { findSession, newestSession } from './reference.ts';
 import { type FilePlace, type Origin, sessionFile } from './session-file.ts';
 import { pruneSessions, removeSession, renameSession } from './upkeep.ts';
 import { type Durability, sessionWriter } from './writer.ts';
@@ -76,16 +77,18 @@ async function create(store: Store, beginning: SessionBeginning): Promise<SavedH
   if (!isUuid(id)) {
     throw new AppError('usage', `"${id}" is not a UUID`, { hint: 'Give it a name instead: --session-name' });
   }
-  const name = beginning.name === undefined ? undefined : checkedName(directory, beginning.name, id);
+  const claim = nameClaim(store);
+  const name = beginning.name === undefined ? undefined : await claim.take(beginning.name, id);
   const lock = await store.lock(id);
   // One that was just made up is nobody's, and looking through thousands of files would cost every answer.
   const isKnown = beginning.id !== undefined && sessionPlaces(directory).some((place) => place.id === id);
   if (lock.isTaken || isKnown) {
     await lock.release();
+    await claim.release();
     throw new AppError('usage', `there is a session with the id ${id}`, { hint: `To go on with it: -r ${id}` });
   }
   const cwd = realPath(beginning.cwd) ?? beginning.cwd;
-  return open(store, { kind: 'new', id, name, lock, by: beginning.by, cwd });
+  return open(store, { kind: 'new', id, name, lock, by: beginning.by, cwd }, { claim });
 }
 
 /** How long somebody who tidies up may have a session. */
@@ -99,25 +102,32 @@ async function resume(store: Store, summary: SessionSummary, cwd: string): Promi
     for (const notice of loaded.notices) store.report(notice);
     if (summary.cwd !== '' && summary.cwd !== cwd) store.report(`this session was begun in ${summary.cwd}`);
     const { standing, bytes: end } = loaded;
-    if (!lock.isTaken) return open(store, { kind: 'old', id, name: standing.name, lock, file, end }, loaded);
+    if (!lock.isTaken)
+      return open(store, { kind: 'old', id, name: standing.name, lock, file, end }, { earlier: loaded });
     const next = store.newId();
     store.report(`this session is open elsewhere; going on with a copy, ${next.slice(0, 8)}`);
     const own = { id: next, name: undefined, lock: await store.lock(next) };
-    return open(store, { kind: 'copy', ...own, source: file, end, cwd }, loaded);
+    return open(store, { kind: 'copy', ...own, source: file, end, cwd }, { earlier: loaded });
   } catch (thrown) {
     await lock.release();
     throw thrown;
   }
 }
 
-function open(store: Store, origin: Origin, earlier?: Loaded): SavedHere {
-  const { clock, directory, report, durability = 'synced' } = store;
+interface Opening {
+  readonly earlier?: Loaded;
+  /** Of the name it has already, unless that is in its file. */
+  readonly claim?: NameClaim;
+}
+
+function open(store: Store, origin: Origin, { earlier, claim = nameClaim(store) }: Opening): SavedHere {
+  const { clock, report, durability = 'synced' } = store;
   const file = sessionFile(store, origin);
   return openSession({
     clock,
     file,
     ...(earlier === undefined ? {} : { earlier }),
-    checkName: async (name) => checkedName(directory, name, file.id),
+    claim,
     durability,
     writer: sessionWriter({ file, report }),
   });

@@ -7,8 +7,8 @@ import { fileNames } from '../platform/line-file.ts';
 import { writtenAt } from '../platform/whole-file.ts';
 import { glanceAt } from './directory.ts';
 import { refuseNewer } from './load.ts';
+import { nameClaim } from './name-claim.ts';
 import { lineText } from './record.ts';
-import { checkedName } from './reference.ts';
 import { expiredSessions, isExpired } from './retention.ts';
 import type { FilePlace } from './session-file.ts';
 import { removeWithMedia, sweepBlobs } from './sweep.ts';
@@ -16,8 +16,9 @@ import { troubleOf } from './trouble.ts';
 
 /** Gives a session a name. Throws AppError `usage` if another has it, while somebody has it open, and if it is of a newer gmn. */
 export async function renameSession(place: FilePlace, summary: SessionSummary, name: string): Promise<void> {
-  const kept = checkedName(place.directory, name, summary.id);
-  await exclusively(place, summary, async () => {
+  const claim = nameClaim(place);
+  const kept = await claim.take(name, summary.id);
+  const write = async (): Promise<void> => {
     const glance = glanceAt(summary);
     if (glance === undefined) throw new AppError('usage', `there is no session ${summary.id} any more`, LIST);
     refuseNewer(summary.id, glance.version);
@@ -27,7 +28,8 @@ export async function renameSession(place: FilePlace, summary: SessionSummary, n
     const file = await openAppendFile(summary.file, { now });
     const outcome = await file.append(lineText(line)).finally(() => file.close());
     if (outcome === 'overtaken') throw inUse(summary);
-  });
+  };
+  await exclusively(place, summary, write).finally(claim.release);
 }
 
 /** Removes a session for good, with the media that only it has. Throws AppError `usage` while somebody has it open. */

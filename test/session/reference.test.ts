@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { place, prompt, saved, talk, temporary } from './support.ts';
+import { files, place, prompt, saved, talk, temporary } from './support.ts';
 
 test('a name is for one session, whoever gives it', async () => {
   const { store } = place();
@@ -131,4 +131,33 @@ test('one that has a name is listed with nothing in it, and is not the newest', 
   expect((await store.find('trip')).id).toBe(failed.id);
   await expect(store.find('last')).rejects.toMatchObject({ fault: 'usage', message: 'there is no saved session yet' });
   await expect(store.newestIn('/work')).rejects.toMatchObject({ fault: 'usage' });
+});
+
+test('of many who ask for one name at the same time, one gets it, before anything is in a file', async () => {
+  const { home } = place();
+  const create = () => place(home).store.create({ cwd: '/work', by: 'prompt', name: 'same' });
+  const outcomes = await Promise.allSettled(Array.from({ length: 12 }, create));
+  const sessions = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
+  const refusals = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  expect([sessions.length, refusals.length]).toEqual([1, 11]);
+  expect(refusals[0]).toMatchObject({
+    fault: 'usage',
+    message: 'another session is being given the name "same"',
+    hint: 'Take another name, or wait until that run is over.',
+  });
+  for (const session of sessions) await session.close();
+  const next = await create();
+  await next.close();
+  expect(files(home)).toEqual([]);
+});
+
+test('a name is free again once its session has another', async () => {
+  const { store } = place();
+  const first = await store.create({ cwd: '/work', by: 'chat', name: 'trip' });
+  await first.rename('journey');
+  const second = await store.create({ cwd: '/work', by: 'chat', name: 'trip' });
+  await expect(first.rename('trip')).rejects.toMatchObject({ fault: 'usage' });
+  expect([first.name, second.name]).toEqual(['journey', 'trip']);
+  await first.close();
+  await second.close();
 });
