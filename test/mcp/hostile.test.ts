@@ -124,7 +124,7 @@ test('an answer over HTTP larger than gmn takes fails its call', async (t) => {
     response.end(big);
   });
   const fault = await faultOf(connect(server({ httpUrl: url }, 'big'), surroundings(t).context, signal));
-  expect(fault.message).toBe('MCP server big: an answer of more than 16.0 MB');
+  expect(fault.message).toBe('MCP server big: it sent more than 16.0 MB at once, which gmn does not take');
 });
 
 test('an event over SSE larger than gmn takes ends the connection', async (t) => {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { connect } from '../../src/mcp/client/connect.ts';
@@ -122,4 +123,55 @@ test('an SSE server may not send us to another origin', async (t) => {
   });
   expect((await faultOf(open())).fault).toBe('mcp');
   expect(other.received).toEqual([]);
+});
+
+/** A server of either kind whose answers to calls are written by `answerCall`. */
+function breaking(inner: Handle, answerCall: (response: ServerResponse) => void): Handle {
+  let stream: ServerResponse | undefined;
+  return (request, response) => {
+    if (request.method === 'GET') stream = response;
+    if (!request.body.includes('tools/call')) return inner(request, response);
+    if (stream === undefined || stream.writableEnded) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      return answerCall(response);
+    }
+    response.writeHead(202).end();
+    return answerCall(stream);
+  };
+}
+
+const endings: Readonly<Record<string, readonly [(response: ServerResponse) => void, string]>> = {
+  'is ended': [(response) => void response.end('event: message\n'), ''],
+  'is cut': [
+    (response) => void response.write('event: message\n', () => response.destroy()),
+    ': the answer was cut short: connection to (host) lost',
+  ],
+  'is one event without an end': [
+    (response) => {
+      const more = (): void => {
+        while (!response.destroyed && response.write('data: '.padEnd(1_000_000, 'x')));
+        response.once('drain', more);
+      };
+      more();
+    },
+    ': it sent more than 16.0 MB at once, which gmn does not take',
+  ],
+};
+
+const withoutPort = (text: string): string => text.replace(/127\.0\.0\.1:\d+/, '(host)');
+
+test.for(Object.keys(endings))('a call whose stream of events %s fails at once', async (how, t) => {
+  const [answerCall, why] = endings[how] ?? [() => {}, ''];
+  const connection = await (await remote(t, breaking(streamable('events'), answerCall), { type: 'http' })).open();
+  const fault = await faultOf(connection.callTool('echo', { message: 'hi' }));
+  expect(withoutPort(fault.message)).toBe(`MCP server remote: its answer to tools/call broke off${why}`);
+  expect((await connection.listTools()).items).toHaveLength(1);
+});
+
+test.for(Object.keys(endings))('a call at an SSE server whose stream %s fails at once', async (how, t) => {
+  const [answerCall, why] = endings[how] ?? [() => {}, ''];
+  const connection = await (await remote(t, breaking(eventPair(), answerCall), { type: 'sse' })).open();
+  const fault = await faultOf(connection.callTool('echo', { message: 'hi' }));
+  expect(withoutPort(fault.message)).toBe(`MCP server remote: it went away during tools/call${why.replace(':', '.')}`);
+  expect(connection.isOpen).toBe(false);
 });

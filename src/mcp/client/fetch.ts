@@ -8,13 +8,16 @@ export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Respons
 
 const METHODS: readonly HttpRequest['method'][] = ['GET', 'POST', 'DELETE'];
 
-/** gmn's own way to send in the shape of `fetch`, for the SDK: no redirect is followed, no body is larger than gmn takes. */
-export function fetchOver(send: SendHttp): Fetch {
+/**
+ * gmn's own way to send in the shape of `fetch`, for the SDK: no redirect is followed, no body is larger than gmn takes.
+ * `onBroken` is told why a body broke off, which the SDK does not keep.
+ */
+export function fetchOver(send: SendHttp, onBroken: (why: AppError) => void = () => {}): Fetch {
   return async (input, init) => {
     const signal = init?.signal ?? new AbortController().signal;
     const response = await send(requestOf(input, init), signal);
     const { status, headers } = response;
-    const body = hasBody(status) ? streamOf(limited(response)) : null;
+    const body = hasBody(status) ? streamOf(told(limited(response), onBroken)) : null;
     return new Response(body, {
       status,
       headers: Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
@@ -43,6 +46,18 @@ function streamOf(body: AsyncGenerator<Uint8Array, void>): ReadableStream<Uint8A
   });
 }
 
+async function* told(
+  body: AsyncGenerator<Uint8Array, void>,
+  onBroken: (why: AppError) => void,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* body;
+  } catch (thrown) {
+    if (thrown instanceof AppError) onBroken(thrown);
+    throw thrown;
+  }
+}
+
 function hasBody(status: number): boolean {
   return status !== 204 && status !== 205 && status !== 304;
 }
@@ -57,7 +72,7 @@ async function* limited({ headers, body }: HttpResponse): AsyncGenerator<Uint8Ar
     const end = isStream ? blankLine(chunk) : -1;
     if (end !== -1) size = chunk.length - end;
     if (size > MAX_MESSAGE_BYTES) {
-      throw new AppError('mcp', `an answer of more than ${formatSize(MAX_MESSAGE_BYTES)}`);
+      throw new AppError('mcp', `it sent more than ${formatSize(MAX_MESSAGE_BYTES)} at once, which gmn does not take`);
     }
     yield chunk;
   }

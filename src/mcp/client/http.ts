@@ -1,8 +1,10 @@
+import type { AppError } from '../../core/error.ts';
 import { after } from '../../platform/clock.ts';
 import { sendHttp } from '../../platform/http.ts';
+import { failBrokenAnswers } from './broken-answers.ts';
 import type { ClientContext } from './context.ts';
 import type { RemoteDefinition, ServerDefinition } from './definition.ts';
-import { fetchOver } from './fetch.ts';
+import { type Fetch, fetchOver } from './fetch.ts';
 import type { OpenLink } from './link.ts';
 import { authorizationFor } from './oauth.ts';
 
@@ -14,7 +16,7 @@ const CLOSE_MS = 500;
 /** Streamable HTTP. */
 export const openHttp: OpenLink = async ({ definition }, context, sdk) => {
   const remote = remoteOf(definition);
-  const plain = fetchFor(context);
+  const { plain, lastWords } = fetchFor(context);
   const authorization = await authorizationFor(remote, context, plain);
   const { StreamableHTTPClientTransport } = await sdk;
   const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
@@ -30,6 +32,7 @@ export const openHttp: OpenLink = async ({ definition }, context, sdk) => {
     reconnectionScheduler: (reconnect, delayMs) => after(Math.min(Math.max(delayMs, SOONEST_MS), LATEST_MS), reconnect),
   });
   if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
+  failBrokenAnswers(transport, lastWords);
   return {
     transport,
     era: 'auto',
@@ -47,19 +50,21 @@ export const openHttp: OpenLink = async ({ definition }, context, sdk) => {
 /** The older pair of an event stream and a place to post to. */
 export const openSse: OpenLink = async ({ definition }, context, sdk) => {
   const remote = remoteOf(definition);
-  const plain = fetchFor(context);
+  const { plain, lastWords } = fetchFor(context);
   const authorization = await authorizationFor(remote, context, plain);
-  const { SSEClientTransport } = await sdk;
+  const { SSEClientTransport, SseError } = await sdk;
   const transport = new SSEClientTransport(new URL(remote.url), {
     fetch: authorization?.fetch ?? plain,
     ...(authorization === undefined ? {} : { authProvider: authorization.provider }),
     requestInit: { headers: { ...remote.headers } },
   });
   if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
+  // Answers come on this stream alone: the next one would be of another session, which was asked nothing.
+  transport.onerror = (error) => void (error instanceof SseError && error.code === undefined && transport.close());
   return {
     transport,
     era: 'legacy',
-    lastWords: async () => '',
+    lastWords: async () => lastWords(),
     ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
     async close() {
       await authorization?.close();
@@ -75,9 +80,17 @@ function remoteOf(definition: ServerDefinition): RemoteDefinition {
 
 /** A tool may be silent for as long as its timeout allows, and a stream of events for ever. */
 function fetchFor({ env, clock, httpTimers, trace }: ClientContext) {
-  return fetchOver(
-    sendHttp({ env, clock, trace, timers: { connectMs: httpTimers.connectMs, headersMs: 0, idleMs: 0 } }),
-  );
+  let broken: AppError | undefined;
+  const send = sendHttp({ env, clock, trace, timers: { connectMs: httpTimers.connectMs, headersMs: 0, idleMs: 0 } });
+  const sending = fetchOver(send, (why) => {
+    broken = why;
+  });
+  const plain: Fetch = (input, init) => {
+    broken = undefined;
+    return sending(input, init);
+  };
+  // Nothing once something else was asked: that is about another answer.
+  return { plain, lastWords: (): string => broken?.message ?? '' };
 }
 
 function briefly(work: Promise<unknown>): Promise<void> {

@@ -22,6 +22,7 @@ export function openRequests() {
     sent(message: Message): void {
       if ('method' in message && 'id' in message) ids.add(message.id);
     },
+    isOpen: (id: string | number): boolean => ids.has(id),
     /** False for an answer to nothing, or the second to the same. */
     isExpected(message: Message): boolean {
       if ('method' in message) return true;

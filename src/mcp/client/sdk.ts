@@ -8,6 +8,7 @@ import {
   SdkErrorCode,
   SdkHttpError,
   SSEClientTransport,
+  SseError,
   StreamableHTTPClientTransport,
   type Transport,
   UnauthorizedError,
@@ -21,6 +22,7 @@ export const sdk = {
   SdkErrorCode,
   SdkHttpError,
   SSEClientTransport,
+  SseError,
   StreamableHTTPClientTransport,
   UnauthorizedError,
 };
