@@ -22,8 +22,9 @@ export interface RemoteContext {
   readonly signal: AbortSignal;
 }
 
-/** How long a chat waits for servers whose tools are not known yet. */
-const PATIENCE_MS = 5000;
+/** How long servers whose tools are not known yet are waited for: a chat can do without, a one-shot has named them. */
+const CHAT_PATIENCE_MS = 5000;
+const ONE_SHOT_PATIENCE_MS = 30_000;
 
 /**
  * The tools of the servers that a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
@@ -39,7 +40,7 @@ export async function openNamedServers(
   const flagged = { ...roster, entries: roster.entries.filter(({ scope }) => scope === 'flag') };
   const servers = options.allowedMcpServerNames === undefined ? readyServers(flagged) : named(roster, options);
   const workspace = await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
-  const remote = await toolsOf(servers, options, { ...context, workspace });
+  const remote = await toolsOf(servers, options, { ...context, workspace, patienceMs: ONE_SHOT_PATIENCE_MS });
   return { workspace, remote, readResource: resourceReader(remote) };
 }
 
@@ -57,7 +58,7 @@ export async function openConfiguredServers(
     state.kind === 'faulty' ? [`${file}: MCP server ${visible(name)} is not used: ${state.why}`] : [],
   );
   if (roster.entries.length === 0) return undefined;
-  const tools = await toolsOf(servers, options, { ...context, patienceMs: PATIENCE_MS });
+  const tools = await toolsOf(servers, options, { ...context, patienceMs: CHAT_PATIENCE_MS });
   return { tools: { ...tools, notices: [...faults, ...tools.notices] }, servers: chatServers(roster, tools) };
 }
 
@@ -76,7 +77,7 @@ function named(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): r
 function toolsOf(
   servers: readonly ConfiguredServer[],
   options: ToolOptions,
-  around: RemoteContext & { readonly workspace: Workspace; readonly patienceMs?: number },
+  around: RemoteContext & { readonly workspace: Workspace; readonly patienceMs: number },
 ): Promise<McpTools> {
   const { app, lend, workspace, signal, patienceMs } = around;
   const isText = (options.outputFormat ?? 'text') === 'text';
@@ -87,7 +88,7 @@ function toolsOf(
       reserved: BUILTIN_NAMES,
       allowedTools: names(options.allowedTools ?? []),
       keepOutput: workspace.keep,
-      ...(patienceMs === undefined ? {} : { patienceMs }),
+      patienceMs,
     },
     signal,
   );

@@ -224,3 +224,15 @@ test("a cloned folder's servers start by no command, until gmn trust has shown t
   expect((await here.run(['mcp', 'call', 'theirs', 'x'])).exitCode).toBe(5);
   expect(started()).toBe('');
 });
+
+test('a server that goes on listing for ever is given up on, and holds back no other', async (t) => {
+  const here = mcpPlace(t, {
+    slow: { ...fixtureServer('hostile-mcp-server.mjs', 'drip'), timeout: 4000 },
+    files: fixtureServer('hostile-mcp-server.mjs', 'good'),
+  });
+  expect(await here.run(['mcp', 'tools'])).toEqual({
+    stdout: 'files\n  speak  speak\n',
+    stderr: 'gmn: MCP server slow: no whole answer to tools/list within 4 s\n',
+    exitCode: 5,
+  });
+});

@@ -4,6 +4,9 @@ export const MAX_MESSAGE_BYTES = 16_000_000;
 /** How long a server may take to start and answer the greeting; its own `timeout` if that is shorter. */
 export const START_MS = 30_000;
 
+/** How long all pages of one list may take; the server's own `timeout` if that is shorter. */
+export const LIST_MS = 30_000;
+
 /** Pages of one list that are asked for. */
 export const MAX_PAGES = 64;
 

@@ -1,7 +1,10 @@
+import { formatDuration } from '../../core/duration.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { deadline } from '../../platform/clock.ts';
 import type { CallOptions, Connection, Listing, ListKind, RequestOptions } from './connection.ts';
 import type { NamedServer } from './definition.ts';
-import { faultOf } from './fault.ts';
+import { faultOf, serverFault } from './fault.ts';
+import { LIST_MS } from './limits.ts';
 import type { Link } from './link.ts';
 import { type AskSdk, modernTools } from './modern.ts';
 import { allPages, type PagedList } from './pages.ts';
@@ -75,7 +78,7 @@ type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'readResourc
 
 function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabilities']): Requests {
   const { client, sdk } = greeted;
-  const lists = listsOf(ask, capabilities);
+  const lists = listsOf(greeted.server, ask, capabilities);
   const plain = {
     ...lists,
     callTool: async (tool: string, args: JsonObject, options?: CallOptions) =>
@@ -91,7 +94,7 @@ function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabi
   const modern = modernTools(client, sdk, askSdk, lists);
   return {
     ...plain,
-    listTools: capabilities.tools ? modern.listTools : lists.listTools,
+    listTools: capabilities.tools ? inTime(greeted.server, 'tools/list', modern.listTools) : lists.listTools,
     callTool: async (tool, args, options = {}) =>
       parseCallResult(await askSdk('tools/call', options, (settings) => modern.call(tool, args, settings))),
     ping: async (options) => void (await ask('server/discover', {}, options)),
@@ -100,13 +103,12 @@ function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabi
 
 type Lists = Pick<Connection, 'listTools' | 'listPrompts' | 'listResources' | 'listResourceTemplates'>;
 
-function listsOf(ask: Ask, { tools, prompts, resources }: Connection['capabilities']): Lists {
-  const list = <Item>(isOffered: boolean, method: string, paged: Omit<PagedList<Item>, 'ask'>) => {
-    return async (options?: RequestOptions): Promise<Listing<Item>> => {
+function listsOf(server: NamedServer, ask: Ask, { tools, prompts, resources }: Connection['capabilities']): Lists {
+  const list = <Item>(isOffered: boolean, method: string, paged: Omit<PagedList<Item>, 'ask'>) =>
+    inTime(server, method, async (options) => {
       if (!isOffered) return { items: [] };
       return allPages({ ...paged, ask: (cursor) => ask(method, cursor === undefined ? {} : { cursor }, options) });
-    };
-  };
+    });
   return {
     listTools: list(tools, 'tools/list', { key: 'tools', parse: parseTool }),
     listPrompts: list(prompts, 'prompts/list', { key: 'prompts', parse: parsePrompt }),
@@ -115,6 +117,18 @@ function listsOf(ask: Ask, { tools, prompts, resources }: Connection['capabiliti
       key: 'resourceTemplates',
       parse: parseTemplate,
     }),
+  };
+}
+
+type List<Item> = (options?: RequestOptions) => Promise<Listing<Item>>;
+
+/** The same within its time: a server that is late with every page would hold up everybody. */
+function inTime<Item>(server: NamedServer, method: string, list: List<Item>): List<Item> {
+  const ms = Math.min(LIST_MS, server.definition.timeoutMs);
+  return async (options = {}) => {
+    const late = () => serverFault(server, `no whole answer to ${method} within ${formatDuration(ms)}`);
+    const limit = deadline(options.signal ?? new AbortController().signal, ms, late);
+    return list({ ...options, signal: limit.signal }).finally(limit.clear);
   };
 }
 
