@@ -7,7 +7,7 @@ import type { Connection } from '../mcp/client/connection.ts';
 import { deadline } from '../platform/clock.ts';
 import type { ServerEntry } from './mcp-roster.ts';
 import { lookAt } from './mcp-session.ts';
-import { entryJson, errorJson, kindOf, shownServer, stateWords } from './mcp-view.ts';
+import { entryJson, errorJson, kindOf, rowLine, shownServer, stateWords } from './mcp-view.ts';
 
 /** How long a server may take to be taken for alive. */
 const CHECK_MS = 5000;
@@ -43,7 +43,9 @@ export async function checkServers(entries: readonly ServerEntry[], app: App): P
 
 async function check(entry: ServerEntry, app: App): Promise<Outcome> {
   const { state } = entry;
-  const { name, commandLine } = shownServer(entry);
+  const shown = shownServer(entry);
+  const { name } = shown;
+  const commandLine = rowLine(shown);
   const head = (mark: string, what: string): readonly string[] => [`${mark} ${name}`, kindOf(entry), what];
   if (state.kind === 'disabled' || state.kind === 'unapproved') {
     return { row: head('–', `(${stateWords(state)})`), json: entryJson(entry), isFailure: false };

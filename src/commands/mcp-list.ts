@@ -2,7 +2,7 @@ import type { App } from '../core/app.ts';
 import { EXIT_CODES } from '../core/error.ts';
 import { noWords } from './mcp-arguments.ts';
 import { type RosterOptions, readRoster, type ServerEntry } from './mcp-roster.ts';
-import { entryJson, kindOf, shownServer, stateWords } from './mcp-view.ts';
+import { entryJson, kindOf, rowLine, shownServer, stateWords } from './mcp-view.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
 
 export interface McpListOptions extends PrintOptions, RosterOptions {
@@ -39,7 +39,7 @@ const MARKS: Readonly<Record<ServerEntry['state']['kind'], string>> = {
 };
 
 function rowOf(entry: ServerEntry): readonly string[] {
-  const { name, commandLine } = shownServer(entry);
+  const shown = shownServer(entry);
   const { state, scope } = entry;
-  return [`${MARKS[state.kind]} ${name}`, kindOf(entry), commandLine, scope, stateWords(state)];
+  return [`${MARKS[state.kind]} ${shown.name}`, kindOf(entry), rowLine(shown), scope, stateWords(state)];
 }

@@ -5,6 +5,8 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
 import type { ServerEntry, ServerState } from './mcp-roster.ts';
 
+const MAX_ROW = 200;
+
 /** A definition as it stands in its file, every value that may be a secret hidden. */
 function hiddenDefinition({ name, written }: Pick<ServerEntry, 'name' | 'written'>): JsonValue {
   return withoutSecrets(written, ['mcpServers', name]);
@@ -13,6 +15,11 @@ function hiddenDefinition({ name, written }: Pick<ServerEntry, 'name' | 'written
 /** A server for a person: the name, what is started or called, and the rest; nothing in it a terminal would obey. */
 export function shownServer(entry: Pick<ServerEntry, 'name' | 'written'>): ServerDescription {
   return describeServer({ name: entry.name, definition: hiddenDefinition(entry), hash: '' });
+}
+
+/** The command line or address for a row of a table, cut to what a person takes in. */
+export function rowLine({ commandLine }: ServerDescription): string {
+  return commandLine.length > MAX_ROW ? `${commandLine.slice(0, MAX_ROW)}…` : commandLine;
 }
 
 /** How a server is reached, in one word; `–` if its definition does not say. */

@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
 import { parseSettingsText } from '../config/document.ts';
-import { describeServer } from '../config/server-description.ts';
+import { describeServer, type ServerDescription } from '../config/server-description.ts';
 import { changeTrustFile, readTrustFile, trustFilePath } from '../config/trust-file.ts';
 import { type WorkspaceServer, workspaceServers } from '../config/workspace-servers.ts';
 import type { App } from '../core/app.ts';
@@ -16,9 +16,14 @@ export interface TrustOptions extends PrintOptions {
   readonly remove?: boolean;
 }
 
+/** A server that says more than this cannot be looked at, and would push the others off the screen. */
+const MAX_SHOWN = 10_000;
+/** A command line longer than this is shown word by word. */
+const MAX_LINE = 100;
+
 /**
- * Trusts a folder, this one if none is named: shows the MCP servers it defines and allows them as they are now. Starts
- * none of them. Throws AppError: `usage` if there is no such folder, `config` if its settings or the list are broken.
+ * Trusts a folder, this one if none is named: shows the MCP servers it defines and allows them as they are now, but for
+ * those that are too long to be shown whole. Starts none of them. Throws AppError: `usage` if there is no such folder, `config` if its settings or the list are broken.
  */
 export async function run(options: TrustOptions, app: App): Promise<number> {
   if (options.args.length > 1 || (options.list && (options.remove || options.args.length > 0))) {
@@ -37,16 +42,24 @@ async function trustFolder(wanted: string, options: TrustOptions, app: App): Pro
   const servers = await serversOf(folder);
   const file = trustFilePath(app.homes().gmn);
   const before = readTrustFile(file).get(folder)?.servers ?? {};
-  const hashes = Object.fromEntries(servers.map(({ name, hash }) => [name, hash]));
+  const described = servers.map((server) => ({ server, description: describeServer(server) }));
+  const readable = described.filter(({ description }) => isReadable(description));
+  const hashes = Object.fromEntries(readable.map(({ server: { name, hash } }) => [name, hash]));
   const time = new Date(app.clock.now()).toISOString();
   await changeTrustFile(file, app, (records) => new Map([...records, [folder, { time, servers: hashes }]]));
-  const shown = servers.map((server) => ({ ...describeServer(server), status: statusOf(server, before) }));
-  await printReport(
-    { text: trustedText(folder, shown), json: { folder, servers: shown, file }, notices: [] },
-    options,
-    app,
-  );
+  const shown = readable.map(({ server, description }) => ({ ...description, status: statusOf(server, before) }));
+  const notices = described.flatMap(({ description }) => (isReadable(description) ? [] : [tooLong(description)]));
+  const json = { folder, servers: shown.map(({ words: _, ...server }) => server), file };
+  await printReport({ text: trustedText(folder, shown), json, notices }, options, app);
   return 0;
+}
+
+function isReadable({ commandLine, details }: ServerDescription): boolean {
+  return commandLine.length + details.join('').length <= MAX_SHOWN;
+}
+
+function tooLong({ name }: ServerDescription): string {
+  return `MCP server ${name.slice(0, 200)} is not approved: its definition is too long to be looked at (more than ${MAX_SHOWN} characters)`;
 }
 
 async function serversOf(folder: string): Promise<readonly WorkspaceServer[]> {
@@ -60,11 +73,13 @@ function statusOf({ name, hash }: WorkspaceServer, before: Readonly<Record<strin
   return before[name] === hash ? 'unchanged' : 'changed';
 }
 
-type ShownServer = ReturnType<typeof describeServer> & { readonly status: string };
+type ShownServer = ServerDescription & { readonly status: string };
 
 function trustedText(folder: string, servers: readonly ShownServer[]): string {
-  const lines = servers.flatMap(({ name, status, commandLine, details }) => [
-    `  ${name} (${status}): ${commandLine}`,
+  const lines = servers.flatMap(({ name, status, commandLine, words, details }) => [
+    ...(commandLine.length <= MAX_LINE
+      ? [`  ${name} (${status}): ${commandLine}`]
+      : [`  ${name} (${status}):`, ...words.map((word) => `      ${word}`)]),
     ...details.map((detail) => `      ${detail}`),
   ]);
   const list =

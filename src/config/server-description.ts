@@ -8,27 +8,24 @@ export interface ServerDescription {
   readonly name: string;
   /** The whole command line, or the address. */
   readonly commandLine: string;
+  /** The same, word by word. */
+  readonly words: readonly string[];
   /** Everything else the definition holds, one line each. */
   readonly details: readonly string[];
 }
 
-/** Longer words would push what stands before them off the screen. */
-const MAX_WORD = 200;
-
-/**
- * What starting a server would mean. Values of variables and headers that are secrets are hidden; of a word longer than
- * 200 characters the start is shown, and how much more there is.
- */
+/** What starting a server would mean, all of it: only values of variables and headers that are secrets are hidden. */
 export function describeServer({ name, definition }: WorkspaceServer): ServerDescription {
-  if (!isObject(definition)) return { name: shown(name), commandLine: shown(textOf(definition)), details: [] };
+  if (!isObject(definition)) return described(name, [visible(textOf(definition))], []);
   const { command, args, url, httpUrl, ...rest } = definition;
-  const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => word !== undefined);
+  const line = [command, ...(Array.isArray(args) ? args : [])].filter((word) => word !== undefined);
   const addresses = [httpUrl, url].filter((address) => address !== undefined);
-  const commandLine = [
-    ...words.map((word) => quoted(textOf(word))),
-    ...addresses.map((address) => shown(textOf(address))),
-  ].join(' ');
-  return { name: shown(name), commandLine: commandLine || '(nothing to start)', details: detailsOf(rest) };
+  const words = [...line.map((word) => quoted(textOf(word))), ...addresses.map((address) => visible(textOf(address)))];
+  return described(name, words.length === 0 ? ['(nothing to start)'] : words, detailsOf(rest));
+}
+
+function described(name: string, words: readonly string[], details: readonly string[]): ServerDescription {
+  return { name: visible(name), commandLine: words.join(' '), words, details };
 }
 
 function detailsOf(rest: JsonObject): readonly string[] {
@@ -36,9 +33,9 @@ function detailsOf(rest: JsonObject): readonly string[] {
     if (value === undefined) return [];
     const isPairs = isObject(value) && (key === 'env' || key === 'headers');
     const pairs = isPairs
-      ? Object.entries(value).map(([name, item]) => `${shown(name)}=${shown(textOf(hidden(name, item ?? null)))}`)
+      ? Object.entries(value).map(([name, item]) => `${visible(name)}=${visible(textOf(hidden(name, item ?? null)))}`)
       : [];
-    return [`${shown(key)}: ${isPairs ? pairs.join(' ') : listed(value)}`];
+    return [`${visible(key)}: ${isPairs ? pairs.join(' ') : listed(value)}`];
   });
 }
 
@@ -53,21 +50,11 @@ function textOf(value: JsonValue): string {
 
 /** As a shell would need it, so that no two different commands look the same. */
 function quoted(word: string): string {
-  const start = word.slice(0, MAX_WORD);
-  const text = /^[\w@%+=:,./$-]+$/.test(word) ? start : `'${visible(start.replaceAll("'", `'\\''`))}'`;
-  return `${text}${more(word)}`;
+  return /^[\w@%+=:,./$-]+$/.test(word) ? word : `'${visible(word.replaceAll("'", `'\\''`))}'`;
 }
 
 /** Each item of a list is a word of its own. */
 function listed(value: JsonValue): string {
-  if (!Array.isArray(value)) return shown(JSON.stringify(value));
-  return `[${value.map((item) => shown(JSON.stringify(item))).join(',')}]`;
-}
-
-function shown(word: string): string {
-  return `${visible(word.slice(0, MAX_WORD))}${more(word)}`;
-}
-
-function more({ length }: string): string {
-  return length > MAX_WORD ? `… (${length - MAX_WORD} more)` : '';
+  if (!Array.isArray(value)) return visible(JSON.stringify(value));
+  return `[${value.map((item) => visible(JSON.stringify(item))).join(',')}]`;
 }
