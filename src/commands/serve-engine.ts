@@ -4,10 +4,12 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
 import type { Engine, TurnRequest } from '../mcp/server/engine.ts';
+import { outsideRoots } from '../mcp/server/roots.ts';
 import { type Deadline, deadline } from '../platform/clock.ts';
 import { sendPinned } from '../platform/http-pinned.ts';
 import { isPublicAddress } from '../platform/public-address.ts';
 import { randomId } from '../platform/random-id.ts';
+import { realPath } from '../platform/real-path.ts';
 import { fetchBytes } from '../tools/web-bytes.ts';
 import { openAgent, timedOut } from './agent.ts';
 import { countTokens } from './count-tokens.ts';
@@ -85,10 +87,13 @@ async function* turnEvents(
   const limit = deadline(request.signal, timeoutMs, () => timedOut(timeoutMs));
   let opened: OpenedModel | undefined;
   try {
+    checkDirectory(request);
     const app = appFor(options.app, request.directory);
     opened = await openModel(modelOptions(options, request), app, limit.endsAt);
     for (const message of opened.notices) yield { type: 'notice', message };
     const agent = yield* agentFor(options, request, { app, opened, refused });
+    // Settings and context files were read meanwhile.
+    checkDirectory(request);
     for await (const event of runTurn(agent, { history, prompt: request.prompt, signal: limit.signal })) {
       noteUnoffered(event, agent, refused);
       yield event;
@@ -116,6 +121,7 @@ async function* agentFor(
     directory === undefined
       ? undefined
       : await openOwnWorkspace({}, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
+  if (workspace !== undefined && workspace.roots[0] !== directory) throw outsideRoots(directory ?? '');
   const tools = workspace === undefined ? {} : toolOptions(permissions);
   const agent = yield* openAgent(
     { ...system, ...tools },
@@ -131,6 +137,11 @@ async function* agentFor(
     },
   };
   return workspace === undefined ? asked : unattended(asked, { permissions, workspace, refused });
+}
+
+/** Its path was free of links, and inside a root, when the call came; a call may wait for long. Throws CodedError. */
+function checkDirectory({ directory }: TurnRequest): void {
+  if (directory !== undefined && realPath(directory) !== directory) throw outsideRoots(directory);
 }
 
 /** The same App, but it works in another directory, and its children know how deep they are. */

@@ -48,7 +48,8 @@ function isExecutable(path: string): boolean {
 /** Marks the processes of a command; nested runs add theirs to it. */
 export const MARKER = 'GMN_COMMAND';
 
-const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR'];
+/** `GMN_MCP_DEPTH` counts how many servers stand behind each other; a command may start one. */
+const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'GMN_MCP_DEPTH'];
 
 /** Without these few, programs on Windows do not even start. */
 const PASSED_ON_WINDOWS = [

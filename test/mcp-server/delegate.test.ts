@@ -94,64 +94,6 @@ test('an async delegation returns at once; its output, partial while it runs, is
   expect(running.structuredContent.output).toBeUndefined();
 });
 
-test('cancelling closes the connection to the model, and can be done twice', async (t) => {
-  const { scripted, begun, closed } = silence('so far');
-  const server = await serve(t, { gemini: await fakeGemini(t, [scripted]) });
-  const { job_id } = (await server.call('delegate', { prompt: 'long', mode: 'async' })).structuredContent;
-  await begun;
-  const cancelled = (await server.call('delegate_cancel', { job_id })).structuredContent;
-  expect(cancelled).toMatchObject({ job_id, status: 'cancelled', code: 'CANCELLED', completed_at: TIME });
-  await closed;
-  expect((await server.call('delegate_cancel', { job_id })).structuredContent).toMatchObject({ status: 'cancelled' });
-});
-
-test('a call that its client takes back is cancelled, and gets no answer', async (t) => {
-  const { scripted, begun, closed } = silence();
-  const server = await serve(t, { gemini: await fakeGemini(t, [scripted]) });
-  const requestId = server.nextId();
-  void server.call('delegate', { prompt: 'long' });
-  await begun;
-  server.notify('notifications/cancelled', { requestId, reason: 'no longer needed' });
-  await closed;
-  const cancelled = () => server.call('delegate_jobs', { status_filter: 'cancelled' });
-  await expect.poll(async () => (await cancelled()).structuredContent.total).toBe(1);
-  expect(server.lines.some(({ id }) => id === requestId)).toBe(false);
-});
-
-test('a plain call that is taken back closes its connection too', async (t) => {
-  const { scripted, begun, closed } = silence();
-  const server = await serve(t, { gemini: await fakeGemini(t, [scripted]) });
-  const requestId = server.nextId();
-  void server.call('generate_text', { prompt: 'long' });
-  await begun;
-  server.notify('notifications/cancelled', { requestId });
-  await closed;
-  expect((await server.ask('ping')).result).toEqual({});
-});
-
-test('a timeout is enforced, and keeps what had come', async (t) => {
-  const { scripted, closed } = silence('so far');
-  const server = await serve(t, { gemini: await fakeGemini(t, [scripted]) });
-  const result = await server.call('delegate', { prompt: 'long', timeout_ms: 400 });
-  expect(result).toEqual({
-    content: [
-      { type: 'text', text: 'TIMEOUT: the job took longer than 400 ms' },
-      { type: 'text', text: 'so far' },
-    ],
-    isError: true,
-    structuredContent: {
-      status: 'error',
-      error: 'the job took longer than 400 ms',
-      code: 'TIMEOUT',
-      timeout_ms: 400,
-      job_id: UUID,
-      session_id: UUID,
-      partial_output: 'so far',
-    },
-  });
-  await closed;
-});
-
 test('every failure has its code', async (t) => {
   const gemini = await fakeGemini(t, [failure(400, 'INVALID_ARGUMENT', 'bad')]);
   const server = await serve(t, { gemini });

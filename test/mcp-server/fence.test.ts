@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
-import { place } from '../support/gmn.ts';
+import { GMN } from '../support/gmn.ts';
 import { echo, serve } from './support.ts';
 
 const write = { functionCall: { name: 'write_file', args: { file_path: 'made.txt', content: 'by Gemini' } } };
@@ -129,85 +129,6 @@ test('payloads in every string of every tool run nothing, write nothing and read
   expect(readdirSync(join(server.cwd, '..')).filter((name) => name.includes('MARKER'))).toEqual([]);
 });
 
-test('a working directory outside the roots is refused, whatever leads there', async (t) => {
-  const gemini = await fakeGemini(t, [echo, echo]);
-  const at = place(t, { gemini, files: { 'a/b.txt': 'x', 'file.txt': 'x' } });
-  mkdirSync(join(at.root, 'work-evil'));
-  symlinkSync('/', join(at.cwd, 'link'));
-  symlinkSync(join(at.root, 'work-evil'), join(at.cwd, 'sibling'));
-  const server = await serve(t, { at });
-  const attempt = async (working_directory: string) =>
-    (await server.call('delegate', { prompt: 'x', working_directory })).structuredContent;
-  const tricks = [
-    '/',
-    '..',
-    '../..',
-    '../work-evil',
-    'a/../..',
-    'a/../../work-evil',
-    'link',
-    'link/etc',
-    'sibling',
-    './link/.',
-    join(at.root, 'work-evil'),
-    `${at.cwd}/../work-evil`,
-    `${at.cwd}-evil`,
-    '/etc',
-    '/proc/self/cwd/..',
-    '~',
-    '$HOME',
-    'file:///',
-    'a\u0000/../..',
-    'no/such',
-    'file.txt',
-    '//',
-    '/./',
-    `${at.home}`,
-  ];
-  for (const trick of tricks) {
-    const { status, code, error } = await attempt(trick);
-    expect([trick, status, code]).toEqual([trick, 'error', 'INVALID_DIRECTORY']);
-    expect(error).not.toContain('work-evil/');
-  }
-  expect((await attempt(join(at.root, 'work-evil'))).error).toContain(`--root ${join(at.root, 'work-evil')}`);
-  expect((await attempt('a')).status).toBe('completed');
-  expect((await attempt(join(at.cwd, 'a'))).status).toBe('completed');
-});
-
-test('--root is repeatable, and the first one is the default', async (t) => {
-  const gemini = await fakeGemini(t, [echo, echo]);
-  const at = place(t, { gemini, files: { 'one/x': '', 'two/x': '' } });
-  const server = await serve(t, { at, flags: ['--root', 'one', '--root', 'two'] });
-  const attempt = async (args: object) => (await server.call('delegate', { prompt: 'x', ...args })).structuredContent;
-  const { job_id } = await attempt({});
-  expect((await server.call('delegate_status', { job_id })).structuredContent.working_directory).toMatch(/work\/one$/);
-  expect((await attempt({ working_directory: join(at.cwd, 'two') })).status).toBe('completed');
-  expect((await attempt({ working_directory: at.cwd })).code).toBe('INVALID_DIRECTORY');
-});
-
-test('started at home there is no root: the model has no tools, and no directory may be named', async (t) => {
-  const gemini = await fakeGemini(t, [echo]);
-  const at = place(t, { gemini, home: { 'notes.txt': 'x' } });
-  const server = await serve(t, { at: { ...at, cwd: at.home } });
-  expect((await server.call('delegate', { prompt: 'x' })).structuredContent.status).toBe('completed');
-  expect(gemini.requests[0]?.body.tools).toBeUndefined();
-  const named = await server.call('delegate', { prompt: 'x', working_directory: at.home });
-  expect(named.structuredContent.code).toBe('INVALID_DIRECTORY');
-  expect(named.structuredContent.error).toContain('--root');
-});
-
-test('a session that was begun elsewhere is not for this caller', async (t) => {
-  const gemini = await fakeGemini(t, [echo]);
-  const at = place(t, { gemini, files: { 'one/x': '', 'two/x': '' } });
-  const one = await serve(t, { at: { ...at, cwd: join(at.cwd, 'one') } });
-  const { session_id } = (await one.call('delegate', { prompt: 'private' })).structuredContent;
-  await one.end();
-  const two = await serve(t, { at: { ...at, cwd: join(at.cwd, 'two') } });
-  const { structuredContent } = await two.call('delegate', { prompt: 'x', session_id });
-  expect(structuredContent).toMatchObject({ code: 'SESSION_NOT_FOUND', error: expect.stringContaining('--root') });
-  expect((await two.call('delegate_sessions')).structuredContent).toEqual({ sessions: [], total: 0 });
-});
-
 test('gmn behind gmn behind gmn is as deep as it goes', async (t) => {
   const server = await serve(t, { gemini: await fakeGemini(t, []), env: { GMN_MCP_DEPTH: '2' } });
   const { structuredContent } = await server.call('delegate', { prompt: 'x' });
@@ -216,6 +137,42 @@ test('gmn behind gmn behind gmn is as deep as it goes', async (t) => {
     error: expect.stringContaining('GMN_MCP_DEPTH'),
   });
 });
+
+/** Starts a server of its own, as a command of the model may, and prints what came of one delegation. */
+const NEST = `
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+const child = spawn(process.execPath, [process.argv[2], 'mcp', 'serve', '--allow-shell'], { stdio: ['pipe', 'pipe', 'ignore'] });
+const say = (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+say({ id: 1, method: 'initialize' });
+say({ id: 2, method: 'tools/call', params: { name: 'delegate', arguments: { prompt: 'nested' } } });
+for await (const line of createInterface({ input: child.stdout })) {
+  if (JSON.parse(line).id !== 2) continue;
+  console.log(line);
+  child.stdin.end();
+}
+`;
+
+test.skipIf(process.platform === 'win32')(
+  'servers that commands start are counted',
+  async (t) => {
+    const nest = (): object => {
+      const command = `GEMINI_API_KEY=k GOOGLE_GEMINI_BASE_URL=${gemini.url} "${process.execPath}" nest.mjs "${GMN}"`;
+      return { functionCall: { name: 'run_shell_command', args: { command } } };
+    };
+    const gemini = await fakeGemini(t, [
+      (response, request) => reply(nest())(response, request),
+      (response, request) => reply(nest())(response, request),
+      reply('The second is as deep as it goes.'),
+      reply('The first.'),
+    ]);
+    const server = await serve(t, { gemini, files: { 'nest.mjs': NEST }, flags: ['--allow-shell'] });
+    const { structuredContent } = await server.call('delegate', { prompt: 'x' });
+    expect(structuredContent.output).toBe('The first.');
+    expect(JSON.stringify(gemini.requests[2]?.body.contents.at(-1))).toContain('GMN_MCP_DEPTH counts it');
+  },
+  30_000,
+);
 
 test('no secret is in any answer, job or line of stderr', async (t) => {
   const gemini = await fakeGemini(t, [

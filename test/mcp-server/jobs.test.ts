@@ -26,11 +26,11 @@ const newId = (): string => {
 
 function table(files: RecordDirectory, limits: { maxRunning?: number; maxQueued?: number } = {}): Jobs {
   const store = jobStore(files, systemClock);
-  return jobTable({ store, clock: systemClock, newId, maxRunning: 2, maxQueued: 2, ...limits });
+  return jobTable({ store, clock: systemClock, newId, isInside: () => true, maxRunning: 2, maxQueued: 2, ...limits });
 }
 
 function work(run: JobWork['run'], rest: Partial<JobWork> = {}): JobWork {
-  return { promptSha256: 'x', timeoutMs: 60_000, isAwaited: false, ...rest, run };
+  return { promptSha256: 'x', workingDirectory: '/work', timeoutMs: 60_000, isAwaited: false, ...rest, run };
 }
 
 /** Work that lasts until it is told to end, or aborted. */
@@ -145,6 +145,7 @@ test('a job of a process that is gone is INTERRUPTED, one of a process that runs
     job_id: newId(),
     status: 'running',
     created_at: '2026-01-01T00:00:00.000Z',
+    working_directory: '/work',
     prompt_sha256: 'x',
     timeout_ms: 1,
   };

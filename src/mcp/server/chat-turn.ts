@@ -50,6 +50,7 @@ export async function chatTurn(
   );
   const { text, refused, sessionId } = answer;
   if (sessionId === undefined) return plainResult(host.pages, { text, refused });
+  host.ownSessions.add(sessionId);
   host.latest.sessionId = sessionId;
   return plainResult(host.pages, { text, refused, meta: { sessionId } });
 }

@@ -1,7 +1,8 @@
-import { AppError } from '../../core/error.ts';
+import type { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
+import { CodedError, codeOf } from './coded-error.ts';
 import { failureText } from './failure-text.ts';
-import { type DelegateCode, isOver, type JobRecord, type JobView, publishedJob } from './job.ts';
+import { isOver, type JobRecord, type JobView, publishedJob } from './job.ts';
 import { refusedNotes } from './results.ts';
 import type { CallResult } from './tool.ts';
 
@@ -11,16 +12,18 @@ export function delegateResult(structuredContent: JsonObject, ...texts: readonly
 }
 
 /** A failure of a delegation. */
-export function delegateFailure(code: DelegateCode, error: AppError, more: JsonObject = {}): CallResult {
+export function delegateFailure(error: AppError): CallResult {
   const text = failureText(error);
-  return { ...delegateResult({ status: 'error', error: text, code, ...more }, `${code}: ${text}`), isError: true };
+  const code = codeOf(error);
+  return { ...delegateResult({ status: 'error', error: text, code }, `${code}: ${text}`), isError: true };
 }
 
 /** There is no such job, or no longer. */
 export function jobNotFound(id: string): CallResult {
   return delegateFailure(
-    'JOB_NOT_FOUND',
-    new AppError('usage', `there is no job "${id.slice(0, 80)}"`, { hint: 'delegate_jobs lists those there are.' }),
+    new CodedError('JOB_NOT_FOUND', `there is no job "${id.slice(0, 80)}"`, {
+      hint: 'delegate_jobs lists those there are.',
+    }),
   );
 }
 

@@ -1,7 +1,5 @@
-import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
 import type { Host } from './host.ts';
-import type { DelegateCode } from './job.ts';
 import type { JobWork } from './jobs.ts';
 import { directoryFor, earlierSession } from './session-choice.ts';
 import type { Call } from './tool.ts';
@@ -18,37 +16,16 @@ export interface DelegateArguments {
   readonly system_prompt?: string | undefined;
 }
 
-/** Why a delegation did not begin. */
-export interface Refusal {
-  readonly code: DelegateCode;
-  readonly error: AppError;
-}
-
 export interface DelegatePlace {
   /** Absent: there is no root, and the model has no tools. */
   readonly directory?: string | undefined;
   readonly earlier?: SessionSummary | undefined;
 }
 
-/** Where the work is done and what it goes on with. Never throws. */
-export async function placeOf(args: DelegateArguments, host: Host): Promise<DelegatePlace | Refusal> {
-  let earlier: SessionSummary | undefined;
-  try {
-    if (args.session_id !== undefined) earlier = await earlierSession(host, args.session_id);
-  } catch (thrown) {
-    return refusal('SESSION_NOT_FOUND', thrown);
-  }
-  try {
-    return { directory: directoryFor(host, args.working_directory, earlier), earlier };
-  } catch (thrown) {
-    return refusal('INVALID_DIRECTORY', thrown);
-  }
-}
-
-/** Only what was not found or allowed has the code; that nothing could be opened is another failure. */
-function refusal(code: DelegateCode, thrown: unknown): Refusal {
-  const error = AppError.from(thrown);
-  return { code: error.fault === 'usage' ? code : 'EXECUTION_FAILED', error };
+/** Where the work is done and what it goes on with. Throws CodedError if that is not for this caller. */
+export async function placeOf(args: DelegateArguments, host: Host): Promise<DelegatePlace> {
+  const earlier = args.session_id === undefined ? undefined : await earlierSession(host, args.session_id);
+  return { directory: directoryFor(host, args.working_directory, earlier), earlier };
 }
 
 /** The work of a job: one turn, its text handed on as it comes. */
@@ -74,7 +51,10 @@ export function delegatedWork(
       {
         progress,
         onText,
-        onSession: (session_id) => note({ session_id }),
+        onSession: (session_id) => {
+          host.ownSessions.add(session_id);
+          note({ session_id });
+        },
         onRefused: (refused) => {
           if (refused.length > 0) note({ refused: [...refused] });
         },

@@ -36,6 +36,8 @@ export interface Host {
   readonly gate: Gate;
   /** The calls that are being answered. */
   readonly calls: Set<Promise<unknown>>;
+  /** The ids of the sessions that were begun or continued here, wherever that was. */
+  readonly ownSessions: Set<string>;
   /** What `chat` began, or went on with, last. */
   readonly latest: { sessionId?: string };
 }

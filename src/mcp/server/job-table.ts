@@ -1,8 +1,9 @@
 import { AppError } from '../../core/error.ts';
+import type { Clock } from '../../core/io.ts';
 import { isOver, type JobRecord, type JobView } from './job.ts';
 import { type JobRunner, type JobsOptions, jobRunner } from './jobs.ts';
 
-/** The jobs of this process, and a look at those of others. */
+/** The jobs of this process, and a look at those of others inside its roots. */
 export interface Jobs {
   readonly submit: JobRunner['submit'];
   find(id: string): Promise<JobView | undefined>;
@@ -23,28 +24,27 @@ export function jobTable(options: JobsOptions): Jobs {
   const { store, clock } = options;
   const { live, submit } = jobRunner(options);
   let submitted = 0;
-
-  /** Of another process: all we can do is look again. */
-  async function watch(id: string, ms: number, signal: AbortSignal): Promise<JobView | undefined> {
-    const endsAt = clock.now() + ms;
-    for (;;) {
-      const view = await store.find(id);
-      const leftMs = endsAt - clock.now();
-      if (view === undefined || isOver(view.record) || leftMs <= 0) return view;
-      await clock.sleep(Math.min(POLL_MS, leftMs), signal);
-    }
-  }
+  /** Those that work nowhere belong to nobody but this process. */
+  const placeless = new Set<string>();
+  const isVisible = ({ job_id, working_directory }: JobRecord): boolean =>
+    working_directory === undefined ? placeless.has(job_id) : options.isInside(working_directory);
+  const find = async (id: string): Promise<JobView | undefined> => {
+    const view = live.get(id)?.view() ?? (await store.find(id));
+    return view && isVisible(view.record) ? view : undefined;
+  };
 
   return {
     submit(work) {
       if (submitted % PRUNE_EVERY === 0) void store.prune();
       submitted += 1;
-      return submit(work);
+      const job = submit(work);
+      if (work.workingDirectory === undefined) placeless.add(job.id);
+      return job;
     },
-    find: async (id) => live.get(id)?.view() ?? store.find(id),
+    find,
     async wait(id, ms, signal) {
       const job = live.get(id);
-      if (job === undefined) return watch(id, ms, signal);
+      if (job === undefined) return watched(() => find(id), clock, { ms, signal });
       const done = new AbortController();
       const patience = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
       await Promise.race([job.over, patience]);
@@ -53,7 +53,7 @@ export function jobTable(options: JobsOptions): Jobs {
       return job.view();
     },
     async list() {
-      const stored = (await store.list()).filter(({ job_id }) => !live.has(job_id));
+      const stored = (await store.list()).filter((record) => !live.has(record.job_id) && isVisible(record));
       const own = [...live.values()].map((job) => job.view().record);
       return [...own, ...stored].sort((left, right) => (left.created_at < right.created_at ? 1 : -1));
     },
@@ -63,7 +63,7 @@ export function jobTable(options: JobsOptions): Jobs {
         job.stop('cancelled');
         return job.over;
       }
-      const view = await store.find(id);
+      const view = await find(id);
       if (view !== undefined && !isOver(view.record)) throw foreign(id);
       return view;
     },
@@ -74,6 +74,21 @@ export function jobTable(options: JobsOptions): Jobs {
       await Promise.all(all.map((job) => job.idle()));
     },
   };
+}
+
+/** A job of another process: all we can do is look again. */
+async function watched(
+  look: () => Promise<JobView | undefined>,
+  clock: Clock,
+  { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
+): Promise<JobView | undefined> {
+  const endsAt = clock.now() + ms;
+  for (;;) {
+    const view = await look();
+    const leftMs = endsAt - clock.now();
+    if (view === undefined || isOver(view.record) || leftMs <= 0) return view;
+    await clock.sleep(Math.min(POLL_MS, leftMs), signal);
+  }
 }
 
 function foreign(id: string): AppError {

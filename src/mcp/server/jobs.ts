@@ -1,6 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { after } from '../../platform/clock.ts';
+import { CodedError, codeOf } from './coded-error.ts';
 import { failureText } from './failure-text.ts';
 import { isOver, type JobRecord, type JobStatus, type JobView } from './job.ts';
 import { outputKeeper } from './job-output.ts';
@@ -38,6 +39,8 @@ export interface JobsOptions {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly newId: () => string;
+  /** Whether a directory is inside the roots: the jobs of other projects are not shown. */
+  readonly isInside: (directory: string) => boolean;
   readonly maxRunning: number;
   readonly maxQueued: number;
 }
@@ -200,7 +203,8 @@ function newEntry({ newId, store, clock }: JobsOptions, work: JobWork): Entry {
 }
 
 function failureOf({ stoppedBy }: Entry, thrown: unknown): Partial<JobRecord> & { readonly status: JobStatus } {
-  const error = failureText(AppError.from(thrown));
+  const failure = AppError.from(thrown);
+  const error = failureText(failure);
   switch (stoppedBy) {
     case 'cancelled':
       return { status: 'cancelled', error, code: 'CANCELLED' };
@@ -209,7 +213,7 @@ function failureOf({ stoppedBy }: Entry, thrown: unknown): Partial<JobRecord> & 
     case 'interrupted':
       return { status: 'failed', error, code: 'INTERRUPTED' };
     default:
-      return { status: 'failed', error, code: 'EXECUTION_FAILED' };
+      return { status: 'failed', error, code: codeOf(failure) };
   }
 }
 
@@ -219,7 +223,7 @@ function stopError(by: Stop, timeoutMs: number): AppError {
 }
 
 function overloaded(running: number, queued: number): AppError {
-  return new AppError('limit', `${running} jobs are running and ${queued} are waiting: no more are taken`, {
+  return new CodedError('OVERLOADED', `${running} jobs are running and ${queued} are waiting: no more are taken`, {
     hint: 'Wait for some to end, or cancel them. Whoever runs the server can raise --max-running and --max-queued.',
   });
 }

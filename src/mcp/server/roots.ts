@@ -1,15 +1,15 @@
 import { isAbsolute, resolve } from 'node:path';
 import { contains } from '../../core/containment.ts';
-import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/visible.ts';
 import { isDirectory, realPath } from '../../platform/real-path.ts';
+import { CodedError } from './coded-error.ts';
 
 /** The directories callers may name, fixed when the server starts. */
 export interface Roots {
   readonly list: readonly string[];
   /**
    * The real path of a directory inside a root; without a name the first root, undefined if there is none.
-   * Throws AppError `usage`, naming the flag that would allow it.
+   * Throws CodedError `INVALID_DIRECTORY`, naming the flag that would allow it.
    */
   directory(name?: string): string | undefined;
   /** The real path of a file inside a root. Throws as `directory` does. */
@@ -23,30 +23,37 @@ export function roots(list: readonly string[]): Roots {
   const has = (path: string): boolean => list.some((root) => contains(root, path));
   const real = (name: string): string => {
     const [first] = list;
-    if (first === undefined) throw outside(name);
+    if (first === undefined) throw outsideRoots(name);
     // The system would cut the name at a NUL.
     const path = name.includes('\0') ? undefined : realPath(resolve(first, name));
     // Of what is outside nothing is told, not even whether it is there.
-    if (path === undefined && !has(resolve(first, name))) throw outside(name);
-    if (path === undefined) throw new AppError('usage', `there is no ${visible(name)}`, { hint: 'Check the path.' });
+    if (path === undefined && !has(resolve(first, name))) throw outsideRoots(name);
+    if (path === undefined) throw invalid(`there is no ${visible(name)}`, 'Check the path.');
     if (has(path)) return path;
-    throw outside(name);
+    throw outsideRoots(name);
   };
   return {
     list,
     has,
     file: real,
-    directory(name) {
-      if (name === undefined) return list[0];
+    // A root itself may be a link by now.
+    directory(name = list[0]) {
+      if (name === undefined) return undefined;
       const path = real(name);
       if (isDirectory(path)) return path;
-      throw new AppError('usage', `${visible(name)} is not a directory`, { hint: 'Name a directory inside a root.' });
+      throw invalid(`${visible(name)} is not a directory`, 'Name a directory inside a root.');
     },
   };
 }
 
-function outside(name: string): AppError {
-  return new AppError('usage', `${visible(name)} is not inside a root of this server`, {
-    hint: `Whoever runs it can allow that directory: gmn mcp serve --root ${isAbsolute(name) ? visible(name) : '<dir>'}`,
-  });
+/** The refusal of a directory outside the roots; it says nothing of what is there. */
+export function outsideRoots(name: string): CodedError {
+  return invalid(
+    `${visible(name)} is not inside a root of this server`,
+    `Whoever runs it can allow that directory: gmn mcp serve --root ${isAbsolute(name) ? visible(name) : '<dir>'}`,
+  );
+}
+
+function invalid(message: string, hint: string): CodedError {
+  return new CodedError('INVALID_DIRECTORY', message, { hint });
 }

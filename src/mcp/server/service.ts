@@ -37,6 +37,7 @@ export function openService(options: ServiceOptions): Service {
 function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
   const { name, version, allowed, startDirectory, clock } = options;
   let engine: Promise<Engine> | undefined;
+  const inside = roots(options.roots);
   return {
     name,
     version,
@@ -44,7 +45,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     startDirectory,
     clock,
     offers: tools,
-    roots: roots(options.roots),
+    roots: inside,
     engine: () => {
       engine ??= options.openEngine().catch((thrown: unknown) => {
         engine = undefined;
@@ -55,6 +56,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     settled: async () => (await engine?.catch(() => undefined))?.settled(),
     jobs: jobTable({
       ...options,
+      isInside: inside.has,
       store: jobStore(recordDirectory(options.jobDirectory()), clock),
       newId: randomId,
     }),
@@ -62,6 +64,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     conversations: conversations(),
     gate: gate(PLAIN_CALLS),
     calls: new Set(),
+    ownSessions: new Set(),
     latest: {},
   };
 }

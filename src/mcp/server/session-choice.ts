@@ -1,26 +1,26 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SessionSummary } from '../../core/session.ts';
+import { visible } from '../../core/visible.ts';
+import { CodedError } from './coded-error.ts';
 import type { Host } from './host.ts';
 
 /**
- * The session of this id, name or number. Throws AppError `usage` if there is none, or if it was begun outside the roots:
- * what was said in another project is not for this caller.
+ * The session of this id, name or number. Throws CodedError `SESSION_NOT_FOUND`, in the same words, if there is none and if
+ * it was begun outside the roots: what was said in another project is not for this caller, nor is its id.
  */
 export async function earlierSession(host: Host, reference: string): Promise<SessionSummary> {
   const { sessions } = await host.engine();
-  const summary = await sessions.find(reference);
-  if (isVisible(host, summary)) return summary;
-  throw new AppError('usage', `session ${summary.id} was begun outside the roots of this server`, {
-    hint: 'Whoever runs it can add that directory: gmn mcp serve --root <dir>',
-  });
+  return visibleOne(host, sessions.find(reference), `there is no session "${visible(reference.slice(0, 80))}" here`);
 }
 
-/** What this server went on with last, else the newest of the directory. Throws AppError `usage` if there is none. */
+/** What this server went on with last, else the newest of the directory. Throws as `earlierSession` does if there is none. */
 export async function newestSession(host: Host, cwd: string | undefined): Promise<SessionSummary> {
   const { sessions } = await host.engine();
-  if (host.latest.sessionId !== undefined) return sessions.find(host.latest.sessionId);
-  return sessions.newestIn(host.roots.directory(cwd) ?? host.startDirectory);
+  const { sessionId } = host.latest;
+  const directory = host.roots.directory(cwd) ?? host.startDirectory;
+  const found = sessionId === undefined ? sessions.newestIn(directory) : sessions.find(sessionId);
+  return visibleOne(host, found, 'there is no session of this directory to go on with');
 }
 
 /** The newest first. */
@@ -57,6 +57,17 @@ export function publishedSession(summary: SessionSummary): JsonObject & {
   };
 }
 
-function isVisible({ roots, startDirectory, latest }: Host, { id, cwd }: SessionSummary): boolean {
-  return roots.has(cwd) || cwd === startDirectory || id === latest.sessionId;
+async function visibleOne(host: Host, found: Promise<SessionSummary>, words: string): Promise<SessionSummary> {
+  const summary = await found.catch((thrown: unknown) => {
+    if (thrown instanceof AppError && thrown.fault === 'usage') return undefined;
+    throw thrown;
+  });
+  if (summary !== undefined && isVisible(host, summary)) return summary;
+  throw new CodedError('SESSION_NOT_FOUND', words, {
+    hint: 'The resource gmn://sessions lists those begun inside the roots. Whoever runs the server can add one: --root <dir>',
+  });
+}
+
+function isVisible({ roots, ownSessions }: Host, { id, cwd }: SessionSummary): boolean {
+  return roots.has(cwd) || ownSessions.has(id);
 }

@@ -13,7 +13,7 @@ export const delegateCancel = serverTool({
     required: ['job_id'],
   },
   output: JOB_OUTPUT,
-  fail: (error) => delegateFailure('EXECUTION_FAILED', error),
+  fail: delegateFailure,
   async run({ job_id }, { host }) {
     const view = await host.jobs.cancel(job_id);
     return view === undefined ? jobNotFound(job_id) : jobResult(view);

@@ -16,7 +16,7 @@ export const delegateJobs = serverTool({
     },
   },
   output: JOBS_OUTPUT,
-  fail: (error) => delegateFailure('EXECUTION_FAILED', error),
+  fail: delegateFailure,
   async run({ limit = 20, status_filter }, { host }) {
     const all = await host.jobs.list();
     const wanted = status_filter === undefined ? all : all.filter(({ status }) => status === status_filter);

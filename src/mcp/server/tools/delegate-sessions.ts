@@ -15,7 +15,7 @@ export const delegateSessions = serverTool({
     },
   },
   output: SESSIONS_OUTPUT,
-  fail: (error) => delegateFailure('EXECUTION_FAILED', error),
+  fail: delegateFailure,
   async run({ limit = 20 }, { host }) {
     const all = await visibleSessions(host);
     const sessions = all.slice(0, limit).map(publishedSession);

@@ -26,7 +26,7 @@ export const delegateStatus = serverTool({
     required: ['job_id'],
   },
   output: JOB_OUTPUT,
-  fail: (error) => delegateFailure('EXECUTION_FAILED', error),
+  fail: delegateFailure,
   async run({ job_id, wait_ms = 0 }, { host, signal }) {
     const view = wait_ms === 0 ? await host.jobs.find(job_id) : await host.jobs.wait(job_id, wait_ms, signal);
     return view === undefined ? jobNotFound(job_id) : jobResult(view);

@@ -1,11 +1,9 @@
-import { AppError } from '../../../core/error.ts';
 import { sha256 } from '../../../platform/hash.ts';
 import { delegateFailure, delegateResult, fromJob } from '../delegate-result.ts';
 import { DELEGATE_OUTPUT } from '../delegate-schema.ts';
-import { delegatedWork, placeOf, type Refusal } from '../delegated-work.ts';
-import type { JobWork, SubmittedJob } from '../jobs.ts';
+import { delegatedWork, placeOf } from '../delegated-work.ts';
 import { checkedModel } from '../model-name.ts';
-import { type Call, serverTool } from '../tool.ts';
+import { serverTool } from '../tool.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
@@ -42,15 +40,16 @@ export const delegate = serverTool({
     required: ['prompt'],
   },
   output: DELEGATE_OUTPUT,
-  fail: (error) => delegateFailure('EXECUTION_FAILED', error),
+  fail: delegateFailure,
   async run(args, call) {
     const { host, signal } = call;
     const { mode = 'sync', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
     checkedModel(args.model);
     const place = await placeOf(args, host);
-    if ('code' in place) return refusal(place);
+    // It may have been taken back while the session was looked for.
+    signal.throwIfAborted();
     const isAwaited = mode === 'sync';
-    const job = submitted(call, {
+    const job = host.jobs.submit({
       promptSha256: sha256(args.prompt),
       workingDirectory: place.directory,
       sessionId: place.earlier?.id,
@@ -58,7 +57,6 @@ export const delegate = serverTool({
       isAwaited,
       run: delegatedWork(args, place, call),
     });
-    if ('code' in job) return refusal(job);
     if (!isAwaited) return delegateResult({ job_id: job.id, status: 'queued' }, `Queued as job ${job.id}`);
     const takeBack = (): void => void host.jobs.cancel(job.id);
     signal.addEventListener('abort', takeBack, { once: true });
@@ -66,15 +64,3 @@ export const delegate = serverTool({
     return fromJob(view);
   },
 });
-
-function submitted({ host }: Call, work: JobWork): SubmittedJob | Refusal {
-  try {
-    return host.jobs.submit(work);
-  } catch (thrown) {
-    return { code: 'OVERLOADED', error: AppError.from(thrown) };
-  }
-}
-
-function refusal({ code, error }: Refusal): ReturnType<typeof delegateFailure> {
-  return delegateFailure(code, error);
-}
