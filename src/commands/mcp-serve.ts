@@ -65,9 +65,9 @@ function serviceFor(options: McpServeOptions, app: App): Service {
     jobDirectory: () => `${app.homes().gmn}/jobs`,
     maxRunning: limit(options.maxRunning, 4, '--max-running', 1),
     maxQueued: limit(options.maxQueued, 100, '--max-queued', 0),
-    openEngine: async () => {
+    openEngine: async (holds) => {
       const { serveEngine } = await import('./serve-engine.ts');
-      return serveEngine({ app, model: chosen, permissions: allowed });
+      return serveEngine({ app, holds, model: chosen, permissions: allowed });
     },
   });
 }

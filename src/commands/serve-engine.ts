@@ -4,6 +4,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
 import type { Engine, TurnRequest } from '../mcp/server/engine.ts';
+import type { Holds } from '../mcp/server/holds.ts';
 import { outsideRoots } from '../mcp/server/roots.ts';
 import { type Deadline, deadline } from '../platform/clock.ts';
 import { sendPinned } from '../platform/http-pinned.ts';
@@ -33,6 +34,8 @@ const DEPTH = 'GMN_MCP_DEPTH';
 
 export interface EngineOptions {
   readonly app: App;
+  /** The sessions that are in use are held here. */
+  readonly holds: Holds;
   /** Who answers unless a call names a model. */
   readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo'>;
   readonly permissions: Permissions;
@@ -40,14 +43,14 @@ export interface EngineOptions {
 
 /** The turns, sessions and inquiries of gmn, for the tools of the MCP server. Opens nothing before it is asked for. */
 export function serveEngine(options: EngineOptions): Engine {
-  const { app } = options;
-  const sessions = serveSessions(app);
+  const { app, holds } = options;
+  const sessions = serveSessions(app, holds);
   return {
     sessions: sessions.store,
     settled: sessions.settled,
     async startTurn(request) {
       checkDepth(app);
-      const { history, sessionId, close } = await sessions.open(request.kept, request.signal);
+      const { history, sessionId, close } = await sessions.open(request.kept);
       const refused: string[] = [];
       const events = settle(turnEvents(options, request, { history, refused, close }));
       return { events, refused, ...(sessionId === undefined ? {} : { sessionId }) };

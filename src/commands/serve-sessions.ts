@@ -2,14 +2,14 @@ import type { App } from '../core/app.ts';
 import type { History } from '../core/history.ts';
 import type { Session, SessionStore } from '../core/session.ts';
 import type { Kept } from '../mcp/server/engine.ts';
+import type { Holds } from '../mcp/server/holds.ts';
 import { sessionStore } from '../session/store.ts';
-import { turnQueues } from './serve-queue.ts';
 
 /** Where the turns of the MCP server are kept. */
 export interface ServeSessions {
   readonly store: SessionStore;
-  /** Opens what a turn is kept in, after the turns of the same session before it. Throws AppError, or the signal's reason. */
-  open(kept: Kept, signal: AbortSignal): Promise<OpenHistory>;
+  /** Opens what a turn is kept in, and holds it until it is let go of. Throws AppError. */
+  open(kept: Kept): Promise<OpenHistory>;
   /** Resolves when all that was closed is written down. */
   settled(): Promise<void>;
 }
@@ -25,8 +25,7 @@ export interface OpenHistory {
 type SessionKept = Extract<Kept, { kind: 'session' }>;
 
 /** The sessions of the command line. */
-export function serveSessions(app: App): ServeSessions {
-  const queues = turnQueues();
+export function serveSessions(app: App, holds: Holds): ServeSessions {
   const closings = new Set<Promise<void>>();
   const store = sessionStore({
     ...app,
@@ -40,26 +39,19 @@ export function serveSessions(app: App): ServeSessions {
   return {
     store,
     settled: async () => void (await Promise.all(closings)),
-    async open(kept, signal) {
+    async open(kept) {
       if (kept.kind === 'history') return { history: kept.history, close: () => {} };
-      const { earlier } = kept;
-      let leave = earlier === undefined ? () => {} : await queues.enter(earlier.id, signal);
-      try {
-        const session = await begun(kept);
-        // Whoever goes on with a new one must wait until it is let go of, too.
-        if (earlier === undefined) leave = await queues.enter(session.id, signal);
-        const close = (): void => {
-          const closing: Promise<void> = session.close().finally(() => {
-            leave();
-            closings.delete(closing);
-          });
-          closings.add(closing);
-        };
-        return { history: eager(session), sessionId: session.id, close };
-      } catch (thrown) {
-        leave();
-        throw thrown;
-      }
+      const session = await begun(kept);
+      const { id } = session;
+      const free = holds.hold(id);
+      const close = (): void => {
+        const closing: Promise<void> = session.close().finally(() => {
+          closings.delete(closing);
+          free();
+        });
+        closings.add(closing);
+      };
+      return { history: eager(session), sessionId: id, close };
     },
   };
 }

@@ -8,8 +8,8 @@ export interface RecordDirectory {
   names(): Promise<readonly string[]>;
   /** Undefined if it is not there, or cannot be read. */
   read(name: string): Promise<string | undefined>;
-  /** 0 if it is not there. */
-  size(name: string): Promise<number>;
+  /** Undefined if it is not there. Times are milliseconds since the epoch. */
+  status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
   /** Readers see the old text or the new one. Rejects if it cannot be written. */
   replace(name: string, text: string): Promise<void>;
   /** Rejects if it cannot be written. */
@@ -35,7 +35,10 @@ export function recordDirectory(directory: string): RecordDirectory {
   return {
     names: () => readdir(directory).catch(() => []),
     read: (name) => readFile(join(directory, name), 'utf8').catch(() => undefined),
-    size: async (name) => (await stat(join(directory, name)).catch(() => undefined))?.size ?? 0,
+    async status(name) {
+      const found = await stat(join(directory, name)).catch(() => undefined);
+      return found && { size: found.size, changedAt: found.mtimeMs };
+    },
     async replace(name, text) {
       await ready();
       count += 1;

@@ -150,7 +150,14 @@ test('after kill -9 the jobs that ran are failed, with what they had said, and t
   const server = await serve(t, { at });
   const status = async (job_id: string) => (await server.call('delegate_status', { job_id })).structuredContent;
   await expect.poll(async () => (await status(running)).status).toBe('failed');
-  expect(await status(running)).toMatchObject({ code: 'INTERRUPTED', partial_output: 'so far', completed_at: TIME });
+  expect(await status(running)).toMatchObject({
+    code: 'INTERRUPTED',
+    partial_output: 'so far',
+    completed_at: TIME,
+    duration_ms: expect.any(Number),
+    session_id: UUID,
+    model_used: 'gemini-2.5-flash',
+  });
   expect(await status(queued)).toMatchObject({ status: 'failed', code: 'INTERRUPTED' });
   expect(await status(done)).toMatchObject({ status: 'completed', output: 'echo: quick' });
   const { jobs } = (await server.call('delegate_jobs')).structuredContent;
@@ -197,6 +204,24 @@ test('two jobs of one session follow each other', async (t) => {
   const results = await Promise.all(['two', 'three'].map((prompt) => server.call('delegate', { prompt, session_id })));
   expect(results.map(({ structuredContent }) => structuredContent.session_id)).toEqual([session_id, session_id]);
   expect(gemini.requests.map(({ body }) => body.contents.length)).toEqual([1, 3, 5]);
+});
+
+test('a job whose session is in use is queued, and others pass it', async (t) => {
+  const gemini = await fakeGemini(t, [silence('so far').scripted, echo]);
+  const server = await serve(t, { gemini, flags: ['--max-running', '2'] });
+  const submit = async (args: object) =>
+    (await server.call('delegate', { prompt: 'x', mode: 'async', ...args })).structuredContent.job_id;
+  const status = async (job_id: string, wait_ms = 0) =>
+    (await server.call('delegate_status', { job_id, wait_ms })).structuredContent;
+  const first = await submit({});
+  await expect.poll(async () => (await status(first)).partial_output).toBe('so far');
+  await expect.poll(async () => (await server.call('delegate_sessions')).structuredContent.total).toBe(1);
+  const { session_id, model_used } = await status(first);
+  expect(model_used).toBe('gemini-2.5-flash');
+  const waiting = await submit({ session_id, timeout_ms: 1 });
+  const other = await submit({ prompt: 'other' });
+  expect((await status(other, 10_000)).output).toBe('echo: other');
+  expect((await status(waiting)).status).toBe('queued');
 });
 
 test('a hundred calls at once each get their own answer', async (t) => {

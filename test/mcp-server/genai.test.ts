@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
-import { echo, serve } from './support.ts';
+import { echo, serve, silence } from './support.ts';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',
@@ -202,4 +202,15 @@ test('a long answer goes on in pages, no character lost or torn', async (t) => {
     next = contents[0]._meta?.next;
   }
   expect(whole).toBe(text);
+});
+
+test('many calls of one conversation that waits hold up nobody else', async (t) => {
+  const { scripted, begun } = silence();
+  const gemini = await fakeGemini(t, [scripted, echo]);
+  const server = await serve(t, { gemini });
+  const talk = (): void => void server.call('generate_text', { prompt: 'x', conversationId: 'busy' });
+  talk();
+  await begun;
+  for (let index = 0; index < 70; index += 1) talk();
+  expect((await server.call('generate_text', { prompt: 'other' })).content[0].text).toBe('echo: other');
 });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
+import { holds } from '../../src/mcp/server/holds.ts';
 import { jobStore } from '../../src/mcp/server/job-store.ts';
 import { type Jobs, jobTable } from '../../src/mcp/server/job-table.ts';
 import type { JobWork } from '../../src/mcp/server/jobs.ts';
@@ -26,7 +27,16 @@ const newId = (): string => {
 
 function table(files: RecordDirectory, limits: { maxRunning?: number; maxQueued?: number } = {}): Jobs {
   const store = jobStore(files, systemClock);
-  return jobTable({ store, clock: systemClock, newId, isInside: () => true, maxRunning: 2, maxQueued: 2, ...limits });
+  return jobTable({
+    store,
+    clock: systemClock,
+    newId,
+    isInside: () => true,
+    holds: holds(),
+    maxRunning: 2,
+    maxQueued: 2,
+    ...limits,
+  });
 }
 
 function work(run: JobWork['run'], rest: Partial<JobWork> = {}): JobWork {
@@ -100,6 +110,21 @@ test('a job that waits too long for its turn while somebody waits for it times o
   await jobs.close();
 });
 
+test('a job whose session is in use is queued, holds no place, and its time does not run', async (t) => {
+  const jobs = table(recordDirectory(directory(t)));
+  const first = held();
+  const session = { sessionId: 's', timeoutMs: 60_000 };
+  const { id: one } = jobs.submit(work(first.run, session));
+  const waiting = jobs.submit(work(async () => ({}), { ...session, timeoutMs: 20 }));
+  const { over } = jobs.submit(work(async () => ({})));
+  expect((await over).record.status).toBe('completed');
+  expect((await jobs.find(one))?.record.status).toBe('running');
+  expect((await jobs.wait(waiting.id, 50, new AbortController().signal))?.record.status).toBe('queued');
+  first.end();
+  expect((await waiting.over).record.status).toBe('completed');
+  await jobs.close();
+});
+
 test('waiting ends with the job, with the time, or with the caller', async (t) => {
   const jobs = table(recordDirectory(directory(t)));
   const { signal } = new AbortController();
@@ -122,7 +147,7 @@ test('a disk that takes nothing costs no answer', async () => {
   const files: RecordDirectory = {
     names: async () => [],
     read: async () => undefined,
-    size: async () => 0,
+    status: async () => undefined,
     replace: full,
     append: full,
     remove: async () => {},

@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { AppError } from '../../src/core/error.ts';
 import { parseArguments } from '../../src/mcp/server/arguments.ts';
 import { conversations } from '../../src/mcp/server/conversations.ts';
 import { gate } from '../../src/mcp/server/gate.ts';
+import { holds } from '../../src/mcp/server/holds.ts';
 import { linesOf } from '../../src/mcp/server/lines.ts';
 import { readMessage } from '../../src/mcp/server/message.ts';
 import { pages } from '../../src/mcp/server/pages.ts';
@@ -131,14 +133,25 @@ test('good arguments come as they are, without what is null', () => {
   expect(parseArguments(SCHEMA, { prompt: 'x', count: null })).toEqual({ prompt: 'x' });
 });
 
-test('conversations are bounded, and turns of one follow each other', async () => {
+const LINE = {
+  overloaded: (inside: number, waiting: number) => new AppError('limit', `${inside} inside, ${waiting} waiting`),
+} as const;
+
+test('conversations are bounded, and turns of one follow each other behind a gate', async () => {
   const talks = conversations();
+  const door = gate({ ...LINE, mostInside: 9, mostWaiting: 9, holds: holds() });
+  const { signal } = new AbortController();
   const say = (id: string) =>
-    talks.turn(id, async (history) => {
-      const before = history.contents.length;
-      await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: id }] } });
-      return before;
-    });
+    door.pass(
+      signal,
+      () =>
+        talks.turn(id, async (history) => {
+          const before = history.contents.length;
+          await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: id }] } });
+          return before;
+        }),
+      id,
+    );
   expect(await Promise.all([say('a'), say('a'), say('a')])).toEqual([0, 1, 2]);
   for (let index = 0; index < 100; index += 1) await say(`other ${index}`);
   expect(await say('a')).toBe(0);
@@ -171,7 +184,7 @@ test('without a root nothing can be named', () => {
 });
 
 test('a gate lets so many in, the next in their order, and nobody when the line is full', async () => {
-  const door = gate({ mostInside: 1, mostWaiting: 2 });
+  const door = gate({ ...LINE, mostInside: 1, mostWaiting: 2, holds: holds() });
   const order: string[] = [];
   const { signal } = new AbortController();
   const leaving = new AbortController();
@@ -182,7 +195,7 @@ test('a gate lets so many in, the next in their order, and nobody when the line 
   const first = door.pass(signal, () => held);
   const second = door.pass(leaving.signal, async () => void order.push('second'));
   const third = door.pass(signal, async () => void order.push('third'));
-  await expect(door.pass(signal, async () => {})).rejects.toThrow('1 calls are running and 2 are waiting');
+  expect(() => door.pass(signal, async () => {})).toThrow('1 inside, 2 waiting');
   leaving.abort(new Error('left the line'));
   await expect(second).rejects.toThrow('left the line');
   const fourth = door.pass(signal, async () => void order.push('fourth'));
@@ -190,4 +203,20 @@ test('a gate lets so many in, the next in their order, and nobody when the line 
   await Promise.all([first, third, fourth]);
   expect(order).toEqual(['third', 'fourth']);
   await expect(door.pass(signal, async () => 'again')).resolves.toBe('again');
+});
+
+test('who waits for a key takes no place from others, and comes when all have let go of it', async () => {
+  const inUse = holds();
+  const door = gate({ ...LINE, mostInside: 1, mostWaiting: 9, holds: inUse });
+  const order: string[] = [];
+  const { signal } = new AbortController();
+  const free = [inUse.hold('k'), inUse.hold('k')];
+  const keyed = door.pass(signal, async () => void order.push('keyed'), 'k');
+  await door.pass(signal, async () => void order.push('other'));
+  free[0]?.();
+  await door.pass(signal, async () => void order.push('another'));
+  free[1]?.();
+  await keyed;
+  expect(order).toEqual(['other', 'another', 'keyed']);
+  expect(inUse.isHeld('k')).toBe(false);
 });

@@ -34,20 +34,15 @@ export async function chatTurn(
   checkedModel(model);
   const directory = directoryFor(host, cwd, earlier);
   const engine = await host.engine();
-  const answer = await host.gate.pass(signal, () =>
-    answerTo(
-      engine,
-      {
-        prompt: { role: 'user', parts: [{ text: prompt }] },
-        model,
-        systemText: systemPrompt,
-        directory,
-        kept: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
-        signal,
-      },
-      { progress },
-    ),
-  );
+  const turn = {
+    prompt: { role: 'user', parts: [{ text: prompt }] },
+    model,
+    systemText: systemPrompt,
+    directory,
+    kept: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
+    signal,
+  } as const;
+  const answer = await host.gate.pass(signal, () => answerTo(engine, turn, { progress }), earlier?.id);
   const { text, refused, sessionId } = answer;
   if (sessionId === undefined) return plainResult(host.pages, { text, refused });
   host.ownSessions.add(sessionId);

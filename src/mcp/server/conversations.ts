@@ -6,8 +6,9 @@ const MOST = 100;
 /** Conversations that callers name, in this process only. */
 export interface Conversations {
   /**
-   * Runs one turn of the conversation, after those under way. What was said is kept only if the work succeeds, so a failed
-   * turn leaves no question without an answer. Throws what the work throws.
+   * Runs one turn of the conversation; of none without an id. What was said is kept only if the work succeeds, so a failed
+   * turn leaves no question without an answer. Whoever calls sees to it that turns of one follow each other. Throws what the
+   * work throws.
    */
   turn<Result>(id: string | undefined, work: (history: History) => Promise<Result>): Promise<Result>;
 }
@@ -15,7 +16,6 @@ export interface Conversations {
 /** At most a hundred of them; the one that was silent longest is forgotten first. */
 export function conversations(): Conversations {
   const kept = new Map<string, readonly KeptContent[]>();
-  const last = new Map<string, Promise<unknown>>();
   const keep = (id: string, contents: readonly KeptContent[]): void => {
     kept.delete(id);
     kept.set(id, contents);
@@ -25,20 +25,10 @@ export function conversations(): Conversations {
   return {
     async turn(id, work) {
       if (id === undefined) return work(historyFrom([], 0));
-      const before = last.get(id);
-      const turn = (async () => {
-        await before?.catch(() => {});
-        const history = historyFrom(kept.get(id) ?? [], Number.POSITIVE_INFINITY);
-        const result = await work(history);
-        keep(id, history.contents);
-        return result;
-      })();
-      last.set(id, turn);
-      try {
-        return await turn;
-      } finally {
-        if (last.get(id) === turn) last.delete(id);
-      }
+      const history = historyFrom(kept.get(id) ?? [], Number.POSITIVE_INFINITY);
+      const result = await work(history);
+      keep(id, history.contents);
+      return result;
     },
   };
 }

@@ -36,6 +36,7 @@ export function delegatedWork(
 ): JobWork['run'] {
   const text = args.brainstorm ? `${BRAINSTORM}${args.prompt}` : args.prompt;
   return async ({ signal, timeoutMs, onText, note }) => {
+    let noted = 0;
     const answer = await answerTo(
       await host.engine(),
       {
@@ -55,8 +56,10 @@ export function delegatedWork(
           host.ownSessions.add(session_id);
           note({ session_id });
         },
+        onModel: (model_used) => note({ model_used }),
         onRefused: (refused) => {
-          if (refused.length > 0) note({ refused: [...refused] });
+          if (refused.length > noted) note({ refused: [...refused] });
+          noted = refused.length;
         },
       },
     );

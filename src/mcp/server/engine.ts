@@ -52,7 +52,7 @@ export interface StartedTurn {
 
 /** Everything the tools of the server ask of the rest of gmn. */
 export interface Engine {
-  /** Throws AppError if the turn cannot begin; the signal's reason while it waits for another turn of its session. */
+  /** Throws AppError if the turn cannot begin. A session that it goes on with must be free. */
   startTurn(request: TurnRequest): Promise<StartedTurn>;
   readonly sessions: SessionStore;
   /** Resolves when every turn that has ended is written down. */

@@ -1,56 +1,81 @@
-import { AppError } from '../../core/error.ts';
+import type { AppError } from '../../core/error.ts';
+import type { Holds } from './holds.ts';
 
-/** Lets so many in at once; the others wait in line. */
+/** Lets so many in at once; the others wait in line, and so do those whose session or conversation is in use. */
 export interface Gate {
   /**
-   * Runs the work when its turn comes. Throws AppError `limit` at once if the line is full, the signal's reason while it
-   * waits, and what the work throws.
+   * Runs the work when its turn comes, and holds `key` meanwhile. Throws `overloaded` at once if the line is full; rejects
+   * with the signal's reason while it waits, and with what the work throws.
    */
-  pass<Result>(signal: AbortSignal, work: () => Promise<Result>): Promise<Result>;
+  pass<Result>(signal: AbortSignal, work: () => Promise<Result>, key?: string): Promise<Result>;
+}
+
+export interface GateOptions {
+  readonly mostInside: number;
+  readonly mostWaiting: number;
+  readonly holds: Holds;
+  readonly overloaded: (inside: number, waiting: number) => AppError;
+}
+
+interface Waiting {
+  readonly key: string | undefined;
+  readonly come: (leave: () => void) => void;
 }
 
 /** A gate for `mostInside` at once and `mostWaiting` behind them. */
-export function gate({ mostInside, mostWaiting }: { readonly mostInside: number; readonly mostWaiting: number }): Gate {
+export function gate({ mostInside, mostWaiting, holds, overloaded }: GateOptions): Gate {
   let inside = 0;
-  const line = new Set<() => void>();
-  const leave = (): void => {
-    const [next] = line;
-    if (next === undefined) inside -= 1;
-    else next();
+  const line = new Set<Waiting>();
+  const isOpen = (key: string | undefined): boolean => inside < mostInside && (key === undefined || !holds.isHeld(key));
+  const enter = (key: string | undefined): (() => void) => {
+    inside += 1;
+    const free = key === undefined ? () => {} : holds.hold(key);
+    return () => {
+      inside -= 1;
+      free();
+      admit();
+    };
   };
-  const enter = async (signal: AbortSignal): Promise<void> => {
-    signal.throwIfAborted();
-    if (inside < mostInside) {
-      inside += 1;
-      return;
+  const admit = (): void => {
+    for (const waiting of line) {
+      if (!isOpen(waiting.key)) continue;
+      line.delete(waiting);
+      waiting.come(enter(waiting.key));
     }
-    if (line.size >= mostWaiting) {
-      throw new AppError('limit', `${inside} calls are running and ${line.size} are waiting: no more are taken`, {
-        hint: 'Wait for some of them to end.',
-      });
-    }
-    await new Promise<void>((resolve, reject) => {
+  };
+  holds.onFree(admit);
+
+  function wait(signal: AbortSignal, key: string | undefined): Promise<() => void> {
+    if (line.size >= mostWaiting) throw overloaded(inside, line.size);
+    return new Promise((resolve, reject) => {
       const giveUp = (): void => {
-        line.delete(come);
+        line.delete(waiting);
         reject(signal.reason);
       };
-      const come = (): void => {
-        line.delete(come);
-        signal.removeEventListener('abort', giveUp);
-        resolve();
+      const waiting: Waiting = {
+        key,
+        come(leave) {
+          signal.removeEventListener('abort', giveUp);
+          resolve(leave);
+        },
       };
-      line.add(come);
+      line.add(waiting);
       signal.addEventListener('abort', giveUp, { once: true });
     });
-  };
+  }
+
   return {
-    async pass(signal, work) {
-      await enter(signal);
-      try {
-        return await work();
-      } finally {
-        leave();
-      }
+    pass(signal, work, key) {
+      signal.throwIfAborted();
+      return isOpen(key) ? inAndOut(enter(key), work) : wait(signal, key).then((leave) => inAndOut(leave, work));
     },
   };
+}
+
+async function inAndOut<Result>(leave: () => void, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } finally {
+    leave();
+  }
 }

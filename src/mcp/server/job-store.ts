@@ -3,7 +3,7 @@ import { parseJson } from '../../core/json.ts';
 import { isUuid } from '../../core/uuid.ts';
 import { type ProcessIdentity, stateOf, thisProcess } from '../../platform/process-identity.ts';
 import type { RecordDirectory } from '../../platform/record-directory.ts';
-import { isOver, type JobRecord, type JobView, jobText, parseJob } from './job.ts';
+import { endedAt, isOver, type JobRecord, type JobView, jobText, parseJob } from './job.ts';
 
 const LONGEST_MS = 7 * 86_400_000;
 const MOST_JOBS = 1000;
@@ -30,13 +30,18 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
     self ??= thisProcess();
     await files.replace(`${record.job_id}.json`, jobText(record, await self));
   };
+  /** Nobody knows when a process that was killed ended; this is the last that it wrote. */
+  const lastHeardOf = async (id: string): Promise<number> => {
+    const found = await Promise.all([files.status(`${id}.json`), files.status(`${id}.txt`)]);
+    return Math.floor(Math.max(...found.map((status) => status?.changedAt ?? 0)));
+  };
   const load = async (id: string): Promise<JobRecord | undefined> => {
     // What becomes part of a path is one of our own ids.
     const found = isUuid(id) ? parseJob(parseJson((await files.read(`${id}.json`)) ?? '')) : undefined;
     if (found === undefined || found.record.job_id !== id) return undefined;
     if (isOver(found.record)) return found.record;
     if (found.owner !== undefined && (await stateOf(found.owner)) !== 'gone') return found.record;
-    const ended = interrupted(found.record, clock.now());
+    const ended = interrupted(found.record, await lastHeardOf(id));
     await save(ended).catch(() => {});
     return ended;
   };
@@ -59,7 +64,7 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
       for (const record of await list()) {
         const { job_id: id, created_at } = record;
         count += 1;
-        bytes += await files.size(`${id}.txt`);
+        bytes += (await files.status(`${id}.txt`))?.size ?? 0;
         const isOld = clock.now() - Date.parse(created_at) > LONGEST_MS;
         if (!isOver(record) || (!isOld && count <= MOST_JOBS && bytes <= MOST_BYTES)) continue;
         await Promise.all([files.remove(`${id}.json`), files.remove(`${id}.txt`)]);
@@ -68,11 +73,11 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
   };
 }
 
-function interrupted(record: JobRecord, now: number): JobRecord {
+function interrupted(record: JobRecord, at: number): JobRecord {
   return {
     ...record,
     status: 'failed',
-    completed_at: new Date(now).toISOString(),
+    ...endedAt(record, at),
     error: 'the server that ran it ended before the job did',
     code: 'INTERRUPTED',
   };

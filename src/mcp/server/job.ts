@@ -45,6 +45,17 @@ export function isOver({ status }: Pick<JobRecord, 'status'>): boolean {
   return status !== 'queued' && status !== 'running';
 }
 
+/** When a job ended, and how long it took if it had begun. */
+export function endedAt(
+  { started_at }: Pick<JobRecord, 'started_at'>,
+  at: number,
+): Pick<JobRecord, 'completed_at' | 'duration_ms'> {
+  const completed_at = new Date(at).toISOString();
+  return started_at === undefined
+    ? { completed_at }
+    : { completed_at, duration_ms: Math.max(0, at - Date.parse(started_at)) };
+}
+
 /** The job as its callers see it: `output` once it is complete, `partial_output` before and if it failed. */
 export function publishedJob({ record, output }: JobView): JsonObject {
   if (record.status === 'completed') return { ...record, output };

@@ -3,7 +3,9 @@ import type { Clock } from '../../core/io.ts';
 import { after } from '../../platform/clock.ts';
 import { CodedError, codeOf } from './coded-error.ts';
 import { failureText } from './failure-text.ts';
-import { isOver, type JobRecord, type JobStatus, type JobView } from './job.ts';
+import { gate } from './gate.ts';
+import type { Holds } from './holds.ts';
+import { endedAt, isOver, type JobRecord, type JobStatus, type JobView } from './job.ts';
 import { outputKeeper } from './job-output.ts';
 import type { JobStore } from './job-store.ts';
 
@@ -11,6 +13,7 @@ import type { JobStore } from './job-store.ts';
 export interface JobWork {
   readonly promptSha256: string;
   readonly workingDirectory?: string | undefined;
+  /** The one it goes on with: it waits until that is free. */
   readonly sessionId?: string | undefined;
   /** From the submission if somebody waits, else from the beginning of the work. */
   readonly timeoutMs: number;
@@ -24,7 +27,7 @@ export interface RunningJob {
   readonly timeoutMs: number;
   readonly onText: (delta: string) => void;
   /** What is known of it meanwhile. */
-  readonly note: (known: Partial<Pick<JobRecord, 'session_id' | 'refused'>>) => void;
+  readonly note: (known: Partial<JobResult>) => void;
 }
 
 export type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused'>;
@@ -39,6 +42,8 @@ export interface JobsOptions {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly newId: () => string;
+  /** The sessions that are in use. */
+  readonly holds: Holds;
   /** Whether a directory is inside the roots: the jobs of other projects are not shown. */
   readonly isInside: (directory: string) => boolean;
   readonly maxRunning: number;
@@ -86,46 +91,29 @@ const MOST_UNSAVED = 100;
 
 /** Runs at most `maxRunning` jobs at once, in their order, and lets `maxQueued` wait. */
 export function jobRunner(options: JobsOptions): JobRunner {
-  const { store, maxRunning, maxQueued } = options;
+  const { store, holds, maxRunning, maxQueued } = options;
   const live = new Map<string, LiveJob>();
-  const queue: Entry[] = [];
-  let running = 0;
-
-  function pump(): void {
-    while (running < maxRunning) {
-      const entry = queue.shift();
-      if (entry === undefined) return;
-      running += 1;
-      void run(entry, options).finally(() => {
-        running -= 1;
-        pump();
-      });
-    }
-  }
+  const door = gate({ mostInside: maxRunning, mostWaiting: maxQueued, holds, overloaded });
 
   function stop(entry: Entry, by: Stop): void {
     if (isOver(entry.record) || entry.stoppedBy !== undefined) return;
     entry.stoppedBy = by;
     entry.controller.abort(stopError(by, entry.record.timeout_ms));
-    const waiting = queue.indexOf(entry);
-    if (waiting === -1) return;
-    queue.splice(waiting, 1);
-    void finish(entry, options, failureOf(entry, entry.controller.signal.reason));
   }
 
   return {
     live,
     submit(work) {
-      if (running >= maxRunning && queue.length >= maxQueued) throw overloaded(running, queue.length);
       const entry = newEntry(options, work);
       entry.startTimer = () => {
         entry.stopTimer = after(work.timeoutMs, () => stop(entry, 'timeout'));
       };
       entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : forgetOldest(live));
+      const ran = door.pass(entry.controller.signal, () => run(entry, options), work.sessionId);
+      // It was stopped while it waited.
+      ran.catch((thrown: unknown) => finish(entry, options, failureOf(entry, thrown)));
       live.set(entry.id, liveJob(entry, stop));
-      queue.push(entry);
       if (work.isAwaited) entry.startTimer();
-      pump();
       if (entry.record.status === 'queued') void entry.output.save(() => store.save(entry.record));
       return { id: entry.id, over: entry.over };
     },
@@ -154,6 +142,7 @@ async function run(entry: Entry, options: JobsOptions): Promise<void> {
       onText: entry.output.add,
       note: (changes) => {
         entry.record = { ...entry.record, ...changes };
+        void entry.output.save(() => options.store.save(entry.record));
       },
     });
     signal.throwIfAborted();
@@ -165,10 +154,7 @@ async function run(entry: Entry, options: JobsOptions): Promise<void> {
 
 function finish(entry: Entry, { store, clock }: JobsOptions, changes: Partial<JobRecord>): void {
   entry.stopTimer();
-  const completed_at = isoNow({ clock });
-  const began = entry.record.started_at;
-  const duration = began === undefined ? {} : { duration_ms: Date.parse(completed_at) - Date.parse(began) };
-  entry.record = { ...entry.record, ...changes, completed_at, ...duration };
+  entry.record = { ...entry.record, ...changes, ...endedAt(entry.record, clock.now()) };
   entry.settle(viewOf(entry));
   void entry.output.save(() => store.save(entry.record)).then(entry.onSaved);
 }

@@ -1,9 +1,11 @@
+import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { randomId } from '../../platform/random-id.ts';
 import { recordDirectory } from '../../platform/record-directory.ts';
 import { conversations } from './conversations.ts';
 import type { Engine } from './engine.ts';
 import { gate } from './gate.ts';
+import { type Holds, holds } from './holds.ts';
 import type { Host } from './host.ts';
 import { jobStore } from './job-store.ts';
 import { jobTable } from './job-table.ts';
@@ -17,7 +19,7 @@ export interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed
   /** Free of links. */
   readonly roots: readonly string[];
   /** Called once, with the first call that needs it. */
-  readonly openEngine: () => Promise<Engine>;
+  readonly openEngine: (inUse: Holds) => Promise<Engine>;
   readonly clock: Clock;
   /** Where the jobs are kept. */
   readonly jobDirectory: () => string;
@@ -38,6 +40,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
   const { name, version, allowed, startDirectory, clock } = options;
   let engine: Promise<Engine> | undefined;
   const inside = roots(options.roots);
+  const inUse = holds();
   return {
     name,
     version,
@@ -47,7 +50,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     offers: tools,
     roots: inside,
     engine: () => {
-      engine ??= options.openEngine().catch((thrown: unknown) => {
+      engine ??= options.openEngine(inUse).catch((thrown: unknown) => {
         engine = undefined;
         throw thrown;
       });
@@ -57,16 +60,23 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     jobs: jobTable({
       ...options,
       isInside: inside.has,
+      holds: inUse,
       store: jobStore(recordDirectory(options.jobDirectory()), clock),
       newId: randomId,
     }),
     pages: pages(randomId),
     conversations: conversations(),
-    gate: gate(PLAIN_CALLS),
+    gate: gate({ ...PLAIN_CALLS, holds: inUse, overloaded }),
     calls: new Set(),
     ownSessions: new Set(),
     latest: {},
   };
+}
+
+function overloaded(inside: number, waiting: number): AppError {
+  return new AppError('limit', `${inside} calls are running and ${waiting} are waiting: no more are taken`, {
+    hint: 'Wait for some of them to end.',
+  });
 }
 
 /** How long what is under way may take to wind down. */

@@ -17,6 +17,7 @@ export interface Answer {
 export interface TurnListener {
   readonly progress: Progress;
   readonly onSession?: (sessionId: string) => void;
+  readonly onModel?: (model: string) => void;
   readonly onText?: (delta: string) => void;
   readonly onRefused?: (refused: readonly string[]) => void;
 }
@@ -28,6 +29,7 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
   let text = '';
   for await (const event of turn.events) {
     listener.progress.heard(event);
+    if (event.type === 'begin') listener.onModel?.(event.model);
     if (event.type === 'text') {
       text += event.delta;
       listener.onText?.(event.delta);

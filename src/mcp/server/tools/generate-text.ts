@@ -45,24 +45,23 @@ export const generateText = serverTool({
     const { prompt, model = GENAI_MODEL, systemInstruction, safetySettings, conversationId, grounding } = args;
     checkedModel(model);
     const engine = await host.engine();
-    const answer: TextAnswer = await host.gate.pass(signal, () =>
-      host.conversations.turn(conversationId, (history) =>
-        answerTo(
-          engine,
-          {
-            prompt: { role: 'user', parts: [{ text: prompt }] },
-            model,
-            systemText: systemInstruction,
-            kept: { kind: 'history', history },
-            sampling: samplingOf(args),
-            generationConfig: formatOf(args),
-            safetySettings,
-            isGrounded: grounding ?? false,
-            signal,
-          },
-          { progress },
+    const turn = {
+      prompt: { role: 'user', parts: [{ text: prompt }] },
+      model,
+      systemText: systemInstruction,
+      sampling: samplingOf(args),
+      generationConfig: formatOf(args),
+      safetySettings,
+      isGrounded: grounding ?? false,
+      signal,
+    } as const;
+    const answer: TextAnswer = await host.gate.pass(
+      signal,
+      () =>
+        host.conversations.turn(conversationId, (history) =>
+          answerTo(engine, { ...turn, kept: { kind: 'history', history } }, { progress }),
         ),
-      ),
+      conversationId === undefined ? undefined : `conversation ${conversationId}`,
     );
     const conversation = conversationId === undefined ? {} : { conversationId };
     return plainResult(host.pages, { text: answer.text, metadata: { ...metadataOf(answer), ...conversation } });
