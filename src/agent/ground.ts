@@ -1,3 +1,4 @@
+import type { Source } from '../core/event.ts';
 import { isObject, type JsonObject, objectsOf, stringOf } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
 import type { Usage } from '../core/usage.ts';
@@ -12,11 +13,6 @@ export interface Grounded {
   readonly queries: readonly string[];
   /** What the request has cost. */
   readonly usage: Usage;
-}
-
-export interface Source {
-  readonly title: string;
-  readonly uri: string;
 }
 
 /** Searches the web through the model. Throws what the model throws. */
@@ -36,11 +32,16 @@ export function grounder(model: Model, request: Pick<ModelRequest, 'model' | 'ge
   };
 }
 
-function groundedOf(text: string, metadata: JsonObject): Omit<Grounded, 'usage'> {
-  const sources = objectsOf(metadata.groundingChunks).map(({ web }) => {
+/** The pages that the metadata of a grounded reply names, in their order. */
+export function sourcesOf(metadata: JsonObject): readonly Source[] {
+  return objectsOf(metadata.groundingChunks).map(({ web }) => {
     const { title, uri } = isObject(web) ? web : {};
     return { title: stringOf(title) ?? stringOf(uri) ?? 'untitled', uri: stringOf(uri) ?? '' };
   });
+}
+
+function groundedOf(text: string, metadata: JsonObject): Omit<Grounded, 'usage'> {
+  const sources = sourcesOf(metadata);
   const queries = Array.isArray(metadata.webSearchQueries)
     ? metadata.webSearchQueries.flatMap((item) => stringOf(item) ?? [])
     : [];

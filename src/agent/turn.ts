@@ -18,7 +18,9 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
     const { calls, finishReason, model, ...reply } = yield* ask();
     usage = addUsage(usage, reply.usage);
     if (calls === undefined) {
-      yield { type: 'end', finishReason, usage, model };
+      const { grounding } = reply;
+      const sources = grounding && { sources: (await import('./ground.ts')).sourcesOf(grounding) };
+      yield { type: 'end', finishReason, usage, model, ...sources };
       return;
     }
     answer ??= (await import('./answers.ts')).answerer(agent, turn);

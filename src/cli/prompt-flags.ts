@@ -39,6 +39,12 @@ export const PROMPT_FLAGS = [
   ...THINKING_FLAGS,
   { long: 'thinking-budget', value: 'n', kind: 'integer', help: 'Tokens for thinking, for models that take a budget' },
   {
+    long: 'output-schema',
+    value: 'schema',
+    help: 'The answer must be JSON of this JSON Schema: a file, or the schema itself',
+  },
+  { long: 'search', help: 'Let the model search the web with Google; its sources follow the answer' },
+  {
     long: 'render',
     value: 'when',
     choices: ['auto', 'always', 'never'],

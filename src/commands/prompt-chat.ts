@@ -24,6 +24,8 @@ const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
   countTokens: true,
   dryRun: true,
   prompt: true,
+  outputSchema: true,
+  search: true,
 };
 
 /** `-i`: a chat that begins with this prompt. Throws AppError `usage` if a flag is for one-shots alone. */

@@ -1,13 +1,13 @@
 import { join } from 'node:path';
 import type { Agent } from '../agent/agent.ts';
 import { memoryHistory } from '../agent/memory-history.ts';
-import { runTurn } from '../agent/turn.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
 import { randomId } from '../platform/random-id.ts';
 import { createWholeFile, writtenAt } from '../platform/whole-file.ts';
 import { NOT_SAVED, oneShotHistory, type Saving } from '../session/one-shot.ts';
+import type { RunTurn } from './answer-shape.ts';
 import type { PromptHistory, SessionOptions } from './session-options.ts';
 
 const NEITHER = { notices: [], close: async () => {} } as const;
@@ -31,19 +31,23 @@ function wantsSession(options: SessionOptions): boolean {
   return options.continue || resume !== undefined || sessionName !== undefined || sessionId !== undefined;
 }
 
+interface SavedTurn {
+  readonly kept: PromptHistory;
+  readonly prompt: Content;
+  readonly signal: AbortSignal;
+  readonly run: RunTurn;
+}
+
 /**
  * The turn of a run. What was said is saved after its last byte and before its ending is told, which says whether it was;
  * also if the run fails, or nobody listens any more. Throws nothing of the turn: its failure is its ending.
  */
-export async function* runAndSave(
-  agent: Agent,
-  { kept, ...turn }: { readonly kept: PromptHistory; readonly prompt: Content; readonly signal: AbortSignal },
-): AsyncGenerator<TurnEvent, void> {
+export async function* runAndSave(agent: Agent, { kept, run, ...turn }: SavedTurn): AsyncGenerator<TurnEvent, void> {
   let saving: Promise<Saving> | undefined;
   const save = (): Promise<Saving> => (saving ??= kept.save());
   const idOf = (sessionId: string | undefined) => (sessionId === undefined ? {} : { sessionId });
   try {
-    for await (const event of settle(runTurn(agent, { ...turn, history: kept.history }))) {
+    for await (const event of settle(run(agent, { ...turn, history: kept.history }))) {
       if (event.type === 'begin') yield { ...event, ...idOf(kept.sessionId) };
       else if (event.type !== 'end' && event.type !== 'failure') yield event;
       else {

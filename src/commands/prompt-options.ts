@@ -1,10 +1,11 @@
 import type { AgentOptions } from './agent.ts';
+import type { ShapeOptions } from './answer-shape.ts';
 import type { RosterOptions } from './mcp-roster.ts';
 import type { ModelOptions } from './model.ts';
 import type { SessionOptions } from './session-options.ts';
 
 /** The flags of a one-shot. */
-export interface PromptOptions extends ModelOptions, AgentOptions, RosterOptions, SessionOptions {
+export interface PromptOptions extends ModelOptions, AgentOptions, RosterOptions, SessionOptions, ShapeOptions {
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly promptInteractive?: string;

@@ -1,3 +1,4 @@
+import { runTurn } from '../agent/turn.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
@@ -13,6 +14,7 @@ import { encodeDocument } from '../render/json-text.ts';
 import type { Renderer, RenderOptions } from '../render/renderer.ts';
 import { openRenderer } from '../render/renderers.ts';
 import { DEFAULT_TIMEOUT_MS, openAgent, timedOut } from './agent.ts';
+import type { AnswerShape } from './answer-shape.ts';
 import type { Lend } from './approval.ts';
 import type { countEvents } from './count-tokens.ts';
 import { type OpenedModel, openModel } from './model.ts';
@@ -87,6 +89,7 @@ function previewRenderer(render: Renderer, out: Out): Renderer {
 
 async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent, void> {
   checkUsage(options);
+  const shape = await shapeFor(options, app);
   const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
   const limit = deadline(app.signal, timeoutMs, () => timedOut(timeoutMs));
   limit.signal.addEventListener('abort', () => app.hurry(AppError.from(limit.signal.reason)), { once: true });
@@ -100,8 +103,9 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     for (const message of opened.notices) yield { type: 'notice', message };
     side = yield* remoteSide(options, app, limit);
     const prompt = yield* readPrompt(options, { app, limit, ...side });
-    const agent = yield* openAgent(options, { app, opened, lend: untimed(limit), ...side });
-    if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal: limit.signal });
+    const agent = shape.agent(yield* openAgent(options, { app, opened, lend: untimed(limit), ...side }));
+    const { signal } = limit;
+    if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal, run: shape.run });
     else {
       const request = { ...agent.request, contents: await contentsFor(kept, prompt, agent.origin) };
       if (options.dryRun) yield* preview(opened, request);
@@ -113,6 +117,12 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     await kept?.close();
     await opened?.close();
   }
+}
+
+/** What else the answer must be; nothing of it is loaded unless a flag asks for it. */
+async function shapeFor(options: PromptOptions, app: App): Promise<AnswerShape> {
+  if (options.outputSchema === undefined && !options.search) return { agent: (agent) => agent, run: runTurn };
+  return (await import('./answer-shape.ts')).openShape(options, app);
 }
 
 type RemoteSide = Awaited<ReturnType<typeof openNamedServers>>;

@@ -54,6 +54,8 @@ export interface ErrorOptions {
   readonly status?: number;
   /** What the server objects to, where the same request can be sent in another way. */
   readonly objection?: Objection;
+  /** What the model said, where it was held back because of this. */
+  readonly answer?: string;
 }
 
 /** The only error a user ever sees: what went wrong and, in `hint`, what to do next. */
@@ -66,6 +68,7 @@ export class AppError extends Error {
   readonly retry: RetryAdvice | undefined;
   readonly status: number | undefined;
   readonly objection: Objection | undefined;
+  readonly answer: string | undefined;
 
   constructor(fault: Fault, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause });
@@ -76,6 +79,7 @@ export class AppError extends Error {
     this.retry = options.retry;
     this.status = options.status;
     this.objection = options.objection;
+    this.answer = options.answer;
   }
 
   get exitCode(): number {

@@ -41,6 +41,12 @@ export type Ending =
       readonly model: string;
       /** Present exactly when the run is saved. */
       readonly sessionId?: string;
+      /** The code block that was asked for, of which the text is only the context. */
+      readonly extracted?: string;
+      /** Where the model searched the web: what it found there. */
+      readonly sources?: readonly Source[];
+      /** Words for the person that belong below the answer. */
+      readonly notices?: readonly string[];
     }
   | {
       readonly type: 'failure';
@@ -48,6 +54,9 @@ export type Ending =
       /** Present exactly when what had been said is saved. */
       readonly sessionId?: string;
     };
+
+/** A page on the web that an answer is founded on. */
+export type Source = { readonly title: string; readonly uri: string };
 
 /** Turns a stream that may throw into one that always has an Ending. The only such adapter. */
 export async function* settle(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void> {

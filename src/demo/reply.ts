@@ -65,6 +65,14 @@ export async function* responses(answer: Answer, context: ReplyContext): AsyncGe
   yield response({ chunk: { parts }, context, counts, finishReason: isOver ? 'MAX_TOKENS' : 'STOP' });
 }
 
+/** What the demo model finds on the web, whatever it looks for. */
+const FOUND = {
+  groundingMetadata: {
+    webSearchQueries: ['demo'],
+    groundingChunks: [{ web: { uri: 'https://example.com/', title: 'example.com' } }],
+  },
+};
+
 async function pause(chunk: Chunk, { clock, signal }: ReplyContext): Promise<void> {
   if (chunk.pauseMs !== undefined) await clock.sleep(chunk.pauseMs, signal);
 }
@@ -77,7 +85,8 @@ function response(given: {
 }): JsonObject {
   const { chunk, context, counts, finishReason } = given;
   const content = { parts: chunk.parts, role: 'model' };
-  const candidate = finishReason === undefined ? { content, index: 0 } : { content, finishReason, index: 0 };
+  const ending = { content, finishReason, index: 0, ...(context.request.isSearch ? FOUND : {}) };
+  const candidate = finishReason === undefined ? { content, index: 0 } : ending;
   return {
     candidates: [candidate],
     ...(counts === undefined ? {} : { usageMetadata: usageMetadata(counts) }),

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 
 /** A part with its outer keys in camel case, otherwise untouched. */
 export type DemoPart = JsonObject;
@@ -16,6 +16,8 @@ export interface DemoRequest {
   readonly generationConfig: JsonObject;
   /** Names of the declared functions. */
   readonly tools: ReadonlySet<string>;
+  /** Whether Google Search was offered. */
+  readonly isSearch: boolean;
 }
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
@@ -76,6 +78,7 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
       systemText: Array.isArray(systemParts) ? textOf(systemParts.map(parsePart)) : '',
       generationConfig,
       tools: declaredTools(outer.tools),
+      isSearch: isList(outer.tools) && outer.tools.some((tool) => isObject(camelKeys(parseObject(tool)).googleSearch)),
     },
   };
 }

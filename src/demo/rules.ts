@@ -68,7 +68,7 @@ function pairObjection(calls: readonly DemoPart[], answers: readonly DemoPart[])
   return strange === undefined ? undefined : `no function call has the id "${String(strange.id)}".`;
 }
 
-function configObjection({ generationConfig: config, model }: DemoRequest): string | undefined {
+function configObjection({ generationConfig: config, model, tools, isSearch }: DemoRequest): string | undefined {
   const range = (key: string, low: number, high: number): string | undefined => {
     const value = config[key];
     if (value === undefined || value === null) return undefined;
@@ -88,6 +88,10 @@ function configObjection({ generationConfig: config, model }: DemoRequest): stri
   if (hasSchema && config.responseMimeType !== 'application/json' && config.responseMimeType !== 'text/x.enum') {
     return 'A response schema needs response_mime_type application/json.';
   }
+  if (config.responseMimeType === 'application/json' && (tools.size > 0 || isSearch) && !isThree) {
+    return `Tool use with a response mime type of application/json is not supported by ${model}.`;
+  }
+  if (tools.size > 0 && isSearch && !isThree) return `${model} takes either a search tool or function declarations.`;
   return range('temperature', 0, 2) ?? range('topP', 0, 1) ?? range('maxOutputTokens', 1, Number.POSITIVE_INFINITY);
 }
 

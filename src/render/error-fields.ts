@@ -3,7 +3,14 @@ import type { JsonObject } from '../core/json.ts';
 
 /** The fields every error object has, in their order; `suggestion` only if there is a next step to name. */
 export function errorFields(error: AppError): JsonObject {
-  return { code: error.exitCode, type: error.type, message: error.message, ...suggestion(error) };
+  const { answer: partialResponse } = error;
+  return {
+    code: error.exitCode,
+    type: error.type,
+    message: error.message,
+    ...suggestion(error),
+    ...(partialResponse ? { partialResponse } : {}),
+  };
 }
 
 /** The same in the official CLI's order. */

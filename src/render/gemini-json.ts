@@ -30,11 +30,14 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         return writeDocument(out, [
           head(event.sessionId),
           { key: 'response', text: response },
+          { key: 'extracted', value: event.extracted },
+          { key: 'sources', value: event.sources },
           { key: 'stats', value: stats.ofRun(event.model, event.usage) },
-          { key: 'warnings', value: unlessEmpty(warnings) },
+          { key: 'warnings', value: unlessEmpty([...warnings, ...(event.notices ?? [])]) },
         ]);
       case 'failure':
         if (event.error.fault === 'pipe') return;
+        if (event.error.answer) response.add(event.error.answer);
         return writeDocument(out, [
           head(event.sessionId),
           ...(response.length > 0 ? [{ key: 'response', text: response }] : []),

@@ -51,15 +51,21 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
         early.push(event.message);
         return;
       case 'end':
-        return result({ status: 'success' }, event.model, event.usage);
+        for (const message of event.notices ?? []) await warn(message);
+        return result({ status: 'success', ...addedFields(event) }, event.model, event.usage);
       case 'failure':
         return event.error.fault === 'pipe'
           ? undefined
-          : result({ status: 'error', error: geminiErrorFields(event.error) });
+          : result({ status: 'error', error: geminiErrorFields(event.error), response: event.error.answer });
       default:
         return unreachable(event);
     }
   };
+}
+
+/** What the official CLI has no names for. */
+function addedFields({ extracted, sources }: Extract<TurnEvent, { type: 'end' }>): JsonObject {
+  return { extracted, sources };
 }
 
 function messageLine(timestamp: string, delta: string): string {

@@ -30,11 +30,13 @@ export function jsonRenderer({ out }: Io): Renderer {
         return writeDocument(out, [
           { key: 'model', value: event.model },
           { key: 'response', text: response },
+          { key: 'extracted', value: event.extracted },
+          { key: 'sources', value: event.sources },
           { key: 'usage', value: event.usage },
           { key: 'finishReason', value: event.finishReason },
           { key: 'sessionId', value: event.sessionId },
           { key: 'toolCalls', value: unlessEmpty(tools.entries()) },
-          { key: 'warnings', value: unlessEmpty(warnings) },
+          { key: 'warnings', value: unlessEmpty([...warnings, ...(event.notices ?? [])]) },
         ]);
       case 'failure': {
         if (event.error.fault === 'pipe') return;

@@ -1,4 +1,5 @@
 import type { AppError } from '../core/error.ts';
+import type { Source } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
 import { filterTerminal, terminalFilter } from './terminal-filter.ts';
 import type { ToolLine } from './tool-line.ts';
@@ -10,6 +11,8 @@ export interface Stderr {
   notice(message: string): Promise<void>;
   /** What a tool did. */
   tool(line: ToolLine): Promise<void>;
+  /** What an answer is founded on, numbered; nothing if there is nothing. */
+  sources(sources: readonly Source[]): Promise<void>;
   usage(line: string): Promise<void>;
   error(error: AppError): Promise<void>;
   thought(delta: string): Promise<void>;
@@ -41,8 +44,12 @@ export function stderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: Std
     },
     notice: (message) => err.write(`${opening}${clean(message)}\n`),
     tool: ({ isGood, text }) => err.write(`${isGood ? paint('✓', GREEN) : paint('✗', RED)} ${text}\n`),
+    async sources(sources) {
+      const lines = sources.map(({ title, uri }, index) => `[${index + 1}] ${title} ${uri}\n`);
+      if (lines.length > 0) await err.write(clean(`\nSources:\n${lines.join('')}`));
+    },
     usage: (line) => err.write(`${paint(clean(line), DIM)}\n`),
-    error: (error) => err.write(paint(clean(headline(error)), RED) + clean(nextStep(error))),
+    error: (error) => err.write(paint(clean(headline(error)), RED) + clean(nextStep(error) + heldBack(error))),
     thought(delta) {
       const shown = err.isTerminal && !rawThoughts ? thoughts.filter(delta) : delta;
       if (shown !== '') isThoughtOpen = !shown.endsWith('\n');
@@ -61,6 +68,11 @@ export function stderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: Std
 function headline({ fault, message }: AppError): string {
   const isStopped = fault === 'interrupted' || fault === 'terminated' || fault === 'hangup';
   return isStopped ? message : `Error: ${message}`;
+}
+
+/** What stdout was not to have is not lost: the person may still want to read it. */
+function heldBack({ answer }: AppError): string {
+  return answer ? `What the model said:\n${answer}${answer.endsWith('\n') ? '' : '\n'}` : '';
 }
 
 function nextStep({ hint, guide = hint }: AppError): string {

@@ -38,8 +38,16 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         warnings.push(event.message);
         return;
       case 'end': {
-        const { usage, finishReason, sessionId } = event;
-        return line({ type: 'done', usage, finishReason, sessionId, ...warningFields(warnings) });
+        const { usage, finishReason, sessionId, extracted, sources, notices = [] } = event;
+        return line({
+          type: 'done',
+          usage,
+          finishReason,
+          sessionId,
+          extracted,
+          sources,
+          ...warningFields([...warnings, ...notices]),
+        });
       }
       case 'failure':
         return event.error.fault === 'pipe' ? undefined : line(errorLine(event, partial, warnings));

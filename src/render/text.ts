@@ -39,7 +39,11 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
         return options.quiet ? undefined : page.tell((err) => err.notice(event.message));
       case 'end': {
         await page.close();
-        if (!options.showUsage || options.quiet) return;
+        if (options.quiet) return;
+        const { sources, notices = [] } = event;
+        if (sources !== undefined) await page.tell((err) => err.sources(sources));
+        for (const message of notices) await page.tell((err) => err.notice(message));
+        if (!options.showUsage) return;
         const line = usageLine({ ...event, elapsedMs: options.clock.now() - startedMs });
         return page.tell((err) => err.usage(line));
       }

@@ -18,6 +18,7 @@ const DIRECTORIES: Values = { kind: 'directories' };
 export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   path: FILES,
   file: FILES,
+  schema: FILES,
   dir: DIRECTORIES,
   dirs: DIRECTORIES,
   id: { kind: 'ask', what: 'models' },

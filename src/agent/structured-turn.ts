@@ -1,0 +1,116 @@
+import type { Content } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import { type JsonObject, parseJson } from '../core/json.ts';
+import { addUsage, NO_USAGE } from '../core/usage.ts';
+import type { Agent, Turn } from './agent.ts';
+import { runTurn } from './turn.ts';
+
+/** The shape an answer must have. */
+export interface Wanted {
+  /** As the service takes it. */
+  readonly schema: JsonObject;
+  /** What is wrong with an answer, in a few words; undefined if it is as it should be. Throws AppError `usage`. */
+  readonly fault: (answer: unknown) => string | undefined;
+}
+
+/** The agent that is asked first: bound to the schema, unless its model must choose between that and its tools. */
+export function structuredAgent(agent: Agent, { schema }: Wanted): Agent {
+  return mustChoose(agent) ? agent : bound(agent, schema);
+}
+
+/**
+ * As `runTurn`, but the text is one JSON value that meets the schema, told when it is whole. Who used tools without the
+ * schema is asked to put the answer into it; an answer that does not meet it is asked for once more. Throws AppError `api`,
+ * with the answer, if that one does not either.
+ */
+export async function* runStructuredTurn(agent: Agent, turn: Turn, wanted: Wanted): AsyncGenerator<TurnEvent, void> {
+  const history = { ...turn.history, replyLimit: turn.history.replyLimit || Number.POSITIVE_INFINITY };
+  const writer = bound({ ...agent, tools: [], request: withoutTools(agent.request) }, wanted.schema);
+  const repairs = mustChoose(agent) ? 2 : 1;
+  let [asked, prompt] = [agent, turn.prompt];
+  let usage = NO_USAGE;
+  let found = {};
+  for (let round = 0; ; round += 1) {
+    const { text, end } = yield* held(runTurn(asked, { ...turn, history, prompt }), round > 0);
+    usage = addUsage(usage, end.usage);
+    if (end.sources !== undefined) found = { sources: end.sources };
+    const { json, fault } = judged(text, wanted);
+    if (fault === undefined) {
+      yield { type: 'text', delta: json };
+      yield { ...end, ...found, usage };
+      return;
+    }
+    if (round === repairs) throw unmet(fault, text);
+    const isFirstDraft = round === 0 && repairs === 2;
+    if (!isFirstDraft) yield { type: 'notice', message: `the answer did not meet the schema, asked again (${fault})` };
+    asked = writer;
+    prompt = isFirstDraft ? formatPrompt(wanted.schema) : repairPrompt(fault);
+  }
+}
+
+/** Models before Gemini 3 refuse a request that has both: https://ai.google.dev/gemini-api/docs/structured-output */
+function mustChoose({ tools, request }: Agent): boolean {
+  const hasTools = tools.length > 0 || request.tools !== undefined;
+  return hasTools && !/^gemini-(?:[3-9]|\d\d)|^gemini-[a-z-]+-latest$/.test(request.model);
+}
+
+function bound(agent: Agent, schema: JsonObject): Agent {
+  const generationConfig = {
+    ...agent.request.generationConfig,
+    responseMimeType: 'application/json',
+    responseJsonSchema: schema,
+  };
+  return { ...agent, request: { ...agent.request, generationConfig } };
+}
+
+function withoutTools({ tools: _, ...request }: Agent['request']): Agent['request'] {
+  return request;
+}
+
+interface Held {
+  /** Of the last reply alone: what was said on the way to it is no part of the value. */
+  readonly text: string;
+  readonly end: Extract<TurnEvent, { type: 'end' }>;
+}
+
+async function* held(events: AsyncGenerator<TurnEvent, void>, hasBegun: boolean): AsyncGenerator<TurnEvent, Held> {
+  let text = '';
+  for await (const event of events) {
+    if (event.type === 'end') return { text, end: event };
+    if (event.type === 'answer') text = '';
+    if (event.type === 'text') text += event.delta;
+    else if (event.type !== 'begin' || !hasBegun) yield event;
+  }
+  throw new AppError('internal', 'the turn ended without an end');
+}
+
+/** The value in an answer; a model that is not bound likes to put it into a code block. */
+function judged(text: string, { fault }: Wanted): { readonly json: string; readonly fault?: string } {
+  const fenced = /^```\w*\n([\s\S]*)\n```$/.exec(text.trim())?.[1];
+  const json = (fenced ?? text).trim();
+  const value = parseJson(json);
+  const found = value === undefined ? 'it is not JSON' : fault(value);
+  return found === undefined ? { json } : { json, fault: found };
+}
+
+function formatPrompt(schema: JsonObject): Content {
+  return said(`Give your answer as JSON of this JSON Schema, and nothing else:\n${JSON.stringify(schema)}`);
+}
+
+function repairPrompt(fault: string): Content {
+  return said(
+    `That answer does not meet the JSON Schema (${fault}). Give it again, as JSON that does, and nothing else.`,
+  );
+}
+
+function said(text: string): Content {
+  return { role: 'user', parts: [{ text }] };
+}
+
+function unmet(fault: string, answer: string): AppError {
+  return new AppError('api', `the answer does not meet the schema: ${fault}`, {
+    hint: 'Ask again, describe in the prompt what is wanted, or loosen the schema.',
+    answer,
+  });
+}

@@ -1,0 +1,244 @@
+import { describe, expect, test } from 'vitest';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
+
+const STRINGS = '{"type":"array","items":{"type":"string"}}';
+const NO_SESSION = { GMN_NO_SESSION: '1' };
+const USAGE_TWICE = `"usage": {
+    "promptTokenCount": 10,
+    "candidatesTokenCount": 24,
+    "totalTokenCount": 34
+  },`;
+
+describe('an answer that meets the schema', () => {
+  test('is all that is on stdout', async (t) => {
+    const gmn = await runGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors']);
+    expect(gmn).toMatchObject({ stdout: '["red","green","blue"]\n', stderr: '', exitCode: 0 });
+  });
+
+  test('is the response in json', async (t) => {
+    const gmn = await runGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors', '-o', 'json']);
+    expect(gmn).toMatchObject({
+      stdout: `{
+  "model": "gemini-2.5-flash",
+  "response": "[\\"red\\",\\"green\\",\\"blue\\"]",
+  "usage": {
+    "promptTokenCount": 6,
+    "candidatesTokenCount": 9,
+    "totalTokenCount": 15
+  },
+  "finishReason": "STOP"
+}
+`,
+      stderr: '',
+      exitCode: 0,
+    });
+  });
+
+  test('is one content event in stream-json', async (t) => {
+    const gmn = await runGmn(t, ['--demo', '--output-schema', STRINGS, '3 colors', '-o', 'stream-json']);
+    expect(gmn).toMatchObject({
+      stdout: `{"type":"start","model":"gemini-2.5-flash"}
+{"type":"content","text":"[\\"red\\",\\"green\\",\\"blue\\"]"}
+{"type":"done","usage":{"promptTokenCount":6,"candidatesTokenCount":9,"totalTokenCount":15},"finishReason":"STOP"}
+`,
+      stderr: '',
+      exitCode: 0,
+    });
+  });
+
+  test('is taken out of a code block', async (t) => {
+    const gemini = await fakeGemini(t, [reply('```json\n["a"]\n```\n')]);
+    const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { gemini });
+    expect(gmn).toMatchObject({ stdout: '["a"]\n', stderr: '', exitCode: 0 });
+  });
+});
+
+describe('an answer that does not meet the schema', () => {
+  test('is asked for once more, with what is wrong', async (t) => {
+    const gemini = await fakeGemini(t, [reply('["a", 1]'), reply('["a", "1"]')]);
+    const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { gemini });
+    expect(gmn).toMatchObject({
+      stdout: '["a", "1"]\n',
+      stderr:
+        'gmn: the answer did not meet the schema, asked again (/1: Instance type "number" is invalid. Expected "string".)\n',
+      exitCode: 0,
+    });
+    expect(gemini.requests[1]?.body.contents).toEqual([
+      { role: 'user', parts: [{ text: 'x' }] },
+      { role: 'model', parts: [{ text: '["a", 1]' }] },
+      {
+        role: 'user',
+        parts: [
+          {
+            text:
+              'That answer does not meet the JSON Schema (/1: Instance type "number" is invalid. Expected "string".). ' +
+              'Give it again, as JSON that does, and nothing else.',
+          },
+        ],
+      },
+    ]);
+  });
+
+  test('and is mended costs both calls, and warns in json', async (t) => {
+    const gemini = await fakeGemini(t, [reply('no'), reply('[]')]);
+    const gmn = await runGmn(t, ['--output-schema', STRINGS, '-o', 'json', 'x'], { gemini, env: NO_SESSION });
+    expect(gmn).toMatchObject({
+      stdout: `{
+  "model": "gemini-2.5-flash",
+  "response": "[]",
+  ${USAGE_TWICE}
+  "finishReason": "STOP",
+  "warnings": [
+    "the answer did not meet the schema, asked again (it is not JSON)"
+  ]
+}
+`,
+      stderr: '',
+      exitCode: 0,
+    });
+  });
+
+  test('twice is exit 3; stdout stays empty and stderr keeps what came', async (t) => {
+    const gemini = await fakeGemini(t, [reply('no'), reply('still no')]);
+    const gmn = await runGmn(t, ['--output-schema', STRINGS, 'x'], { gemini });
+    expect(gmn).toMatchObject({
+      stdout: '',
+      stderr: `gmn: the answer did not meet the schema, asked again (it is not JSON)
+Error: the answer does not meet the schema: it is not JSON
+Ask again, describe in the prompt what is wanted, or loosen the schema.
+What the model said:
+still no
+`,
+      exitCode: 3,
+    });
+  });
+
+  test('twice is an error object with what came in json', async (t) => {
+    const gemini = await fakeGemini(t, [reply('no'), reply('{}')]);
+    const gmn = await runGmn(t, ['--output-schema', STRINGS, '-o', 'json', 'x'], { gemini });
+    expect(gmn).toMatchObject({ stderr: '', exitCode: 3 });
+    expect(JSON.parse(gmn.stdout)).toEqual({
+      error: {
+        code: 3,
+        type: 'ApiError',
+        message:
+          'the answer does not meet the schema: the answer: Instance type "object" is invalid. Expected "array".',
+        suggestion: 'Ask again, describe in the prompt what is wanted, or loosen the schema.',
+        partialResponse: '{}',
+        warnings: ['the answer did not meet the schema, asked again (it is not JSON)'],
+      },
+    });
+  });
+
+  test('twice ends stream-json with that error and no content', async (t) => {
+    const gemini = await fakeGemini(t, [reply('no'), reply('still no')]);
+    const gmn = await runGmn(t, ['--output-schema', STRINGS, '-o', 'stream-json', 'x'], { gemini });
+    const lines = gmn.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(gmn).toMatchObject({ stderr: '', exitCode: 3 });
+    expect(lines).toMatchObject([
+      { type: 'start' },
+      { type: 'error', error: { code: 3, partialResponse: 'still no' } },
+    ]);
+  });
+});
+
+describe('the request', () => {
+  test('carries what the service takes of the schema; the rest is checked here', async (t) => {
+    const schema = {
+      $schema: 'http://json-schema.org/draft-07/schema#',
+      type: 'object',
+      properties: {
+        kind: { const: 'a' },
+        name: { type: 'string', pattern: '^[a-z]+$', default: 'x', description: 'd' },
+        node: { $ref: '#/definitions/node', description: 'lost beside a reference' },
+      },
+      required: ['name'],
+      additionalProperties: false,
+      definitions: { node: { type: 'object', patternProperties: {} } },
+    };
+    const gemini = await fakeGemini(t, [reply('{"name":"A"}'), reply('{"name":"a"}')]);
+    const gmn = await runGmn(t, ['--output-schema', 's.json', 'x'], {
+      gemini,
+      files: { 's.json': JSON.stringify(schema) },
+    });
+    expect(gmn).toMatchObject({ stdout: '{"name":"a"}\n', exitCode: 0 });
+    expect(gemini.requests[0]?.body.generationConfig).toEqual({
+      temperature: 1,
+      topP: 0.95,
+      topK: 40,
+      maxOutputTokens: 65536,
+      responseMimeType: 'application/json',
+      responseJsonSchema: {
+        type: 'object',
+        properties: {
+          kind: { enum: ['a'] },
+          name: { type: 'string', description: 'd' },
+          node: { $ref: '#/$defs/node' },
+        },
+        required: ['name'],
+        additionalProperties: false,
+        $defs: { node: { type: 'object' } },
+      },
+    });
+  });
+
+  test('is shown by --dry-run with the schema', async (t) => {
+    const gmn = await runGmn(t, ['--demo', '--dry-run', '--output-schema', STRINGS, 'x']);
+    expect(JSON.parse(gmn.stdout).body.generationConfig).toMatchObject({
+      responseMimeType: 'application/json',
+      responseJsonSchema: JSON.parse(STRINGS),
+    });
+  });
+
+  test('of an older model has tools or the schema, one after the other', async (t) => {
+    const call = { functionCall: { name: 'read_file', args: { file_path: 'a.txt' } } };
+    const gemini = await fakeGemini(t, [reply('Reading.', call), reply('It says hello.'), reply('["hello"]')]);
+    const gmn = await runGmn(t, ['--tools', 'read', '--output-schema', STRINGS, 'x'], {
+      gemini,
+      files: { 'a.txt': 'hello' },
+    });
+    expect(gmn).toMatchObject({ stdout: '["hello"]\n', stderr: '', exitCode: 0 });
+    const bodies = gemini.requests.map(({ body }) => body);
+    expect(bodies.map(({ tools }) => tools !== undefined)).toEqual([true, true, false]);
+    expect(bodies.map(({ generationConfig }) => generationConfig.responseJsonSchema !== undefined)).toEqual([
+      false,
+      false,
+      true,
+    ]);
+    expect(bodies[2].contents.at(-1).parts).toEqual([
+      { text: `Give your answer as JSON of this JSON Schema, and nothing else:\n${STRINGS}` },
+    ]);
+  });
+
+  test('of a newer model has both', async (t) => {
+    const gemini = await fakeGemini(t, [reply('["hello"]')]);
+    const gmn = await runGmn(t, ['-m', 'gemini-3-flash-preview', '--tools', 'read', '--output-schema', STRINGS, 'x'], {
+      gemini,
+    });
+    expect(gmn).toMatchObject({ stdout: '["hello"]\n', exitCode: 0 });
+    expect(gemini.requests[0]?.body.tools).toBeDefined();
+    expect(gemini.requests[0]?.body.generationConfig.responseJsonSchema).toEqual(JSON.parse(STRINGS));
+  });
+});
+
+test.for([
+  ['{"type":', /^Error: --output-schema is not JSON: /],
+  ['list.json', /^Error: list.json is not a JSON Schema: no object\n/],
+  ['absent.json', /^Error: no such file: absent.json\n/],
+])('a schema that is none (%s) is refused before anything is sent', async ([value = '', words], t) => {
+  const gemini = await fakeGemini(t, []);
+  const gmn = await runGmn(t, ['--output-schema', String(value), 'x'], { gemini, files: { 'list.json': '[]' } });
+  expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+  expect(gmn.stderr).toMatch(words ?? '');
+});
+
+test('a schema that leads nowhere is the fault of who wrote it', async (t) => {
+  const gemini = await fakeGemini(t, [reply('{}')]);
+  const gmn = await runGmn(t, ['--output-schema', '{"$ref":"#/$defs/none"}', 'x'], { gemini });
+  expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+  expect(gmn.stderr).toMatch(/^Error: the schema cannot be used: Unresolved \$ref/);
+});
