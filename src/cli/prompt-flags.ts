@@ -43,6 +43,11 @@ export const PROMPT_FLAGS = [
     value: 'schema',
     help: 'The answer must be JSON of this JSON Schema: a file, or the schema itself',
   },
+  { long: 'extract', short: 'x', help: 'Print only the first code block of the answer' },
+  { long: 'extract-last', help: 'Print only the last code block of the answer' },
+  { long: 'output-file', value: 'path', help: 'Also write the answer to this file; one that exists is replaced' },
+  { long: 'copy', help: 'Also copy the answer to the clipboard' },
+  { long: 'pager', help: 'Read the answer in a pager: GMN_PAGER, PAGER or less' },
   { long: 'search', help: 'Let the model search the web with Google; its sources follow the answer' },
   {
     long: 'render',

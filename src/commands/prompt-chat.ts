@@ -26,6 +26,11 @@ const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
   prompt: true,
   outputSchema: true,
   search: true,
+  extract: true,
+  extractLast: true,
+  outputFile: true,
+  copy: true,
+  pager: true,
 };
 
 /** `-i`: a chat that begins with this prompt. Throws AppError `usage` if a flag is for one-shots alone. */

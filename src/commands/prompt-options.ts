@@ -2,10 +2,17 @@ import type { AgentOptions } from './agent.ts';
 import type { ShapeOptions } from './answer-shape.ts';
 import type { RosterOptions } from './mcp-roster.ts';
 import type { ModelOptions } from './model.ts';
+import type { OutputOptions } from './output-options.ts';
 import type { SessionOptions } from './session-options.ts';
 
 /** The flags of a one-shot. */
-export interface PromptOptions extends ModelOptions, AgentOptions, RosterOptions, SessionOptions, ShapeOptions {
+export interface PromptOptions
+  extends ModelOptions,
+    AgentOptions,
+    RosterOptions,
+    SessionOptions,
+    ShapeOptions,
+    OutputOptions {
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly promptInteractive?: string;

@@ -3,14 +3,10 @@ import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
-import type { Out } from '../core/io.ts';
-import type { ModelRequest } from '../core/model.ts';
-import { NO_USAGE } from '../core/usage.ts';
 import { promptContent } from '../input/prompt.ts';
 import { type Deadline, deadline, every } from '../platform/clock.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { isAttended } from '../platform/terminal.ts';
-import { encodeDocument } from '../render/json-text.ts';
 import type { Renderer, RenderOptions } from '../render/renderer.ts';
 import { openRenderer } from '../render/renderers.ts';
 import { DEFAULT_TIMEOUT_MS, openAgent, timedOut } from './agent.ts';
@@ -18,8 +14,10 @@ import type { AnswerShape } from './answer-shape.ts';
 import type { Lend } from './approval.ts';
 import type { countEvents } from './count-tokens.ts';
 import { type OpenedModel, openModel } from './model.ts';
+import type { Output } from './output.ts';
 import { promptHistory, runAndSave, tidySessions } from './prompt-history.ts';
 import type { PromptOptions } from './prompt-options.ts';
+import type { preview as previewEvents } from './prompt-preview.ts';
 import type { openNamedServers } from './remote-tools.ts';
 import type { PromptHistory } from './session-options.ts';
 
@@ -38,52 +36,55 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
     await app.io.out.write(card(app.version));
     return 0;
   }
-  const render = await rendererFor(options, app);
+  const output = await outputFor(options, app);
+  const render = await rendererFor(options, output === undefined ? app : { ...app, io: output.io });
   let exitCode = 0;
   let isSaved = false;
-  for await (const event of settle(ask(options, app))) {
+  const events = ask(options, app);
+  for await (const event of settle(output?.events(events) ?? events)) {
     await render(event);
     if (event.type === 'failure') exitCode = event.error.exitCode;
     if (event.type === 'end' && event.sessionId !== undefined) isSaved = true;
   }
+  await output?.close();
   if (isSaved) await tidySessions(app);
   return exitCode;
+}
+
+const OUTPUT_FLAGS = ['extract', 'extractLast', 'outputFile', 'copy', 'pager'] as const;
+
+/** What becomes of the answer besides being shown; loaded only if a flag asks for it. */
+async function outputFor(options: PromptOptions, app: App): Promise<Output | undefined> {
+  const isWanted = app.env.GMN_PAGER || OUTPUT_FLAGS.some((name) => options[name] !== undefined);
+  return isWanted ? (await import('./output.ts')).openOutput(options, app) : undefined;
 }
 
 async function rendererFor(options: PromptOptions, app: App): Promise<Renderer> {
   const format = options.outputFormat ?? 'text';
   const render = await openRenderer(format, app.io, renderOptions(options, app));
-  if (options.dryRun && format !== 'text') return previewRenderer(render, app.io.out);
+  if (options.dryRun && format !== 'text') {
+    return (await import('./prompt-preview.ts')).previewRenderer(render, app.io.out);
+  }
   if (!options.countTokens) return render;
   const { countRenderer } = await import('./count-tokens.ts');
   return countRenderer(render, app.io.out, format);
 }
 
 function renderOptions(options: PromptOptions, app: App): RenderOptions {
+  // Code and data are no Markdown.
+  const isCode = options.extract || options.extractLast || options.outputSchema !== undefined;
+  const isLiteral = isCode && options.render !== 'always';
   return {
     quiet: options.quiet ?? false,
     showThoughts: options.showThoughts ?? false,
     showUsage: options.usage ?? false,
-    render: options.dryRun ? 'never' : (options.render ?? 'auto'),
+    render: options.dryRun || isLiteral ? 'never' : (options.render ?? 'auto'),
     rawOutput: options.rawOutput ?? false,
     isDumb: app.env.TERM === 'dumb',
     dialect: options.outputDialect ?? 'gmn',
     prompt: promptText(options) ?? '',
     clock: app.clock,
     ticker: { every },
-  };
-}
-
-/** A preview is JSON by itself; only a failure still needs the format that was asked for. */
-function previewRenderer(render: Renderer, out: Out): Renderer {
-  const warnings: string[] = [];
-  return async (event) => {
-    if (event.type === 'notice') warnings.push(event.message);
-    if (event.type === 'notice' || event.type === 'failure') await render(event);
-    if (event.type === 'text') {
-      const shown = warnings.length === 0 ? {} : { warnings };
-      await out.write(encodeDocument({ ...JSON.parse(event.delta), ...shown }));
-    }
   };
 }
 
@@ -185,10 +186,8 @@ async function contentsFor(
   return wireContents([...contents, prompt], { origin: origin(), distrusted: 0 });
 }
 
-/** What would be sent, as the text of the answer. */
-async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
-  yield { type: 'text', delta: encodeDocument(await opened.preview(request)) };
-  yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };
+async function* preview(...input: Parameters<typeof previewEvents>): AsyncGenerator<TurnEvent, void> {
+  yield* (await import('./prompt-preview.ts')).preview(...input);
 }
 
 async function* count(...input: Parameters<typeof countEvents>): AsyncGenerator<TurnEvent, void> {

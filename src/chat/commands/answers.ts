@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { codeBlocks } from '../../core/code-block.ts';
 import type { KeptContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { formatSize } from '../../core/size.ts';
@@ -114,7 +115,7 @@ function wantedText({ session }: Chat, which: string): string {
     });
   }
   if (which !== 'code') return text;
-  const block = [...text.matchAll(/^ {0,3}(`{3,}|~{3,})[^\n]*\n([\s\S]*?)^ {0,3}\1[`~]* *$/gm)].at(-1)?.[2];
+  const block = codeBlocks(text).at(-1);
   if (block !== undefined) return block;
   throw new AppError('usage', 'there is no code block in the last answer', { hint: 'All of it: /copy' });
 }

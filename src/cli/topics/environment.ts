@@ -44,6 +44,8 @@ const RUN: readonly Row[] = [
   ['NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM', 'colour'],
   ['GMN_MCP_TOKEN', 'the token that clients of gmn mcp serve --http need'],
   ['VISUAL, EDITOR', 'your editor'],
+  ['GMN_PAGER', 'the pager of every answer on a terminal, as with --pager'],
+  ['PAGER', 'the pager of --pager, and of long questions'],
 ];
 
 /** The variables gmn reads: those that give flags their defaults come from the command table. */

@@ -1,0 +1,265 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
+import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+const NO_SESSION = { GMN_NO_SESSION: '1' };
+const TWO = reply('First:\n```sh\necho 1\n```\n', 'then:\n```js\nlog(2);\n```\nDone.');
+
+describe('-x', () => {
+  test('prints only the first code block', async (t) => {
+    const gmn = await runGmn(t, ['-x', 'x'], { gemini: await fakeGemini(t, [TWO]) });
+    expect(gmn).toMatchObject({ stdout: 'echo 1\n', stderr: '', exitCode: 0 });
+  });
+
+  test('--extract-last prints only the last one', async (t) => {
+    const gmn = await runGmn(t, ['--extract-last', 'x'], { gemini: await fakeGemini(t, [TWO]) });
+    expect(gmn).toMatchObject({ stdout: 'log(2);\n', stderr: '', exitCode: 0 });
+  });
+
+  test('adds the block to the object in json', async (t) => {
+    const gmn = await runGmn(t, ['--demo', '-x', '-o', 'json', 'bash script that prints the date']);
+    expect(gmn).toMatchObject({
+      stdout: `{
+  "model": "gemini-2.5-flash",
+  "response": "\`\`\`bash\\ndate '+%F'\\n\`\`\`",
+  "extracted": "date '+%F'\\n",
+  "usage": {
+    "promptTokenCount": 9,
+    "candidatesTokenCount": 14,
+    "totalTokenCount": 23
+  },
+  "finishReason": "STOP"
+}
+`,
+      stderr: '',
+      exitCode: 0,
+    });
+  });
+
+  test('adds the block to done in stream-json', async (t) => {
+    const gmn = await runGmn(t, ['--demo', '-x', '-o', 'stream-json', 'bash script that prints the date']);
+    expect(gmn).toMatchObject({
+      stdout: `{"type":"start","model":"gemini-2.5-flash"}
+{"type":"content","text":"\`\`\`bash\\n"}
+{"type":"content","text":"date '+%F'\\n"}
+{"type":"content","text":"\`\`\`"}
+{"type":"done","usage":{"promptTokenCount":9,"candidatesTokenCount":14,"totalTokenCount":23},"finishReason":"STOP","extracted":"date '+%F'\\n"}
+`,
+      stderr: '',
+      exitCode: 0,
+    });
+  });
+
+  test('of an answer without one is exit 1: stdout stays empty, stderr keeps what came', async (t) => {
+    const gmn = await runGmn(t, ['--demo', '-x', 'Hello']);
+    expect(gmn).toMatchObject({
+      stdout: '',
+      stderr: `Error: there is no code block in the answer
+Ask for code in a fenced block, or leave -x out.
+What the model said:
+Hello! How can I help you today?
+`,
+      exitCode: 1,
+    });
+  });
+
+  test.for(['json', 'stream-json'])('of an answer without one is an error with what came in %s', async (format, t) => {
+    const gmn = await runGmn(t, ['--demo', '-x', '-o', format, 'Hello']);
+    expect(gmn).toMatchObject({ stderr: '', exitCode: 1 });
+    const lines = format === 'json' ? [gmn.stdout] : gmn.stdout.trimEnd().split('\n');
+    expect(JSON.parse(lines.at(-1) ?? '').error).toEqual({
+      code: 1,
+      type: 'UsageError',
+      message: 'there is no code block in the answer',
+      suggestion: 'Ask for code in a fenced block, or leave -x out.',
+      partialResponse: 'Hello! How can I help you today?',
+    });
+  });
+
+  test('looks only at what was said after the last tool', async (t) => {
+    const call = { functionCall: { name: 'read_file', args: { file_path: 'a.txt' } } };
+    const gemini = await fakeGemini(t, [reply('```sh\nold\n```', call), reply('```sh\nnew\n```')]);
+    const gmn = await runGmn(t, ['-x', '--tools', 'read', 'x'], { gemini, files: { 'a.txt': 'a' } });
+    expect(gmn).toMatchObject({ stdout: 'new\n', stderr: '', exitCode: 0 });
+  });
+
+  test('shows code as it is on a terminal, made harmless', async (t) => {
+    const gemini = await fakeGemini(t, [reply('```md\n# **a** \u001b[31mb\n```')]);
+    const { output } = await runInTerminal(t, ['-q', '-x', 'x'], { gemini }).ended;
+    expect(output.replaceAll('\r', '')).toBe('# **a** b\n');
+  });
+});
+
+describe('--output-file', () => {
+  test('also writes the answer there, as a pipe would get it', async (t) => {
+    const at = place(t);
+    const gmn = await runGmnIn(t, at, ['--demo', '--output-file', 'a.txt', 'Hello']);
+    expect(gmn).toMatchObject({
+      stdout: 'Hello! How can I help you today?\n',
+      stderr: 'gmn: wrote a.txt (33 bytes)\n',
+      exitCode: 0,
+    });
+    expect(readFileSync(join(at.cwd, 'a.txt'), 'utf8')).toBe(gmn.stdout);
+    expect(readdirSync(at.cwd)).toEqual(['a.txt']);
+  });
+
+  test.for(['json', 'stream-json'])('is a warning in %s', async (format, t) => {
+    const at = place(t);
+    const gmn = await runGmnIn(t, at, ['--demo', '--output-file', 'a.txt', '-o', format, 'Hello']);
+    expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
+    const last = format === 'json' ? gmn.stdout : (gmn.stdout.trimEnd().split('\n').at(-1) ?? '');
+    expect(JSON.parse(last).warnings).toEqual(['wrote a.txt (33 bytes)']);
+    expect(readFileSync(join(at.cwd, 'a.txt'), 'utf8')).toBe('Hello! How can I help you today?\n');
+  });
+
+  test('keeps the old file if the run fails', async (t) => {
+    const gemini = await fakeGemini(t, [failure(400, 'INVALID_ARGUMENT')]);
+    const at = place(t, { gemini, files: { 'a.txt': 'old' } });
+    const gmn = await runGmnIn(t, at, ['--output-file', 'a.txt', 'x']);
+    expect(gmn.exitCode).toBe(3);
+    expect(readFileSync(join(at.cwd, 'a.txt'), 'utf8')).toBe('old');
+    expect(readdirSync(at.cwd)).toEqual(['a.txt']);
+  });
+
+  posixTest('replaces what a link leads to, and keeps its permissions', async (t) => {
+    const at = place(t, { files: { 'run.sh': 'old' } });
+    chmodSync(join(at.cwd, 'run.sh'), 0o755);
+    symlinkSync('run.sh', join(at.cwd, 'link'));
+    const gmn = await runGmnIn(t, at, ['--demo', '-q', '--output-file', 'link', 'Hello']);
+    expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
+    expect(readFileSync(join(at.cwd, 'run.sh'), 'utf8')).toBe(gmn.stdout);
+    expect(statSync(join(at.cwd, 'run.sh')).mode & 0o777).toBe(0o755);
+    expect(readdirSync(at.cwd)).toEqual(['link', 'run.sh']);
+  });
+
+  posixTest('gives a new file what the umask leaves, and writes to a device as such', async (t) => {
+    const at = place(t);
+    writeFileSync(join(at.cwd, 'usual'), '');
+    await runGmnIn(t, at, ['--demo', '--output-file', 'new', 'Hello']);
+    expect(statSync(join(at.cwd, 'new')).mode).toBe(statSync(join(at.cwd, 'usual')).mode);
+    const gmn = await runGmnIn(t, at, ['--demo', '--output-file', '/dev/null', 'Hello']);
+    expect(gmn).toMatchObject({ stderr: 'gmn: wrote /dev/null (33 bytes)\n', exitCode: 0 });
+    expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
+  });
+
+  test.for([
+    ['nowhere/a.txt', 'ENOENT'],
+    ['dir', 'it is a directory'],
+  ])('that cannot be written (%s) is refused before anything is sent', async ([path = '', why = ''], t) => {
+    const at = place(t, { gemini: await fakeGemini(t, []) });
+    mkdirSync(join(at.cwd, 'dir'));
+    const gmn = await runGmnIn(t, at, ['--output-file', path, 'x']);
+    expect(gmn).toMatchObject({
+      stdout: '',
+      stderr: `Error: cannot write ${path}: ${why}
+Name a file in a directory that exists and that you may write to.
+`,
+      exitCode: 1,
+    });
+  });
+});
+
+describe('--copy', () => {
+  posixTest('hands the answer to the clipboard program', async (t) => {
+    const at = place(t, { files: { 'bin/wl-copy': '#!/bin/sh\ncat > "$HOME/clipboard"\n' } });
+    chmodSync(join(at.cwd, 'bin/wl-copy'), 0o755);
+    const env = { ...at.env, PATH: `${join(at.cwd, 'bin')}:${at.env.PATH}`, WAYLAND_DISPLAY: 'wayland-0' };
+    const gmn = await runGmnIn(t, { cwd: at.cwd, env }, ['--demo', '--copy', '-x', 'bash script that prints the date']);
+    expect(gmn).toMatchObject({ stdout: "date '+%F'\n", stderr: 'gmn: copied 11 B\n', exitCode: 0 });
+    expect(readFileSync(join(at.home, 'clipboard'), 'utf8')).toBe("date '+%F'\n");
+  });
+
+  posixTest('tells if the program fails, the answer shown', async (t) => {
+    const gmn = await runGmn(t, ['--demo', '--copy', 'Hello'], {
+      env: { WAYLAND_DISPLAY: 'wayland-0', PATH: '/nowhere' },
+    });
+    expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', exitCode: 1 });
+    expect(gmn.stderr).toContain('Error: the answer was not copied: wl-copy failed (exit code 127)\n');
+  });
+
+  posixTest('asks the terminal where there is no program', async (t) => {
+    const { exitCode, output } = await runInTerminal(t, ['--demo', '--copy', 'Hello']).ended;
+    expect(exitCode).toBe(0);
+    const sent = Buffer.from('Hello! How can I help you today?').toString('base64');
+    expect(output).toContain(`\u001b]52;c;${sent}\u0007`);
+    expect(output).toContain('gmn: copied 32 B');
+  });
+
+  posixTest('without either is refused before anything is sent', async (t) => {
+    const gmn = await runGmn(t, ['--copy', 'Hello'], { gemini: await fakeGemini(t, []) });
+    expect(gmn).toMatchObject({
+      stdout: '',
+      stderr: `Error: --copy finds no clipboard: no terminal, no display
+Hand the answer to a program of yours: gmn "…" | <program>
+`,
+      exitCode: 1,
+    });
+  });
+});
+
+describe('--pager', () => {
+  const PAGER = { PAGER: 'echo PAGED; cat' };
+
+  posixTest('shows the answer, laid out, in the pager when it is whole', async (t) => {
+    const gemini = await fakeGemini(t, [reply('**bold**', ' end')]);
+    const { exitCode, output } = await runInTerminal(t, ['-q', '--no-color', '--pager', 'x'], { gemini, env: PAGER })
+      .ended;
+    expect(exitCode).toBe(0);
+    expect(output.replaceAll('\r', '')).toBe('PAGED\nbold end\n');
+  });
+
+  posixTest('is what GMN_PAGER asks for, too', async (t) => {
+    const env = { ...PAGER, GMN_PAGER: 'echo MINE; cat', NO_COLOR: '1' };
+    const { output } = await runInTerminal(t, ['--demo', '-q', 'Hello'], { env }).ended;
+    expect(output.replaceAll('\r', '')).toBe('MINE\nHello! How can I help you today?\n');
+  });
+
+  posixTest('that does not work loses nothing', async (t) => {
+    const env = { PAGER: 'false', NO_COLOR: '1' };
+    const { exitCode, output } = await runInTerminal(t, ['--demo', '-q', '--pager', 'Hello'], { env }).ended;
+    expect({ exitCode, output: output.replaceAll('\r', '') }).toEqual({
+      exitCode: 0,
+      output: 'Hello! How can I help you today?\n',
+    });
+  });
+
+  posixTest('is left out of a failure, which stands below what had come', async (t) => {
+    const env = { ...PAGER, NO_COLOR: '1' };
+    const { exitCode, output } = await runInTerminal(t, ['--demo', '-q', '--pager', '-x', 'Hello'], { env }).ended;
+    expect(exitCode).toBe(1);
+    expect(output).not.toContain('PAGED');
+    expect(output).toContain('Error: there is no code block in the answer');
+  });
+
+  test('changes nothing where stdout is no terminal', async (t) => {
+    const gmn = await runGmn(t, ['--demo', '--pager', 'Hello'], { env: PAGER });
+    expect(gmn).toMatchObject({ stdout: 'Hello! How can I help you today?\n', stderr: '', exitCode: 0 });
+  });
+});
+
+test.for([
+  [['-x', '--extract-last'], '--extract', '--extract-last'],
+  [['-x', '--output-schema', '{}'], '--extract', '--output-schema'],
+  [['--extract-last', '--dry-run'], '--extract-last', '--dry-run'],
+  [['--output-file', 'a', '--count-tokens'], '--output-file', '--count-tokens'],
+  [['--copy', '--dry-run'], '--copy', '--dry-run'],
+  [['--pager', '-o', 'json'], '--pager', '-o json'],
+] as const)('%j is refused: one of them would be in vain', async ([flags, one, other], t) => {
+  const gmn = await runGmn(t, [...flags, 'x'], { gemini: await fakeGemini(t, []), env: NO_SESSION });
+  const words = `${one} cannot be combined with ${other}`;
+  if (flags.includes('json' as never)) expect(JSON.parse(gmn.stdout).error.message).toBe(words);
+  else expect(gmn).toMatchObject({ stdout: '', stderr: `Error: ${words}\nUse one of them.\n`, exitCode: 1 });
+});
+
+test.for([['-x'], ['--output-file', 'a'], ['--copy'], ['--pager'], ['--search'], ['--output-schema', '{}']])(
+  'a chat takes no %j',
+  async (flags, t) => {
+    const gmn = await runGmn(t, ['--demo', '-i', 'x', ...flags]);
+    expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+    expect(gmn.stderr).toMatch(/^Error: -i cannot be combined with --/);
+  },
+);
