@@ -5,6 +5,7 @@ import { MCP } from './mcp-commands.ts';
 import { MCP_SERVER } from './mcp-serve-command.ts';
 import { PROMPT_FLAGS } from './prompt-flags.ts';
 import { SESSIONS } from './session-commands.ts';
+import { TEMPLATES } from './template-commands.ts';
 
 const REPORT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 
@@ -154,6 +155,7 @@ export const ROOT: Command = command({
       load: () => import('../commands/undo.ts'),
     }),
     SESSIONS,
+    TEMPLATES,
     DEMO,
     command({
       name: 'doctor',

@@ -3,6 +3,7 @@ import type { ShapeOptions } from './answer-shape.ts';
 import type { RosterOptions } from './mcp-roster.ts';
 import type { ModelOptions } from './model.ts';
 import type { OutputOptions } from './output-options.ts';
+import type { ComposingOptions } from './prompt-composing.ts';
 import type { SessionOptions } from './session-options.ts';
 
 /** The flags of a one-shot. */
@@ -12,7 +13,8 @@ export interface PromptOptions
     RosterOptions,
     SessionOptions,
     ShapeOptions,
-    OutputOptions {
+    OutputOptions,
+    ComposingOptions {
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly promptInteractive?: string;

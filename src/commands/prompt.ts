@@ -15,6 +15,7 @@ import type { Lend } from './approval.ts';
 import type { countEvents } from './count-tokens.ts';
 import { type OpenedModel, openModel } from './model.ts';
 import type { Output } from './output.ts';
+import type { Composed, ComposingContext } from './prompt-composing.ts';
 import { promptHistory, runAndSave, tidySessions } from './prompt-history.ts';
 import type { PromptOptions } from './prompt-options.ts';
 import type { preview as previewEvents } from './prompt-preview.ts';
@@ -160,20 +161,32 @@ async function* readPrompt(
   // A person who types takes the time it takes.
   const isTyped = (options.stdin || prompt === '-') && (await stdin.isTerminal());
   if (isTyped) limit.hold();
+  const stdinMode = options.stdin ? 'always' : options.noStdin ? 'never' : 'auto';
+  const { signal } = limit;
   const content = yield* promptContent({
     prompt,
     files: options.file ?? [],
-    stdinMode: options.stdin ? 'always' : options.noStdin ? 'never' : 'auto',
+    stdinMode,
     mentions: !options.noAt,
     ...(readResource === undefined ? {} : { readResource }),
+    ...(yield* composed(options, { app, words: prompt, stdin, stdinMode, lend: untimed(limit), signal })),
     cwd: app.cwd,
     env: app.env,
     stdin,
     clock: app.clock,
-    signal: limit.signal,
+    signal,
   });
   if (isTyped) limit.resume();
   return content;
+}
+
+/** What a template and the editor make of the words; loaded only if a flag asks for one of them. */
+async function* composed(
+  options: PromptOptions,
+  context: ComposingContext,
+): AsyncGenerator<TurnEvent, Partial<Composed>> {
+  if (options.template === undefined && options.param === undefined && !options.editor) return {};
+  return yield* (await import('./prompt-composing.ts')).composedPrompt(options, context);
 }
 
 async function contentsFor(
@@ -196,8 +209,9 @@ async function* count(...input: Parameters<typeof countEvents>): AsyncGenerator<
 }
 
 /** Nothing was asked: no words, no files, nothing to read. */
-function isIdle({ args, prompt, file, stdin }: PromptOptions): boolean {
-  return args.length === 0 && prompt === undefined && file === undefined && !stdin;
+function isIdle({ args, prompt, file, stdin, template, editor }: PromptOptions): boolean {
+  const isAsked = prompt !== undefined || file !== undefined || template !== undefined || stdin || editor;
+  return args.length === 0 && !isAsked;
 }
 
 function promptText({ prompt, args }: PromptOptions): string | undefined {

@@ -118,7 +118,7 @@ describe('help and version', () => {
 });
 
 test.each([
-  [['--nope', 'x'], "unknown option '--nope' | Run: gmn --help"],
+  [['--zzzzzz', 'x'], "unknown option '--zzzzzz' | Run: gmn --help"],
   [['--modle', 'x', 'hi'], "unknown option '--modle' | Did you mean --model?"],
   [['-t', '5x', 'hi'], '--timeout: "5x" is not a duration | Examples: 90s, 5m, 1h30m, 0 = never'],
   [['-t', '30', 'hi'], '--timeout: "30" is not a duration | Did you mean 30s?'],
@@ -143,23 +143,23 @@ test('a bad value in the environment is a fault of the configuration, and names 
 
 describe('a line that cannot be parsed still has its failure shown in the format it asked for', () => {
   test.each([
-    [['-o', 'json', '--nope'], 'json'],
+    [['-o', 'json', '--zzzzzz'], 'json'],
     [['-ojson'], 'json'],
-    [['-uo', 'json', '--nope', 'hi'], 'json'],
+    [['-uo', 'json', '--zzzzzz', 'hi'], 'json'],
     [['--output-format=stream-json'], 'stream-json'],
     [['models', '--json'], 'json'],
     [['-p', 'give me json'], 'text'],
-    [['--nope', '--', '-o', 'json'], 'text'],
-    [['-o', 'json', '-o', 'text', '--nope'], 'text'],
-    [['--nope', '-p', 'x\n-o\njson'], 'text'],
-    [['-f', '-o', 'json', '--nope'], 'text'],
+    [['--zzzzzz', '--', '-o', 'json'], 'text'],
+    [['-o', 'json', '-o', 'text', '--zzzzzz'], 'text'],
+    [['--zzzzzz', '-p', 'x\n-o\njson'], 'text'],
+    [['-f', '-o', 'json', '--zzzzzz'], 'text'],
   ])('%j: %s', (argv, format) => {
     expect(wantedOutput(ROOT, argv, {})).toEqual({ format, dialect: 'gmn' });
   });
 
   test('from the environment, and in the dialect', () => {
     const env = { GMN_OUTPUT_FORMAT: 'json' };
-    expect(wantedOutput(ROOT, ['--nope', '--output-dialect', 'gemini'], env)).toEqual({
+    expect(wantedOutput(ROOT, ['--zzzzzz', '--output-dialect', 'gemini'], env)).toEqual({
       format: 'json',
       dialect: 'gemini',
     });

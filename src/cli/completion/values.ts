@@ -19,6 +19,7 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   path: FILES,
   file: FILES,
   schema: FILES,
+  template: FILES,
   dir: DIRECTORIES,
   dirs: DIRECTORIES,
   id: { kind: 'ask', what: 'models' },

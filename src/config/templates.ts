@@ -1,0 +1,137 @@
+import { basename, join } from 'node:path';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { listDirectory, lookUp } from '../platform/files.ts';
+import { isDirectory, realPath } from '../platform/real-path.ts';
+import { readStateFile } from '../platform/state-file.ts';
+import { readSetting } from './keys.ts';
+import { parseTomlStrings } from './toml-strings.ts';
+import { judgeFolder, trustRecords } from './trust.ts';
+
+/** A prompt that was written before, with places left open. */
+export interface Template {
+  /** What `--template` calls it. */
+  readonly name: string;
+  readonly file: string;
+  /** `markdown`: ours. `command`: a custom command of the official CLI. */
+  readonly kind: 'markdown' | 'command';
+  readonly description?: string;
+  readonly body: string;
+  /** What stands in a place that nobody fills. */
+  readonly defaults: ReadonlyMap<string, string>;
+}
+
+/** Where templates are looked for. */
+export interface TemplatePlace {
+  readonly directory: string;
+  readonly kind: Template['kind'];
+  readonly scope: 'user' | 'workspace';
+  /** Why it does not count; absent if it does. */
+  readonly ignored?: string;
+}
+
+/** A template that is there, not read yet. */
+export type FoundTemplate = Pick<Template, 'name' | 'file' | 'kind'> & { readonly place: TemplatePlace };
+
+const ENDINGS = { markdown: '.md', command: '.toml' } as const;
+
+/** Deep enough for `git:commit` and more; a link in a circle ends. */
+const MAX_DEPTH = 4;
+
+/** The directories, first come first served: the folder's own, if it is trusted, then the user's. */
+export async function templatePlaces(app: App): Promise<readonly TemplatePlace[]> {
+  const homes = app.homes();
+  const of = (home: string, folder: string, scope: TemplatePlace['scope']) =>
+    ({ directory: join(home, folder), scope }) as const;
+  const own = [
+    { ...of(homes.gmn, 'templates', 'user'), kind: 'markdown' },
+    { ...of(homes.gemini, 'commands', 'user'), kind: 'command' },
+  ] as const;
+  const folders = [
+    { ...of(join(app.cwd, '.gmn'), 'templates', 'workspace'), kind: 'markdown' },
+    { ...of(join(app.cwd, '.gemini'), 'commands', 'workspace'), kind: 'command' },
+  ] as const;
+  // In the home directory they are one and the same.
+  const isOwn = ({ directory }: TemplatePlace): boolean =>
+    own.some((place) => place.directory === directory || realPath(place.directory) === realPath(directory));
+  const foreign = folders.filter((place) => isDirectory(place.directory) && !isOwn(place));
+  const ignored = foreign.length === 0 ? undefined : await distrust(app);
+  return [...foreign.map((place) => (ignored === undefined ? place : { ...place, ignored })), ...own];
+}
+
+async function distrust(app: App): Promise<string | undefined> {
+  const homes = app.homes();
+  const isEnabled = readSetting((await app.settings()).document ?? {}, 'security.folderTrust.enabled') ?? true;
+  const verdict = judgeFolder({ ...app, homes, isEnabled, records: trustRecords(homes) });
+  return verdict.isTrusted ? undefined : verdict.why;
+}
+
+/** All templates of those places, by name; of several with one name the first counts. */
+export async function findTemplates(places: readonly TemplatePlace[]): Promise<readonly FoundTemplate[]> {
+  const found = new Map<string, FoundTemplate>();
+  for (const place of places) {
+    for (const template of await templatesIn(place, place.directory, [])) {
+      const before = found.get(template.name);
+      if (before === undefined || before.place.ignored !== undefined) found.set(template.name, template);
+    }
+  }
+  return [...found.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+async function templatesIn(
+  place: TemplatePlace,
+  directory: string,
+  path: readonly string[],
+): Promise<readonly FoundTemplate[]> {
+  if (path.length > MAX_DEPTH || !isDirectory(directory)) return [];
+  const found: FoundTemplate[] = [];
+  for (const { name, kind } of await listDirectory(directory)) {
+    const file = join(directory, name);
+    // A person may keep theirs behind links; a folder must not lead elsewhere.
+    const real = kind === 'link' && place.scope === 'user' ? (await lookUp(file))?.kind : kind;
+    const ending = ENDINGS[place.kind];
+    if (real === 'directory') found.push(...(await templatesIn(place, file, [...path, name])));
+    else if (real === 'file' && name.endsWith(ending) && name !== ending) {
+      found.push({ name: [...path, name.slice(0, -ending.length)].join(':'), file, kind: place.kind, place });
+    }
+  }
+  return found;
+}
+
+/** Reads a template. Throws AppError `config` if it is gone, or says nothing. */
+export function readTemplate({ name, file, kind }: Pick<Template, 'name' | 'file' | 'kind'>): Template {
+  const text = readStateFile(file);
+  if (text === undefined) throw new AppError('config', `there is no file ${file}`, { hint: 'Try: gmn templates list' });
+  const { body, description, defaults } = kind === 'command' ? parseCommand(text, file) : parseMarkdown(text);
+  if (body.trim() === '') {
+    throw new AppError('config', `${file}: the template is empty`, {
+      hint: kind === 'command' ? 'It needs a line such as: prompt = "Explain {{args}}"' : 'Write the prompt into it.',
+    });
+  }
+  return { name, file, kind, body, defaults, ...(description ? { description } : {}) };
+}
+
+type Parsed = Pick<Template, 'body' | 'defaults'> & { readonly description?: string | undefined };
+
+function parseCommand(text: string, file: string): Parsed {
+  const strings = parseTomlStrings(text, file);
+  return { body: strings.get('prompt') ?? '', description: strings.get('description'), defaults: new Map() };
+}
+
+/** Between two lines of `---` stand its description, and what its parameters are unless told otherwise. */
+function parseMarkdown(text: string): Parsed {
+  const [head, front = ''] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
+  const lines = front.split(/\r?\n/).flatMap((line) => {
+    const [, key, value = ''] = /^([\w-]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
+    return key === undefined ? [] : [[key, value.replace(/^(["'])(.*)\1$/, '$2')] as const];
+  });
+  const defaults = new Map(lines);
+  const description = defaults.get('description');
+  defaults.delete('description');
+  return { body: text.slice(head?.length ?? 0).replace(/\r?\n$/, ''), description, defaults };
+}
+
+/** What `--template` calls a file that is named by its path. */
+export function templateAt(file: string): Pick<Template, 'name' | 'file' | 'kind'> {
+  return { name: basename(file), file, kind: file.endsWith(ENDINGS.command) ? 'command' : 'markdown' };
+}

@@ -1,0 +1,252 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+const REVIEW = `---
+description: Review a change
+focus: correctness
+---
+Review this with an eye on {{focus}}, in {{ language }}:
+
+{{stdin}}
+`;
+const HOME = { '.gmn/templates/review.md': REVIEW };
+
+/** What reached the model as the prompt. */
+async function promptOf(
+  t: Parameters<typeof runGmn>[0],
+  args: readonly string[],
+  options: Parameters<typeof runGmn>[2] = {},
+): Promise<unknown> {
+  const gemini = await fakeGemini(t, [reply('ok')]);
+  const gmn = await runGmn(t, args, { ...options, gemini });
+  expect(gmn).toMatchObject({ stdout: 'ok\n', stderr: '', exitCode: 0 });
+  return gemini.requests[0]?.body.contents[0].parts[0].text;
+}
+
+async function refusal(
+  t: Parameters<typeof runGmn>[0],
+  args: readonly string[],
+  options: Parameters<typeof runGmn>[2] = {},
+): Promise<string> {
+  const gmn = await runGmn(t, args, { ...options, gemini: await fakeGemini(t, []) });
+  expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+  return gmn.stderr;
+}
+
+describe('a template', () => {
+  test('is filled with parameters, its own defaults and stdin, each once', async (t) => {
+    const args = ['--template', 'review', '--param', 'language={{focus}} @a.txt'];
+    const options = { home: HOME, files: { 'a.txt': 'secret' }, stdin: 'the {{diff}}\n' };
+    expect(await promptOf(t, args, options)).toBe(
+      'Review this with an eye on correctness, in {{focus}} @a.txt:\n\nthe {{diff}}\n',
+    );
+  });
+
+  test('gets the words in their place, or at its end', async (t) => {
+    const home = { '.gmn/templates/a.md': 'Explain {{prompt}} simply.', '.gmn/templates/b.md': 'Be brief.' };
+    expect(await promptOf(t, ['--template', 'a', 'what', 'DNS', 'is'], { home })).toBe('Explain what DNS is simply.');
+    expect(await promptOf(t, ['--template', 'b', '-p', 'Why?'], { home })).toBe('Be brief.\n\nWhy?');
+  });
+
+  test('without a place for stdin has it in front, as every prompt', async (t) => {
+    const home = { '.gmn/templates/b.md': 'Be brief.' };
+    expect(await promptOf(t, ['--template', 'b'], { home, stdin: 'log' })).toBe('log\n\nBe brief.');
+  });
+
+  test('may be a file, in a namespace, or a command of the official CLI', async (t) => {
+    expect(await promptOf(t, ['--template', './x.md'], { files: { 'x.md': 'From a file.\n' } })).toBe('From a file.');
+    const home = { '.gmn/templates/git/log.md': 'Log.', '.gemini/commands/git/fix.toml': 'prompt = "Fix {{args}}."' };
+    expect(await promptOf(t, ['--template', 'git:log'], { home })).toBe('Log.');
+    expect(await promptOf(t, ['--template', 'git/fix', 'it'], { home })).toBe('Fix it.');
+  });
+
+  test('of the folder counts once the folder is trusted, before the user’s own', async (t) => {
+    const options = {
+      home: HOME,
+      files: { '.gmn/templates/review.md': "The folder's.", '.gmn/templates/own.md': 'O' },
+    };
+    const args = ['--template', 'review', '--param', 'language=English', '-o', 'json'];
+    const at = place(t, { ...options, gemini: await fakeGemini(t, [reply('a'), reply('b')]) });
+    expect((await runGmnIn(t, at, args, 'x')).exitCode).toBe(0);
+    const refused = await runGmnIn(t, at, ['--template', 'own']);
+    expect(refused.stderr).toBe(`Error: ${join(at.cwd, '.gmn/templates/own.md')} is not used: this folder is not trusted
+To trust the folder, run: gmn trust
+`);
+    await runGmnIn(t, at, ['trust']);
+    expect((await runGmnIn(t, at, ['--template', 'own'])).exitCode).toBe(0);
+  });
+});
+
+describe('a mistake is told before anything is sent:', () => {
+  test.for([
+    [['--template', 'reviw'], 'Error: there is no template "reviw"\nDid you mean review?\n'],
+    [
+      ['--template', 'review', '--param', 'speed=1'],
+      'Error: the template review has no parameter "speed"\nIt has: focus, language\n',
+    ],
+    [['--template', 'review'], 'Error: the template review needs "language"\nAdd it: --param language=…\n'],
+    [['--param', 'a=b', 'x'], 'Error: --param needs --template\nExample: --template review --param focus=speed\n'],
+    [
+      ['--template', 'review', '--param', 'x'],
+      'Error: --param: "x" is not name=value\nExample: --param language=Japanese\n',
+    ],
+    [['--template', 'cmd', '--param', 'x=1'], 'Error: the template cmd has no parameter "x"\nIt has none.\n'],
+  ] as const)('%j', async ([args, words], t) => {
+    const home = { ...HOME, '.gemini/commands/cmd.toml': 'prompt = "p"' };
+    expect(await refusal(t, args, { home, stdin: 'x' })).toBe(words);
+  });
+
+  test('no stdin', async (t) => {
+    expect(await refusal(t, ['--template', 'review', '--param', 'language=x'], { home: HOME })).toBe(
+      'Error: the template review needs stdin\nPipe something in: … | gmn --template <name>\n',
+    );
+  });
+
+  test('a file that is no template is exit 4', async (t) => {
+    const gemini = await fakeGemini(t, []);
+    const home = { '.gemini/commands/bad.toml': 'description = "x"\nprompt = "open' };
+    const gmn = await runGmn(t, ['--template', 'bad', '-o', 'json'], { home, gemini });
+    expect(gmn.exitCode).toBe(4);
+    expect(JSON.parse(gmn.stdout).error.message).toMatch(/bad\.toml:2: this string does not end$/);
+  });
+});
+
+describe('a command of the official CLI', () => {
+  const COMMAND = {
+    '.gemini/commands/c.toml': 'prompt = """Style: @{STYLE.md}\nSays: !{echo "{braces}" {{args}}}\n{{args}}"""',
+  };
+  const files = { 'STYLE.md': 'Use {{args}} !{never} const.' };
+
+  posixTest('puts in files, and the output of commands that were approved', async (t) => {
+    const args = ['--template', 'c', '--allowed-tools', 'run_shell_command', "it's $(id) @{x}"];
+    expect(await promptOf(t, args, { home: COMMAND, files })).toBe(
+      "Style: Use {{args}} !{never} const.\nSays: {braces} it's $(id) @{x}\nit's $(id) @{x}",
+    );
+  });
+
+  posixTest('tells how a command failed', async (t) => {
+    const home = { '.gemini/commands/f.toml': "prompt = '!{echo no; exit 3}'" };
+    expect(await promptOf(t, ['--template', 'f', '--yolo'], { home })).toBe('no\n[exit code 3]');
+  });
+
+  test('runs nothing that nobody approved', async (t) => {
+    expect(await refusal(t, ['--template', 'c', 'x'], { home: COMMAND, files })).toBe(
+      `Error: the template wants to run a command, which nobody approved: echo "{braces}" 'x'
+If you want it to run, add: --allowed-tools run_shell_command
+`,
+    );
+  });
+
+  posixTest('asks on a terminal, showing what would run', async (t) => {
+    const home = { '.gemini/commands/q.toml': "prompt = 'Got !{echo 1}'" };
+    const gemini = await fakeGemini(t, [reply('ok')]);
+    const terminal = runInTerminal(t, ['--template', 'q'], { home, gemini });
+    await terminal.until(/The template wants to run: echo 1\r?\nRun it\? \[y\]es \[n\]o › $/);
+    terminal.type('y');
+    expect((await terminal.ended).exitCode).toBe(0);
+    expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'Got 1' }]);
+    const denied = runInTerminal(t, ['--template', 'q'], { home, gemini: await fakeGemini(t, []) });
+    await denied.until(/Run it\? \[y\]es \[n\]o › $/);
+    denied.type('n');
+    expect((await denied.ended).exitCode).toBe(1);
+  });
+
+  test('reads no file outside the working directory', async (t) => {
+    const home = { '.gemini/commands/o.toml': "prompt = '@{../home/key}'", key: 'secret' };
+    expect(await refusal(t, ['--template', 'o'], { home })).toBe(
+      `Error: the template wants ../home/key, which is outside the working directory
+If you want it to be sent, add it yourself: -f <path>
+`,
+    );
+  });
+});
+
+describe('gmn templates', () => {
+  const home = { ...HOME, '.gemini/commands/fix.toml': 'description = "Fix it"\nprompt = "Fix {{args}}"' };
+
+  test('list names them, with what they are for', async (t) => {
+    const at = place(t, { home });
+    const gmn = await runGmnIn(t, at, ['templates', 'list']);
+    expect(gmn).toMatchObject({
+      stdout: `fix     Fix it           ${join(at.home, '.gemini/commands/fix.toml')}
+review  Review a change  ${join(at.home, '.gmn/templates/review.md')}
+`,
+      stderr: '',
+      exitCode: 0,
+    });
+    const json = await runGmnIn(t, at, ['templates', 'list', '--json']);
+    expect(JSON.parse(json.stdout).templates).toEqual([
+      { name: 'fix', description: 'Fix it', kind: 'command', file: join(at.home, '.gemini/commands/fix.toml') },
+      {
+        name: 'review',
+        description: 'Review a change',
+        kind: 'markdown',
+        file: join(at.home, '.gmn/templates/review.md'),
+      },
+    ]);
+  });
+
+  test('list says which folder is not trusted, and that there are none', async (t) => {
+    const at = place(t, { files: { '.gmn/templates/a.md': 'a' } });
+    expect(await runGmnIn(t, at, ['templates', 'list'])).toMatchObject({
+      stdout: 'There are none. Where they belong: gmn templates path\n',
+      stderr: `gmn: ${join(at.cwd, '.gmn/templates')} is not used: this folder is not trusted. To trust the folder, run: gmn trust\n`,
+      exitCode: 0,
+    });
+  });
+
+  test('show prints one as it is written', async (t) => {
+    const gmn = await runGmn(t, ['templates', 'show', 'review'], { home });
+    expect(gmn).toMatchObject({
+      stdout: 'Review this with an eye on {{focus}}, in {{ language }}:\n\n{{stdin}}\n',
+      exitCode: 0,
+    });
+    const json = await runGmn(t, ['templates', 'show', 'review', '--json'], { home });
+    expect(JSON.parse(json.stdout)).toMatchObject({ name: 'review', defaults: { focus: 'correctness' } });
+  });
+
+  test('path names the places, the first that has one counting', async (t) => {
+    const at = place(t, { files: { '.gemini/commands/a.toml': 'prompt = "a"' } });
+    expect((await runGmnIn(t, at, ['templates', 'path'])).stdout).toBe(
+      `${join(at.cwd, '.gemini/commands')} (this folder is not trusted)
+${join(at.home, '.gmn/templates')}
+${join(at.home, '.gemini/commands')}
+`,
+    );
+  });
+});
+
+describe('--editor', () => {
+  const editor = (script: string) => ({ VISUAL: `sh -c '${script}' edit`, NO_COLOR: '1' });
+
+  posixTest('sends what the person makes of the words', async (t) => {
+    const gemini = await fakeGemini(t, [reply('ok')]);
+    const env = editor('echo "and more" >> "$1"');
+    const { exitCode } = await runInTerminal(t, ['-q', '--editor', 'Words'], { gemini, env }).ended;
+    expect(exitCode).toBe(0);
+    expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'Wordsand more' }]);
+  });
+
+  posixTest('opens a filled template', async (t) => {
+    const gemini = await fakeGemini(t, [reply('ok')]);
+    const home = { '.gmn/templates/a.md': 'Explain {{prompt}}' };
+    const env = editor('sed -i s/Explain/Describe/ "$1"');
+    await runInTerminal(t, ['--template', 'a', '--editor', 'DNS'], { gemini, env, home }).ended;
+    expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'Describe DNS' }]);
+  });
+
+  posixTest('left empty is cancelled, left in error is told', async (t) => {
+    const empty = await runInTerminal(t, ['--demo', '--editor'], { env: editor('true') }).ended;
+    expect({ ...empty, output: empty.output.replaceAll('\r', '') }).toEqual({
+      exitCode: 130,
+      output: 'The prompt was left empty: nothing was sent.\n',
+    });
+    const failed = await runInTerminal(t, ['--demo', '--editor'], { env: editor('exit 1') }).ended;
+    expect(failed.exitCode).toBe(1);
+    expect(failed.output).toContain('Error: the editor could not be started, or failed');
+  });
+});
