@@ -4,6 +4,7 @@ import type { Env } from '../core/io.ts';
 import { environmentOptions } from './environment-options.ts';
 import { type Command, type Flag, optionKey } from './flag.ts';
 import type { Invocation } from './invocation.ts';
+import { REFUSED_FLAGS, type RefusedFlag } from './official-flags.ts';
 import { readValue } from './value.ts';
 
 /** Reads argv by the command tree. Throws AppError `usage` for anything that is not in it. */
@@ -48,6 +49,7 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
   parser.option('-h, --help').allowExcessArguments(command.subcommands === undefined);
   if (path.length === 0) parser.option('-v, --version');
   for (const flag of command.flags) declare(parser, flag);
+  if (path.length === 0 || command.name === 'chat') for (const flag of REFUSED_FLAGS) refuse(parser, flag);
   if (command.endsFlags) parser.passThroughOptions();
   if (command.args) parser.arguments(command.args);
   else if (command.subcommands) parser.argument('[command]');
@@ -118,6 +120,15 @@ function declare(parser: Parser, flag: Flag): void {
   parser.option(`${names} ${placeholder}`, '', (text: string, previous: unknown) => {
     const value = readValue(flag, text, source);
     return flag.repeatable ? [...(Array.isArray(previous) ? previous : []), value] : value;
+  });
+}
+
+/** Known, so that its refusal says why; in no help, and suggested to nobody. */
+function refuse(parser: Parser, { names, why, hint }: RefusedFlag): void {
+  const option = parser.createOption(names).hideHelp();
+  parser.addOption(option);
+  parser.on(`option:${option.name()}`, () => {
+    throw new AppError('usage', `${option.long}: ${why}`, { hint });
   });
 }
 

@@ -61,6 +61,7 @@ export const PROMPT_FLAGS = [
     help: 'Render Markdown (auto: only on a terminal)',
   },
   { long: 'raw-output', help: "Let the model's control sequences reach the terminal" },
+  { long: 'screen-reader', help: 'No spinner, no layout: plain lines only' },
   {
     long: 'tools',
     value: 'set',

@@ -20,6 +20,7 @@ const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
   noAt: true,
   render: true,
   rawOutput: true,
+  screenReader: true,
   usage: true,
   countTokens: true,
   dryRun: true,

@@ -28,6 +28,7 @@ export interface PromptOptions
   readonly quiet?: boolean;
   readonly render?: 'auto' | 'always' | 'never';
   readonly rawOutput?: boolean;
+  readonly screenReader?: boolean;
   readonly usage?: boolean;
   readonly countTokens?: boolean;
   readonly dryRun?: boolean;

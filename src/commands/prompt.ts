@@ -81,7 +81,7 @@ function renderOptions(options: PromptOptions, app: App): RenderOptions {
     showUsage: options.usage ?? false,
     render: options.dryRun || isLiteral ? 'never' : (options.render ?? 'auto'),
     rawOutput: options.rawOutput ?? false,
-    isDumb: app.env.TERM === 'dumb',
+    isDumb: app.env.TERM === 'dumb' || options.screenReader === true,
     dialect: options.outputDialect ?? 'gmn',
     prompt: promptText(options) ?? '',
     clock: app.clock,

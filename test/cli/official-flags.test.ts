@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { ROOT } from '../../src/cli/commands.ts';
+import { REFUSED_FLAGS } from '../../src/cli/official-flags.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+/** The flags that `gemini --help` of 0.61 lists, and those it hides. */
+const OFFICIAL = (
+  'prompt prompt-interactive model output-format yolo approval-mode resume session-id session-file list-sessions ' +
+  'delete-session include-directories skip-trust policy admin-policy allowed-mcp-server-names allowed-tools extensions ' +
+  'list-extensions sandbox worktree debug screen-reader raw-output accept-raw-output-risk acp experimental-acp ' +
+  'fake-responses fake-responses-non-strict record-responses ignore-env'
+).split(' ');
+
+const refused = REFUSED_FLAGS.map(({ names }) => /--([\w-]+)/.exec(names)?.[1] ?? '');
+
+test('every flag of the official CLI is either honoured or refused with a reason', () => {
+  const honoured = ROOT.flags.map(({ long }) => long);
+  expect(OFFICIAL.filter((name) => !honoured.includes(name))).toEqual(expect.arrayContaining(refused));
+  expect(OFFICIAL.filter((name) => !honoured.includes(name) && !refused.includes(name))).toEqual([]);
+});
+
+test('docs/compat.md lists those that are refused', () => {
+  const page = readFileSync(new URL('../../docs/compat.md', import.meta.url), 'utf8');
+  const section = /## Flags that are refused\n([\s\S]*?)\n## /.exec(page)?.[1] ?? '';
+  const listed = [...section.matchAll(/^\| (.*?) \|/gm)].flatMap(([, names = '']) => [
+    ...names.matchAll(/`--([\w-]+)`/g),
+  ]);
+  expect(listed.map(([, name]) => name).sort()).toEqual([...refused].sort());
+});
+
+describe('a flag that cannot be honoured', () => {
+  test.for(
+    REFUSED_FLAGS.flatMap(({ names, why, hint }) => names.split(', ').map((name) => [name, why, hint] as const)),
+  )('%s is refused, and nothing is sent', async ([name, why, hint], t) => {
+    const [flag = '', value] = name.split(' ');
+    const args = [flag, ...(value === undefined ? [] : ['v']), 'hello'];
+    const gmn = await runGmn(t, args, { gemini: await fakeGemini(t, []) });
+    expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+    expect(gmn.stderr).toMatch(/^Error: --[a-z-]+: /);
+    expect(gmn.stderr.replace(/^Error: --[a-z-]+: /, '')).toBe(`${why}\n${hint}\n`);
+  });
+
+  test.for(['json', 'stream-json'])('is an error object in %s', async (format, t) => {
+    const gmn = await runGmn(t, ['-o', format, '--skip-trust', 'hello']);
+    const error = {
+      code: 1,
+      type: 'UsageError',
+      message: '--skip-trust: gmn trusts no folder for one run only',
+      suggestion: 'To trust this folder: gmn trust',
+    };
+    expect(gmn).toMatchObject({ stderr: '', exitCode: 1 });
+    expect(JSON.parse(gmn.stdout)).toEqual(format === 'json' ? { error } : { type: 'error', error });
+  });
+
+  test('is refused by a chat as well, and is suggested to nobody', async (t) => {
+    expect((await runGmn(t, ['chat', '--demo', '-s'])).stderr).toMatch(/^Error: --sandbox: gmn has no sandbox\n/);
+    expect((await runGmn(t, ['--sandbx', 'x'])).stderr).toBe("Error: unknown option '--sandbx'\nRun: gmn --help\n");
+  });
+});
+
+test('--screen-reader lays nothing out, and draws no spinner', async (t) => {
+  const gemini = await fakeGemini(t, [reply('# Title\n**bold**\n')]);
+  const { exitCode, output } = await runInTerminal(t, ['--screen-reader', '--no-color', 'x'], { gemini }).ended;
+  expect({ exitCode, output: output.replaceAll('\r', '') }).toEqual({ exitCode: 0, output: '# Title\n**bold**\n' });
+});
