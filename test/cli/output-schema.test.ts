@@ -116,7 +116,7 @@ still no
 
   test('twice is an error object with what came in json', async (t) => {
     const gemini = await fakeGemini(t, [reply('no'), reply('{}')]);
-    const gmn = await runGmn(t, ['--output-schema', STRINGS, '-o', 'json', 'x'], { gemini });
+    const gmn = await runGmn(t, ['--output-schema', STRINGS, '-o', 'json', 'x'], { gemini, env: NO_SESSION });
     expect(gmn).toMatchObject({ stderr: '', exitCode: 3 });
     expect(JSON.parse(gmn.stdout)).toEqual({
       error: {

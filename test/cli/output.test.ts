@@ -80,6 +80,29 @@ Hello! How can I help you today?
     });
   });
 
+  test('of an answer without one names the session that keeps it', async (t) => {
+    const at = place(t, { gemini: await fakeGemini(t, [reply('no code')]) });
+    const { error } = JSON.parse((await runGmnIn(t, at, ['-x', '-o', 'json', 'x'])).stdout);
+    const shown = await runGmnIn(t, at, ['sessions', 'show', error.sessionId]);
+    expect(shown.stdout).toContain('no code');
+  });
+
+  test('has its key in the gemini dialect, too', async (t) => {
+    const flags = ['--demo', '-x', '-o', 'json', '--output-dialect', 'gemini', '--search'];
+    const gmn = await runGmn(t, [...flags, 'bash script that prints the date']);
+    expect(JSON.parse(gmn.stdout)).toMatchObject({
+      response: "```bash\ndate '+%F'\n```",
+      extracted: "date '+%F'\n",
+      sources: [{ title: 'example.com', uri: 'https://example.com/' }],
+    });
+    const none = await runGmn(t, ['--demo', '--output-dialect', 'gemini', '-o', 'stream-json', '-x', 'Hello']);
+    expect(JSON.parse(none.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({
+      type: 'result',
+      status: 'error',
+      error: { code: 1, message: 'there is no code block in the answer' },
+    });
+  });
+
   test('looks only at what was said after the last tool', async (t) => {
     const call = { functionCall: { name: 'read_file', args: { file_path: 'a.txt' } } };
     const gemini = await fakeGemini(t, [reply('```sh\nold\n```', call), reply('```sh\nnew\n```')]);

@@ -43,6 +43,14 @@ test.each([
   [ask('a', { generationConfig: { temperature: 3 } }), /temperature must be a number from 0 to 2/],
   [ask('a', { generationConfig: { maxOutputTokens: 0 } }), /maxOutputTokens must be a number from 1/],
   [ask('a', { generationConfig: { responseSchema: {} } }), /needs response_mime_type/],
+  [
+    ask('a', { tools: [{ googleSearch: {} }], generationConfig: { responseMimeType: 'application/json' } }),
+    /Tool use with a response mime type of application\/json is not supported by gemini-2.5-flash/,
+  ],
+  [
+    ask('a', { tools: [{ google_search: {} }, { functionDeclarations: [{ name: 'f' }] }] }),
+    /gemini-2.5-flash takes either a search tool or function declarations/,
+  ],
   [ask('a', { generationConfig: { thinkingConfig: { thinkingLevel: 'LOW' } } }), /thinking_level is not supported/],
   [
     ask('a', { generationConfig: { thinkingConfig: { thinkingLevel: 'LOW', thinkingBudget: 1 } } }),

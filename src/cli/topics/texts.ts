@@ -39,6 +39,8 @@ What differs:
   No tools unless --tools asks for them: gmn help tools
   A project's .env is not read, its settings only after: gmn trust
   No telemetry, no update check.
+  What gmn cannot honour (sandbox, extensions, policies) is refused, with
+  the reason, not ignored.
 `,
   keys: `Enter                      send
 Ctrl+J, Alt+Enter          a new line
