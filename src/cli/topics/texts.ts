@@ -39,7 +39,7 @@ What differs:
   No tools unless --tools asks for them: gmn help tools
   A project's .env is not read, its settings only after: gmn trust
   No telemetry, no update check.
-  What gmn cannot honour (sandbox, extensions, policies) is refused, with
+  What cannot be honoured (sandbox, extensions, policies) is refused, with
   the reason, not ignored.
 `,
   keys: `Enter                      send
