@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { App } from '../core/app.ts';
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
@@ -8,6 +8,7 @@ import { visible } from '../core/visible.ts';
 import { listDirectory, readBytesIfAny } from '../platform/files.ts';
 import { widthOf } from '../render/markdown/width.ts';
 import { type OfficialSession, parseOfficial } from '../session/official.ts';
+import { officialProjects } from './official-projects.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
 import { ago, sessionFields } from './session-fields.ts';
 import { openStore } from './session-store.ts';
@@ -75,7 +76,8 @@ async function find(reference: string, app: App, notices: string[]): Promise<Fou
   const file = await textOf(resolve(app.cwd, reference));
   if (file !== undefined) {
     const session = parseOfficial(file);
-    if (session !== undefined) return { session, cwd: undefined };
+    if (session !== undefined)
+      return { session, cwd: await directoryOfFile(resolve(app.cwd, reference), session, app) };
     throw new AppError('usage', `${reference} is not a session of the official CLI`, LIST);
   }
   const all = await officialSessions(app, notices);
@@ -92,6 +94,16 @@ async function find(reference: string, app: App, notices: string[]): Promise<Fou
   throw new AppError('usage', `"${visible(reference)}" could be ${ids.size} sessions: ${shown(ids)}`, LIST);
 }
 
+/** The folder of a project is two above its sessions. */
+async function directoryOfFile(file: string, session: OfficialSession, app: App): Promise<string | undefined> {
+  const { gemini: home } = app.homes();
+  const root = join(home, 'tmp');
+  const read = (path: string): Promise<string | undefined> => textOf(path).catch(() => undefined);
+  const directoryOf = await officialProjects({ home, folders: await namesIn(root), cwd: app.cwd, read });
+  const folder = dirname(dirname(file));
+  return directoryOf(dirname(folder) === root ? basename(folder) : '', session.projectHash);
+}
+
 function shown(ids: ReadonlySet<string>): string {
   return [...ids].slice(0, 5).map(visible).join(', ');
 }
@@ -102,13 +114,14 @@ async function officialSessions(app: App, notices: string[]): Promise<readonly F
   const found: Found[] = [];
   const readable = async (path: string): Promise<string | undefined> =>
     textOf(path).catch((thrown: unknown) => void notices.push(`left out: ${visible(AppError.from(thrown).message)}`));
-  for (const project of await namesIn(root)) {
-    const cwd = (await readable(join(root, project, '.project_root')))?.trim();
+  const folders = await namesIn(root);
+  const directoryOf = await officialProjects({ home: app.homes().gemini, folders, cwd: app.cwd, read: readable });
+  for (const project of folders) {
     const chats = join(root, project, 'chats');
     for (const name of await namesIn(chats)) {
       if (!/^session-.*\.jsonl?$/.test(name)) continue;
       const session = parseOfficial((await readable(join(chats, name))) ?? '');
-      if (session !== undefined) found.push({ session, cwd });
+      if (session !== undefined) found.push({ session, cwd: directoryOf(project, session.projectHash) });
     }
   }
   return found.sort((left, right) => right.session.startedAt - left.session.startedAt);

@@ -8,6 +8,8 @@ import { titleOf } from './record.ts';
 /** A conversation of the official CLI. */
 export interface OfficialSession {
   readonly id: string;
+  /** The SHA-256 of the directory it belongs to, in hex, if it is written down. */
+  readonly projectHash?: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly title: string;
@@ -33,7 +35,9 @@ export function parseOfficial(text: string): OfficialSession | undefined {
   const records = recordsOf(messages, startedAt);
   const first = records.find(({ kind }) => kind === 'prompt');
   if (first === undefined) return undefined;
-  return { id, startedAt, title: titleOf(first.content), records };
+  const projectHash = stringOf(meta.projectHash);
+  const title = titleOf(first.content);
+  return { id, startedAt, title, records, ...(projectHash === undefined ? {} : { projectHash }) };
 }
 
 function played(text: string): { readonly meta: Fields; readonly messages: readonly Fields[] } {

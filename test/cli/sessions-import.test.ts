@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, realpathSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
@@ -140,4 +141,37 @@ test('an older official session, one object in a file, is copied too', async (t)
   writeFileSync(join(cwd, 'old.json'), JSON.stringify({ sessionId: 'not-a-uuid', startTime: OLD, messages }));
   expect((await gmn('sessions', 'import', 'old.json')).exitCode).toBe(0);
   expect((await gmn('sessions', 'show', 'last')).stdout).toBe('> hello\n\nhi\n\n');
+});
+
+test('the directory of an official session is told by the list of projects and by hashes too', async (t) => {
+  const { gmn, home, cwd } = start(t);
+  const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const put = (folder: string, digit: string, projectHash: string): string => {
+    const chats = join(home, '.gemini', 'tmp', folder, 'chats');
+    mkdirSync(chats, { recursive: true });
+    const file = join(chats, `session-${digit}.json`);
+    const messages = [{ id: 'a', type: 'user', content: `from ${digit}` }];
+    const sessionId = `${digit.repeat(8)}-0000-4000-8000-000000000001`;
+    writeFileSync(file, JSON.stringify({ sessionId, projectHash, startTime: `202${digit}-01-01T00:00:00Z`, messages }));
+    return file;
+  };
+  const listed = join(home, 'listed');
+  mkdirSync(join(home, '.gemini'), { recursive: true });
+  writeFileSync(join(home, '.gemini', 'projects.json'), JSON.stringify({ projects: { [listed]: 'slug', '/x': 7 } }));
+  put('slug', '1', 'x');
+  put(hashOf(listed), '2', 'x');
+  put(hashOf(cwd), '3', 'x');
+  const file = put('elsewhere', '4', hashOf(listed));
+  put('nobody', '5', hashOf('/nobody'));
+  const { sessions } = JSON.parse((await gmn('sessions', 'list', '--gemini', '--json')).stdout);
+  expect(sessions.map(({ title, cwd: of }: { title: string; cwd?: string }) => [title, of])).toEqual([
+    ['from 5', undefined],
+    ['from 4', listed],
+    ['from 3', cwd],
+    ['from 2', listed],
+    ['from 1', listed],
+  ]);
+  const copied = JSON.parse((await gmn('sessions', 'import', file, '--json')).stdout);
+  expect(copied.session.cwd).toBe(listed);
+  expect((await gmn('sessions', 'import', 'latest')).stdout).toMatch(/^copied as 33333333;/);
 });
