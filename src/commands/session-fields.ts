@@ -1,5 +1,7 @@
+import { emojiApart } from '../core/emoji.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { SessionSummary } from '../core/session.ts';
+import { visible } from '../core/visible.ts';
 
 /** A session as the JSON of the `sessions` commands shows it. */
 export function sessionFields({ createdAt, updatedAt, ...rest }: SessionSummary): JsonObject {
@@ -24,4 +26,11 @@ export function ago(then: number, now: number): string {
 /** The reference by which a session is spoken of: its name, else the beginning of its id. */
 export function shortReference({ id, name }: Pick<SessionSummary, 'id' | 'name'>): string {
   return name ?? id.slice(0, 8);
+}
+
+/** A name or title as a list shows it: every character that cannot be seen, or moves others, as its escape; emoji as they are. */
+export function shownName(text: string): string {
+  return emojiApart(text)
+    .map((piece, index) => (index % 2 === 0 ? visible(piece) : piece))
+    .join('');
 }

@@ -4,10 +4,11 @@ import { shortPath } from '../core/short-path.ts';
 import { visible } from '../core/visible.ts';
 import { realPath } from '../platform/real-path.ts';
 import { graphemesOf, widthOf } from '../render/markdown/width.ts';
+import { refuseUnreadable } from '../session/directory.ts';
 import { tidySessions } from './prompt-history.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
-import { ago, sessionFields } from './session-fields.ts';
-import { openStore } from './session-store.ts';
+import { ago, sessionFields, shownName } from './session-fields.ts';
+import { openStore, sessionsDirectory } from './session-store.ts';
 
 /** The flags of `gmn sessions list`. */
 export interface ListOptions extends PrintOptions {
@@ -17,12 +18,16 @@ export interface ListOptions extends PrintOptions {
 
 const LONGEST_NAME = 40;
 
-/** The saved sessions of this directory, or all: the newest first, each with the number by which `-r` finds it. */
+/**
+ * The saved sessions of this directory, or all: the newest first, each with the number by which `-r` finds it. Throws AppError
+ * `config` if they cannot be read.
+ */
 export async function run(options: ListOptions, app: App): Promise<number> {
   if (options.gemini) return (await import('./sessions-import.ts')).listOfficial(options, app);
   await tidySessions(app);
   const here = realPath(app.cwd) ?? app.cwd;
   const all = (await openStore(app, () => {}).list()).map((session, index) => ({ number: index + 1, session }));
+  if (all.length === 0) refuseUnreadable(sessionsDirectory(app));
   const shown = options.all ? all : all.filter(({ session }) => session.cwd === here);
   const others = all.length - shown.length;
   const rows = shown.map(({ number, session }) => rowOf(number, session, app));
@@ -51,7 +56,7 @@ function rowOf(number: number, session: SessionSummary, app: App): readonly stri
   return [
     String(number),
     id.slice(0, 8),
-    shortened(visible(name ?? `"${title}"`)),
+    shortened(shownName(name ?? `"${title}"`)),
     String(turns),
     ago(updatedAt, app.clock.now()),
     visible(shortPath(cwd, app.env.HOME)),

@@ -2,6 +2,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
 import { visible } from '../core/visible.ts';
+import { refuseUnreadable } from '../session/directory.ts';
 import { expiredSessions, parseAge } from '../session/retention.ts';
 import { type PrintOptions, printReport } from './report.ts';
 import { ago } from './session-fields.ts';
@@ -15,11 +16,12 @@ export interface PruneOptions extends PrintOptions {
 
 /**
  * Removes the sessions without a name that were not written to for a time, and media that none needs any more. Throws
- * AppError `usage` or `config` if that time is none.
+ * AppError `usage` or `config` if that time is none, `config` if the sessions cannot be read.
  */
 export async function run(options: PruneOptions, app: App): Promise<number> {
   const before = options.olderThan === undefined ? await expiry(app) : app.clock.now() - ageOf(options.olderThan);
   const gone = await (options.dryRun ? expired(before, app) : openStore(app, () => {}).prune(before, app.signal));
+  if (gone.length === 0) refuseUnreadable(sessionsDirectory(app));
   const verb = options.dryRun ? 'would delete' : 'deleted';
   const line = ({ id, title, updatedAt }: SessionSummary): string =>
     `${verb} ${id.slice(0, 8)}  ${ago(updatedAt, app.clock.now())}  "${visible(title)}"\n`;

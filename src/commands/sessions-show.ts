@@ -35,14 +35,25 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   return 0;
 }
 
-function paragraphOf({ kind, content }: SavedRecord): string {
+function paragraphOf(record: SavedRecord): string {
+  const { kind, content } = record;
   const text = textOf(content);
+  // The model never came to say that it was at its end.
+  if (kind === 'reply' && record.finishReason === undefined) return `${text === '' ? '' : `${text}\n`}${CUT_OFF}\n\n`;
   if (text === '') return '';
   return kind === 'prompt' ? `> ${text.replaceAll('\n', '\n> ')}\n\n` : `${text}\n\n`;
 }
 
+const CUT_OFF = '[the answer was cut off here]';
+
 function textOf({ parts }: KeptContent): string {
-  return parts.map(partText).join('').trimEnd();
+  let text = '';
+  for (const part of parts) {
+    const next = partText(part);
+    const isApart = !('text' in part) && next !== '' && text !== '' && !text.endsWith('\n');
+    text += isApart ? `\n${next}` : next;
+  }
+  return text.trimEnd();
 }
 
 function partText(part: Part): string {

@@ -1,8 +1,11 @@
 import { join } from 'node:path';
+import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
+import { errnoOf } from '../platform/errno.ts';
 import { fileNames, readEnds } from '../platform/line-file.ts';
 import { headerOf, idIn } from './header.ts';
 import { parseLine, type ReadLine } from './reading.ts';
+import { troubleOf } from './trouble.ts';
 
 /** Where one session is. */
 export interface Place {
@@ -23,6 +26,19 @@ function namesIn(directory: string): readonly string[] {
     return fileNames(directory);
   } catch {
     return [];
+  }
+}
+
+/** Throws AppError `config` if there may be sessions in a directory, and it cannot be read; where there is none, all is well. */
+export function refuseUnreadable(directory: string): void {
+  try {
+    fileNames(directory);
+  } catch (thrown) {
+    if (errnoOf(thrown) === 'ENOENT') return;
+    throw new AppError('config', `cannot read the sessions in ${directory}: ${troubleOf(thrown)}`, {
+      cause: thrown,
+      hint: 'It must be a directory that you may read: gmn sessions path',
+    });
   }
 }
 

@@ -1,13 +1,16 @@
+import { emojiApart } from '../core/emoji.ts';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
+import { isUuid } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
-import { glanceAt, listSessions, sessionPlaces } from './directory.ts';
+import { glanceAt, listSessions, refuseUnreadable, sessionPlaces } from './directory.ts';
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
 /**
  * The session that `reference` names: an id or at least 8 characters of its beginning, `last`, `latest`, a number of the list,
- * a name, a shorter beginning of an id, tried in this order. Throws AppError `usage` if there is none, or more than one.
+ * a name, a shorter beginning of an id, tried in this order. Throws AppError `usage` if there is none, or more than
+ * one, `config` if they cannot be read.
  */
 export function findSession(directory: string, reference: string): SessionSummary {
   const wanted = reference.trim();
@@ -23,6 +26,7 @@ export function findSession(directory: string, reference: string): SessionSummar
     throw new AppError('usage', `"${visible(wanted)}" could be ${byId.length} sessions: ${some.join(', ')}`, LIST);
   }
   if (byId[0] !== undefined) return byId[0];
+  refuseUnreadable(directory);
   if (list.length === 0 || isNewest) {
     throw new AppError('usage', 'there is no saved session yet', { hint: 'The next prompt makes one: gmn "…"' });
   }
@@ -33,6 +37,7 @@ export function findSession(directory: string, reference: string): SessionSummar
 export function newestSession(directory: string, cwd: string): SessionSummary {
   const found = listSessions(directory).find((session) => session.cwd === cwd && hasTurns(session));
   if (found !== undefined) return found;
+  refuseUnreadable(directory);
   throw new AppError('usage', 'there is no saved session of this directory', {
     hint: 'To go on with the newest of all: -r last. To see them: gmn sessions list --all',
   });
@@ -52,7 +57,7 @@ function numbered(list: readonly SessionSummary[], text: string): SessionSummary
 }
 
 function named(list: readonly SessionSummary[], name: string): SessionSummary | undefined {
-  const [found, ...others] = list.filter((session) => session.name === name.normalize('NFC'));
+  const [found, ...others] = list.filter((session) => session.name === keptForm(name));
   if (others.length === 0) return found;
   throw new AppError('usage', `${others.length + 1} sessions have the name "${visible(name)}"`, LIST);
 }
@@ -61,10 +66,18 @@ const LONGEST_NAME = 100;
 
 /** The name as it is kept. Throws AppError `usage` if it cannot be one. */
 export function nameAsKept(name: string): string {
-  const kept = name.trim().normalize('NFC');
+  const kept = keptForm(name);
   const why = faultOf(kept);
   if (why === undefined) return kept;
   throw new AppError('usage', `a session cannot be named "${visible(kept)}": ${why}`, NAMING);
+}
+
+/** A wide space looks like a plain one, and is typed by the same key. */
+function keptForm(name: string): string {
+  return name
+    .trim()
+    .normalize('NFC')
+    .replace(/\p{Zs}/gu, ' ');
 }
 
 /** Throws AppError `usage` if the name, as it is kept, is in the file of another session than `id`. */
@@ -76,12 +89,15 @@ export function refuseTaken(directory: string, name: string, id: string): void {
   });
 }
 
-const NAMING = { hint: 'Take 1 to 100 characters that are neither a number nor a control character.' } as const;
+const NAMING = { hint: 'Take 1 to 100 characters that can be seen, and that are neither a number nor an id.' } as const;
 
 function faultOf(name: string): string | undefined {
   if (name === '') return 'it is empty';
   if ([...name].length > LONGEST_NAME) return `it is longer than ${LONGEST_NAME} characters`;
-  if (/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) return 'it has characters that cannot be seen';
+  if (emojiApart(name).some((piece, index) => index % 2 === 0 && visible(piece) !== piece)) {
+    return 'it has characters that cannot be seen';
+  }
+  if (isUuid(name.toLowerCase())) return 'it looks like an id';
   if (/^\d+$/.test(name)) return 'it is a number';
   if (/^(?:last|latest)$/i.test(name)) return 'that word means the newest one';
   return undefined;

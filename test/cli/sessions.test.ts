@@ -1,8 +1,18 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { acquireLock } from '../../src/platform/lock.ts';
 import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+import { fifo, posixTest } from '../support/posix.ts';
 
 const OLD = '2020-01-01T00:00:00.000Z';
 
@@ -195,4 +205,52 @@ test('old sessions go by themselves, once a day, unless the settings keep them',
 test('path says where they are', async (t) => {
   const { gmn, home } = start(t);
   expect(await gmn('sessions', 'path')).toMatchObject({ stdout: `${join(home, '.gmn', 'sessions')}\n`, exitCode: 0 });
+});
+
+test('an emoji in a name is shown as one', async (t) => {
+  const { put, gmn } = start(t);
+  put('a', { name: '👨‍👩‍👧 trip' });
+  expect((await gmn('sessions', 'list')).stdout).toContain('  👨‍👩‍👧 trip  ');
+});
+
+test('an answer that was cut off is shown as such, and a call stands on a line of its own', async (t) => {
+  const { put, gmn } = start(t);
+  const file = put('a');
+  const call = {
+    role: 'model',
+    parts: [{ text: 'Let me look.' }, { functionCall: { name: 'read_file', args: { a: 1 } } }],
+  };
+  const more = [
+    { seq: 3, t: OLD, type: 'prompt', turn: 2, content: { role: 'user', parts: [{ text: 'more' }] } },
+    { seq: 4, t: OLD, type: 'call', turn: 2, model: 'm', content: call, usage: {} },
+    {
+      seq: 5,
+      t: OLD,
+      type: 'reply',
+      turn: 2,
+      model: 'm',
+      content: { role: 'model', parts: [{ text: 'It s' }] },
+      usage: {},
+    },
+  ];
+  appendFileSync(file, more.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  expect((await gmn('sessions', 'show', 'last')).stdout).toBe(
+    '> hello a\n\nhi\n\n> more\n\nLet me look.\n[read_file {"a":1}]\n\nIt s\n[the answer was cut off here]\n\n',
+  );
+});
+
+posixTest.for<readonly [args: readonly string[]]>([
+  [['sessions', 'list']],
+  [['sessions', 'show', 'last']],
+  [['sessions', 'prune', '--dry-run']],
+  [['-c', 'hello']],
+])('%j says that something else stands where the sessions should be', async ([args], t) => {
+  const { gmn, directory } = start(t);
+  mkdirSync(join(directory, '..'), { recursive: true });
+  fifo(directory);
+  expect(await gmn(...args)).toMatchObject({
+    stdout: '',
+    stderr: `Error: cannot read the sessions in ${directory}: a file is where a directory should be\nIt must be a directory that you may read: gmn sessions path\n`,
+    exitCode: 4,
+  });
 });

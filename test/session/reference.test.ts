@@ -24,13 +24,14 @@ test('a name is for one session, whoever gives it', async () => {
   expect((await store.list()).map(({ name }) => name)).toEqual(expect.arrayContaining(['journey', '京都旅行']));
 });
 
-test.each(['', '  ', '12', 'last', 'Latest', 'a\nb', '\u001b[31m', '\u2028', 'x'.repeat(101)])(
-  '%j cannot be a name',
-  async (name) => {
-    const { store } = place();
-    await expect(store.create({ cwd: '/work', by: 'chat', name })).rejects.toMatchObject({ fault: 'usage' });
-  },
-);
+test.each([
+  ...['', '  ', '12', 'last', 'Latest', 'a\nb', '\u001b[31m', '\u2028', 'x'.repeat(101)],
+  ...['\u200d', '\u202eabc', 'a\u200db', '\u2800', '\ufeff', 'tag\u{e0041}', '\ud800'],
+  ...['AAAAAAAA-1111-4111-8111-111111111111'],
+])('%j cannot be a name', async (name) => {
+  const { store } = place();
+  await expect(store.create({ cwd: '/work', by: 'chat', name })).rejects.toMatchObject({ fault: 'usage' });
+});
 
 test('a session is found by every kind of reference', async () => {
   const ids = ['aaaaaaaa-1111-4111-8111-111111111111', 'aaaabbbb-1111-4111-8111-111111111111'];
@@ -160,4 +161,14 @@ test('a name is free again once its session has another', async () => {
   expect([first.name, second.name]).toEqual(['journey', 'trip']);
   await first.close();
   await second.close();
+});
+
+test.each([
+  ['👨‍👩‍👧 trip', '👨‍👩‍👧 trip'],
+  ['I ❤️ Kyoto', 'I ❤️ Kyoto'],
+  ['京都　旅行', '京都 旅行'],
+])('%j can be a name, kept as %j, and finds its session', async (given, kept) => {
+  const { store } = place();
+  const id = await saved(store, ['one'], given);
+  expect(await store.find(given)).toMatchObject({ id, name: kept });
 });
