@@ -6,6 +6,8 @@ interface Kinds {
   readonly boolean: boolean;
   readonly object: JsonObject;
   readonly strings: readonly string[];
+  /** A span of time, or `never`; session/retention.ts tells how long it is. */
+  readonly age: string;
 }
 
 /** The keys gmn reads; it checks the type of these and of no others. To read another one, add it here. */
@@ -18,7 +20,7 @@ const KEYS = {
   'oauth.clientSecret': 'string',
   'mcp.serverCommand': 'string',
   'sessions.oneShot': 'boolean',
-  'sessions.retention': 'string',
+  'sessions.retention': 'age',
   'mcp.allowed': 'strings',
   'mcp.excluded': 'strings',
   mcpServers: 'object',
@@ -45,7 +47,10 @@ const WANTED: Readonly<Record<keyof Kinds, string>> = {
   boolean: 'true or false',
   object: 'an object',
   strings: 'a list of strings',
+  age: 'a duration like "30d" or "12h", or "never"',
 };
+
+const AGE = /^(?:|never|0|\d+(?:\.\d+)?[dw]|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|ns))+)$/;
 
 const PATHS: readonly (readonly [path: readonly string[], kind: keyof Kinds])[] = Object.entries(KEYS).map(
   ([key, kind]) => [key.split('.'), kind],
@@ -88,6 +93,7 @@ export function findMisfit(document: JsonObject): Misfit | undefined {
 function isOfKind(value: JsonValue, kind: keyof Kinds): boolean {
   if (kind === 'object') return isObject(value);
   if (kind === 'strings') return isList(value) && value.every((item) => typeof item === 'string');
+  if (kind === 'age') return typeof value === 'string' && AGE.test(value);
   return typeof value === kind;
 }
 

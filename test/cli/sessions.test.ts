@@ -254,3 +254,29 @@ posixTest.for<readonly [args: readonly string[]]>([
     exitCode: 4,
   });
 });
+
+test('a retention that is no duration is told by every run, with its place', async (t) => {
+  const { gmn, home } = start(t);
+  mkdirSync(join(home, '.gmn'), { recursive: true });
+  const file = join(home, '.gmn', 'config.json');
+  writeFileSync(file, '{"sessions": {"retention": "zz"}}');
+  for (const args of [
+    ['--demo', 'hello'],
+    ['sessions', 'prune'],
+  ]) {
+    const { stderr, exitCode } = await gmn(...args);
+    expect([stderr.split('\n')[0], exitCode]).toEqual([
+      `Error: ${file}:1:28: sessions.retention must be a duration like "30d" or "12h", or "never"`,
+      4,
+    ]);
+  }
+});
+
+test('all that is a duration for pruning is one for the settings', async (t) => {
+  const { gmn, home } = start(t);
+  mkdirSync(join(home, '.gmn'), { recursive: true });
+  for (const retention of ['never', '0', '1.5d', '2w', '1h30m', '.5s', '90s', '']) {
+    writeFileSync(join(home, '.gmn', 'config.json'), JSON.stringify({ sessions: { retention } }));
+    expect((await gmn('sessions', 'prune', '--dry-run')).exitCode).toBe(0);
+  }
+});
