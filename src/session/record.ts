@@ -70,15 +70,22 @@ export function lineText({ seq, at, standing, entry }: Line, apart: Apart = []):
 
 const TITLE_LENGTH = 100;
 
-/** The first text of a prompt, as one short line; untrusted text. */
+const LONGEST_TYPED = TITLE_LENGTH * 10;
+
+/** What the person said in a prompt, as one short line; untrusted text. */
 export function titleOf({ parts }: KeptContent): string {
-  const text = parts.map((part) => ('text' in part && typeof part.text === 'string' ? part.text : '')).join(' ');
-  // A prompt may be megabytes of a file.
-  const line = text
-    .slice(0, TITLE_LENGTH * 10)
-    .replace(/\s+/g, ' ')
-    .trim();
+  const texts = parts.flatMap((part) => ('text' in part && typeof part.text === 'string' ? [part.text] : []));
+  const line = ownWords(texts).slice(0, LONGEST_TYPED).replace(/\s+/g, ' ').trim();
   return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1).toWellFormed()}…` : line;
+}
+
+/** Output of commands, names of media, files and stdin go before what the person said, the latter two in the same text. */
+function ownWords(texts: readonly string[]): string {
+  const last = texts.findLast((text) => text.trim() !== '' && !/^=== .* ===$/.test(text));
+  if (last === undefined) return texts.join(' ');
+  if (last.length <= LONGEST_TYPED && !last.startsWith('=== ')) return last;
+  const end = last.trimEnd();
+  return end.slice(end.lastIndexOf('\n\n') + 1);
 }
 
 /** The name of a session's file: when it was begun, and its id. */
