@@ -2,12 +2,15 @@ import { basename, dirname, join, resolve } from 'node:path';
 import type { App } from '../core/app.ts';
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
+import type { SavedRecord } from '../core/session.ts';
 import { shortPath } from '../core/short-path.ts';
 import { isUuid } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
 import { listDirectory, readBytesIfAny } from '../platform/files.ts';
 import { widthOf } from '../render/markdown/width.ts';
 import { type OfficialSession, parseOfficial } from '../session/official.ts';
+import type { SavedHere } from '../session/open-session.ts';
+import type { LocalStore } from '../session/store.ts';
 import { officialProjects } from './official-projects.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
 import { ago, sessionFields } from './session-fields.ts';
@@ -26,28 +29,63 @@ interface Found {
 
 /**
  * Copies a session of the official CLI, named by its file, its id, the beginning of that, or `latest`; nothing is changed
- * there. Throws AppError `usage` if there is none, or if it was copied before.
+ * there. One that was copied before gets what was said since. Throws AppError `usage` if there is none, if nothing was said
+ * since, if the copy went its own way, and while somebody has it open.
  */
 export async function run(options: ReferenceOptions, app: App): Promise<number> {
   const notices: string[] = [];
   const { session, cwd } = await find(onlyReference(options, 'import'), app, notices);
   const failures: string[] = [];
   const store = openStore(app, (message) => void failures.push(message));
-  const copy = await store.create({
-    cwd: cwd ?? app.cwd,
-    by: 'chat',
-    ...(isUuid(session.id.toLowerCase()) ? { id: session.id } : {}),
-  });
-  await copy.appendAll(session.records);
+  const earlier = await copiedBefore(session, store);
+  const copy = await (earlier?.open() ??
+    store.create({
+      cwd: cwd ?? app.cwd,
+      by: 'chat',
+      at: session.startedAt,
+      ...(isUuid(session.id.toLowerCase()) ? { id: session.id } : {}),
+    }));
+  await copy.appendAll(session.records.slice(earlier?.length ?? 0));
   // It is kept as long as any other, however old it was when it came.
   await copy.touch();
   await copy.close();
   if (!copy.isSaved)
     throw new AppError('config', failures[0] ?? 'it could not be saved', { hint: 'Run: gmn sessions path' });
   const summary = await store.find(copy.id);
-  const text = `copied as ${copy.id.slice(0, 8)}; to go on with it: gmn -r ${copy.id.slice(0, 8)} "…"\n`;
+  const done = earlier === undefined ? 'copied as' : 'added what is new to';
+  const text = `${done} ${copy.id.slice(0, 8)}; to go on with it: gmn -r ${copy.id.slice(0, 8)} "…"\n`;
   await printReport({ text, json: { session: sessionFields(summary) }, notices }, options, app);
   return 0;
+}
+
+interface Copied {
+  /** How many records of the original it has. */
+  readonly length: number;
+  open(): Promise<SavedHere>;
+}
+
+/** A copy that ends where the original once did, and has grown since; undefined if there is none. */
+async function copiedBefore(session: OfficialSession, store: LocalStore): Promise<Copied | undefined> {
+  const summary = (await store.list()).find(({ id }) => id === session.id.toLowerCase());
+  if (summary === undefined) return undefined;
+  const { records } = await store.read(summary);
+  const textOf = ({ content }: SavedRecord): string => JSON.stringify(content);
+  const isSame = records.every((record, index) => {
+    const original = session.records[index];
+    return original !== undefined && textOf(original) === textOf(record);
+  });
+  if (!isSame || records.length === session.records.length) return undefined;
+  return {
+    length: records.length,
+    async open() {
+      const copy = await store.resume(summary, summary.cwd);
+      if (copy.id === summary.id) return copy;
+      await copy.close();
+      throw new AppError('usage', `the session ${summary.id.slice(0, 8)} is open elsewhere`, {
+        hint: 'Close it there first.',
+      });
+    },
+  };
 }
 
 /** The sessions of the official CLI that could be copied, the newest first. */

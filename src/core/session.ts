@@ -79,4 +79,6 @@ export interface SessionBeginning {
   readonly name?: string;
   /** A UUID; one is made up if it is not given. */
   readonly id?: string;
+  /** When it was begun; unless given, with its first record. */
+  readonly at?: number;
 }

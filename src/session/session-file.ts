@@ -25,7 +25,7 @@ export interface FilePlace {
 
 /** Where the file of a session comes from. The lock is that of its id. */
 export type Origin = { readonly id: string; readonly name: string | undefined; readonly lock: Lock } & (
-  | { readonly kind: 'new'; readonly by: SessionBeginning['by']; readonly cwd: string }
+  | { readonly kind: 'new'; readonly by: SessionBeginning['by']; readonly cwd: string; readonly at?: number }
   /** One whose last whole line ended at `end` when it was read. */
   | { readonly kind: 'old'; readonly file: string; readonly end: number }
   /** The first `end` bytes of another. */
@@ -118,7 +118,7 @@ async function textOf(lines: readonly Line[], name: string | undefined, blobs: B
 
 function newHeader(
   { version }: FilePlace,
-  { id, by, cwd, name }: Extract<Origin, { readonly kind: 'new' }>,
+  { id, by, cwd, name, at }: Extract<Origin, { readonly kind: 'new' }>,
   lines: readonly Line[],
 ): Header {
   const prompt = lines.flatMap(({ entry }) => contentsOf(entry)).find(({ role }) => role === 'user');
@@ -126,7 +126,7 @@ function newHeader(
   return {
     v: VERSION,
     id,
-    at: lines[0]?.at ?? 0,
+    at: at ?? lines[0]?.at ?? 0,
     cwd,
     by,
     gmn: version,

@@ -88,7 +88,8 @@ async function create(store: Store, beginning: SessionBeginning): Promise<SavedH
     throw new AppError('usage', `there is a session with the id ${id}`, { hint: `To go on with it: -r ${id}` });
   }
   const cwd = realPath(beginning.cwd) ?? beginning.cwd;
-  return open(store, { kind: 'new', id, name, lock, by: beginning.by, cwd }, { claim });
+  const { by, at } = beginning;
+  return open(store, { kind: 'new', id, name, lock, by, cwd, ...(at === undefined ? {} : { at }) }, { claim });
 }
 
 /** How long somebody who tidies up may have a session. */

@@ -98,7 +98,9 @@ test('a copy has the times of the original, and stays as long as any session', a
     '2020-01-01T00:00:02.000Z',
     '2020-01-01T00:00:02.000Z',
   ]);
-  expect(readdirSync(directory)).toEqual([`20200101T000001Z-${sessionId}.jsonl`]);
+  expect(readdirSync(directory)).toEqual([`20200101T000000Z-${sessionId}.jsonl`]);
+  const { sessions } = JSON.parse((await gmn('sessions', 'list', '--json')).stdout);
+  expect(sessions.map(({ createdAt }: { createdAt: string }) => createdAt)).toEqual([OLD]);
   expect((await gmn('sessions', 'prune', '--dry-run')).stdout).toBe('');
 });
 
@@ -174,4 +176,26 @@ test('the directory of an official session is told by the list of projects and b
   const copied = JSON.parse((await gmn('sessions', 'import', file, '--json')).stdout);
   expect(copied.session.cwd).toBe(listed);
   expect((await gmn('sessions', 'import', 'latest')).stdout).toMatch(/^copied as 33333333;/);
+});
+
+test('a session that has grown is copied again into its copy, unless that went its own way', async (t) => {
+  const { gmn, cwd } = start(t);
+  const sessionId = '7c1e90aa-0000-4000-8000-000000000003';
+  const put = (...texts: readonly string[]): void => {
+    const messages = texts.map((content, id) => ({ id: String(id), type: id % 2 === 0 ? 'user' : 'gemini', content }));
+    writeFileSync(join(cwd, 'old.json'), JSON.stringify({ sessionId, startTime: OLD, messages }));
+  };
+  put('one', 'two');
+  await gmn('sessions', 'import', 'old.json');
+  put('one', 'two', 'three', 'four');
+  expect((await gmn('sessions', 'import', 'old.json')).stdout).toBe(
+    'added what is new to 7c1e90aa; to go on with it: gmn -r 7c1e90aa "…"\n',
+  );
+  const grown = '> one\n\ntwo\n\n> three\n\nfour\n\n';
+  expect((await gmn('sessions', 'show', sessionId)).stdout).toBe(grown);
+  const refusal = { stderr: `Error: there is a session with the id ${sessionId}\nTo go on with it: -r ${sessionId}\n` };
+  expect(await gmn('sessions', 'import', 'old.json')).toMatchObject({ ...refusal, exitCode: 1 });
+  put('one', 'other', 'three', 'four', 'five');
+  expect(await gmn('sessions', 'import', 'old.json')).toMatchObject({ ...refusal, exitCode: 1 });
+  expect((await gmn('sessions', 'show', sessionId)).stdout).toBe(grown);
 });
