@@ -23,7 +23,7 @@ export const SESSIONS: Command = command({
       name: 'show',
       summary: 'What was said in a session',
       args: '<session>',
-      flags: REPORT_FLAGS,
+      flags: [{ long: 'md', help: 'As Markdown, like gmn sessions export' }, ...REPORT_FLAGS],
       load: () => import('../commands/sessions-show.ts'),
     }),
     command({
@@ -53,6 +53,7 @@ export const SESSIONS: Command = command({
           help: 'What to write',
         },
         { long: 'force', help: 'Replace a file that exists' },
+        { long: 'json', help: 'JSON on stdout: the session, or with a file what was written' },
         QUIET_FLAG,
         ...APP_FLAGS,
       ],

@@ -5,6 +5,7 @@ import { type ExportFormat, exportSession, formatOf } from '../export/export.ts'
 import { writeExport } from '../export/export-file.ts';
 import { stderr } from '../render/stderr.ts';
 import { terminalFilter } from '../render/terminal-filter.ts';
+import { printReport } from './report.ts';
 import { openStore } from './session-store.ts';
 
 /** The flags of `gmn sessions export`. */
@@ -13,6 +14,8 @@ export interface ExportOptions {
   readonly args: readonly string[];
   readonly format?: ExportFormat;
   readonly force?: boolean;
+  /** The session as JSON, or with a file what was written. */
+  readonly json?: boolean;
   readonly quiet?: boolean;
 }
 
@@ -20,24 +23,36 @@ export interface ExportOptions {
  * Writes a saved session to a file, for its owner's eyes only, or to stdout. Throws AppError `usage` if there is no such
  * session, the format cannot be told, or the file exists and `force` is not given.
  */
-export async function run({ args, format, force = false, quiet = false }: ExportOptions, app: App): Promise<number> {
+export async function run(options: ExportOptions, app: App): Promise<number> {
+  const { args, force = false, json = false, quiet = false } = options;
   const [reference = '', file = '-', ...more] = args;
   if (more.length > 0) {
     throw new AppError('usage', `too many words: ${more.join(' ')}`, { hint: 'Put quotes around a name with spaces.' });
   }
-  const chosen = file === '-' ? (format ?? 'md') : formatFor(file, format);
+  const chosen = file === '-' ? formatForStdout(options) : formatFor(file, options.format);
   const target = file === '-' ? undefined : resolve(app.cwd, file);
   const store = openStore(app, () => {});
   const saved = await store.read(await store.find(reference));
   const say = quiet ? async () => {} : stderr(app.io.err).notice;
-  for (const notice of saved.notices) await say(notice);
+  const isReport = json && target !== undefined;
+  if (!isReport) for (const notice of saved.notices) await say(notice);
   const pieces = await exportSession(saved, chosen);
   if (target === undefined) await print(pieces, app);
   else {
     await writeExport({ path: target, name: file, force, hint: 'Name another file, or add --force' }, pieces);
-    await say(`wrote ${file}`);
+    const written = { sessionId: saved.summary.id, file: target, format: chosen };
+    if (isReport) await printReport({ text: '', json: written, notices: saved.notices }, { json }, app);
+    else await say(`wrote ${file}`);
   }
   return 0;
+}
+
+function formatForStdout({ format, json = false }: ExportOptions): ExportFormat {
+  if (!json) return format ?? 'md';
+  if (format === undefined || format === 'json') return 'json';
+  throw new AppError('usage', `--json cannot be combined with --format ${format}`, {
+    hint: 'Use one of them, or name a file.',
+  });
 }
 
 function formatFor(file: string, format: ExportFormat | undefined): ExportFormat {

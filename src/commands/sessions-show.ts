@@ -18,8 +18,20 @@ export function onlyReference({ args }: ReferenceOptions, verb: string): string 
   throw new AppError('usage', `sessions ${verb} takes one session`, { hint: `Example: gmn sessions ${verb} last` });
 }
 
-/** What was said in a session, in order. Throws AppError `usage` if there is no such session. */
-export async function run(options: ReferenceOptions, app: App): Promise<number> {
+/** The flags of `gmn sessions show`. */
+export interface ShowOptions extends ReferenceOptions {
+  readonly md?: boolean;
+}
+
+/** What was said in a session, in order. Throws AppError `usage` if there is no such session, or two forms are asked for. */
+export async function run({ md, ...options }: ShowOptions, app: App): Promise<number> {
+  if (md && options.json) {
+    throw new AppError('usage', '--md cannot be combined with --json', { hint: 'Use one of them.' });
+  }
+  if (md) {
+    const args = [onlyReference(options, 'show')];
+    return (await import('./sessions-export.ts')).run({ args, format: 'md', quiet: options.quiet ?? false }, app);
+  }
   const store = openStore(app, () => {});
   const { summary, records, notices } = await store.read(await store.find(onlyReference(options, 'show')));
   const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));

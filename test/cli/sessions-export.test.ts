@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import type { TurnRecord } from '../../src/core/history.ts';
@@ -19,6 +28,12 @@ async function scene(t: TestContext, records: readonly TurnRecord[] = small.reco
   for (const record of records) await session.append(record);
   await session.close();
   const saved = await store.read(await store.find('last'));
+  const gmn = (...args: readonly string[]) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [GMN, 'sessions', ...args], {
+      ...{ cwd, env, encoding: 'utf8' },
+    });
+    return { status, stdout, stderr };
+  };
   return {
     cwd,
     gmnHome,
@@ -26,12 +41,8 @@ async function scene(t: TestContext, records: readonly TurnRecord[] = small.reco
     /** What the formats make of it. */
     as: async (format: 'md' | 'json' | 'html') => [...(await exportSession(saved, format))].join(''),
     read: (name: string) => readFileSync(join(cwd, name), 'utf8'),
-    run: (...args: readonly string[]) => {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [GMN, 'sessions', 'export', ...args], {
-        ...{ cwd, env, encoding: 'utf8' },
-      });
-      return { status, stdout, stderr };
-    },
+    run: (...args: readonly string[]) => gmn('export', ...args),
+    show: (...args: readonly string[]) => gmn('show', ...args),
   };
 }
 
@@ -130,4 +141,27 @@ test('on a terminal nothing of a session is obeyed', async (t) => {
   expect(output).toContain('red text');
   expect(output).not.toContain('\u001b]0');
   expect(output).not.toContain('\u001b[31m');
+});
+
+test('--json is the session on stdout, and with a file what was written', async (t) => {
+  const { run, as, read, id, cwd } = await scene(t);
+  expect(run('last', '--json')).toEqual({ status: 0, stdout: await as('json'), stderr: '' });
+  const { status, stdout, stderr } = run('last', 'talk.md', '--json');
+  expect([status, stderr, JSON.parse(stdout)]).toEqual([
+    0,
+    '',
+    { sessionId: id, file: join(realpathSync(cwd), 'talk.md'), format: 'md' },
+  ]);
+  expect(read('talk.md')).toBe(await as('md'));
+  const refusal = run('last', '--json', '--format', 'md');
+  expect([refusal.status, JSON.parse(refusal.stdout).error.message]).toEqual([
+    1,
+    '--json cannot be combined with --format md',
+  ]);
+});
+
+test('sessions show --md is the Markdown of the export', async (t) => {
+  const { show, as } = await scene(t);
+  expect(show('last', '--md')).toEqual({ status: 0, stdout: await as('md'), stderr: '' });
+  expect(show('last', '--md', '--json')).toMatchObject({ status: 1 });
 });
