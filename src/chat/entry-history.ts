@@ -1,6 +1,6 @@
 import type { Clock } from '../core/io.ts';
 import { parseJson } from '../core/json.ts';
-import { redact } from '../core/secret-text.ts';
+import { tellsSecret } from '../core/secret-words.ts';
 import { appendLine, readLines, trimLines } from '../platform/line-log.ts';
 
 /** What was entered before, in this chat and in others. */
@@ -39,7 +39,7 @@ export function entryHistory(path: string, { maxEntries = 1000, ...rest }: Histo
       const known = await load();
       if (entry === known.at(-1)) return;
       known.push(entry);
-      if (entry.length <= MAX_LENGTH && redact(entry, '') === entry) await appendLine(path, JSON.stringify(entry));
+      if (entry.length <= MAX_LENGTH && !tellsSecret(entry)) await appendLine(path, JSON.stringify(entry));
     },
   };
 }
