@@ -32,8 +32,45 @@ test.each([
   expect(await textsOf(Buffer.from(input))).toEqual(texts);
 });
 
+const wide = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
+
+test.each([
+  ['little', wide('/help\r\n京都 ਀ 👍\n\nlast')],
+  ['big', wide('/help\r\n京都 ਀ 👍\n\nlast').swap16()],
+])('UTF-16 in %s endian order is decoded if it is marked, however it is cut', async (_, bytes) => {
+  const texts = ['/help', '京都 ਀ 👍', '', 'last'];
+  expect(await textsOf(bytes)).toEqual(texts);
+  expect(await textsOf(...Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(texts);
+});
+
+test('a byte order mark alone is no entry', async () => {
+  expect(await textsOf(wide(''))).toEqual([]);
+  expect(await textsOf(Buffer.from('\ufeff'))).toEqual([]);
+});
+
+const HINT = 'A chat reads lines of UTF-8. To send a file along: gmn chat -f <file>';
+
+test.each([
+  ['invalid UTF-8', Buffer.from('one\nt\xffo\nthree\n', 'latin1'), ['one'], 'line 2 of stdin is not text'],
+  [
+    'a mark of UTF-16 in the middle',
+    Buffer.from('one\n\xff\xfea\0\n', 'latin1'),
+    ['one'],
+    'line 2 of stdin is not text',
+  ],
+  ['a NUL', Buffer.from('one\ntwo\nthr\0ee'), ['one', 'two'], 'line 3 of stdin is not text'],
+  ['half a character', Buffer.from('あ').subarray(0, 2), [], 'line 1 of stdin is not text'],
+  ['half a pair', wide('\ud83d'), [], 'stdin is not text: it is marked as UTF-16, and is none'],
+])('%s is refused where it stands, and what came before it is not lost', async (_, bytes, texts, message) => {
+  for (const parts of [[bytes], Array.from(bytes, (byte) => Uint8Array.of(byte))]) {
+    const source = pipedLines(chunks(...parts));
+    for (const text of texts) expect(await source.read({ prompt: '' })).toEqual({ kind: 'text', text });
+    await expect(source.read({ prompt: '' })).rejects.toMatchObject({ fault: 'usage', message, hint: HINT });
+  }
+});
+
 test('however the bytes are cut, the entries are the same', async () => {
-  const input = fc.array(fc.constantFrom('a', 'あ', '👍', '\n', '\r\n', '\n"""\n', ' '), { maxLength: 30 });
+  const input = fc.array(fc.constantFrom('a', 'あ', '👍', '\n', '\r\n', '\n"""\n', ' ', '\ufeff'), { maxLength: 30 });
   await fc.assert(
     fc.asyncProperty(input, async (parts) => {
       const whole = Buffer.from(parts.join(''));

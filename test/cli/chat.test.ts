@@ -161,6 +161,24 @@ test('the flags about sessions mean what they mean for a one-shot', async (t) =>
   expect(same.exitCode).toBe(1);
 });
 
+test('what is no text ends a piped chat with 1 and is not sent; UTF-16 with its mark is text', async (t) => {
+  const script = [reply('first'), reply('second')];
+  const gemini = await fakeGemini(t, script);
+  const broken = await runGmn(t, ['chat', '-q'], { gemini, stdin: Buffer.from('one\nt\xffo\n', 'latin1') });
+  expect(broken).toMatchObject({
+    stdout: 'first\n',
+    stderr:
+      'Error: line 2 of stdin is not text\nA chat reads lines of UTF-8. To send a file along: gmn chat -f <file>\n',
+    exitCode: 1,
+  });
+  const wide = Buffer.from('\ufeff京都\r\n', 'utf16le');
+  expect(await runGmn(t, ['chat', '-q'], { gemini, stdin: wide })).toMatchObject({ stdout: 'second\n', exitCode: 0 });
+  expect(gemini.requests.map(({ body }) => body.contents.at(-1).parts)).toEqual([
+    [{ text: 'one' }],
+    [{ text: '京都' }],
+  ]);
+});
+
 test('-q leaves the answers and the errors', async (t) => {
   const { stdout, stderr } = await pipedChat(t, ['hello', '/nothing'], { args: ['--demo', '-q'] });
   expect(stdout).toBe('Hello! How can I help you today?\n');
