@@ -36,7 +36,7 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
         return page.tell((err) => err.tool(toolLine(event, calls.get(event.id) ?? {})));
       }
       case 'notice':
-        return options.quiet ? undefined : page.tell((err) => err.notice(event.message));
+        return options.quiet ? undefined : page.note(event.message);
       case 'end': {
         await page.close();
         if (options.quiet) return;
@@ -70,6 +70,8 @@ interface TextPage {
   say(words: Say): Promise<void>;
   /** Writes whole lines to stderr. */
   tell(words: Say): Promise<void>;
+  /** Writes a notice; if the answer is in the middle of a line that cannot be broken, behind that line. */
+  note(message: string): Promise<void>;
   /** Shows all that has come and leaves the screen to others until the next `wait` or text. */
   rest(): Promise<void>;
   /** Shows all that has come and ends the last line. */
@@ -84,6 +86,7 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
   let shape: Presentation | undefined;
   let isMidLine = false;
   let unshown = '';
+  const held: string[] = [];
   const waiting = progress(errOut, { ...options, mayDraw: () => !err.isMidLine && !(isMidLine && out.isTerminal) });
 
   const show = async (text: string): Promise<void> => {
@@ -92,6 +95,7 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
     await err.endThought();
     isMidLine = !text.endsWith('\n');
     await out.write(text);
+    if (!isMidLine) for (const message of held.splice(0)) await err.notice(message);
   };
   const say = async (words: Say): Promise<void> => {
     await waiting.clear();
@@ -101,6 +105,11 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
     }
     await words(err);
   };
+  const tell = (words: Say): Promise<void> =>
+    say(async () => {
+      await err.endThought();
+      await words(err);
+    });
   const rest = async (): Promise<void> => {
     await waiting.pause();
     await show((await shape?.end()) ?? '');
@@ -118,11 +127,12 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
       if (unshown !== '') waiting.wait(lastWords(unshown, errOut.columns));
     },
     say,
-    tell: (words) =>
-      say(async () => {
-        await err.endThought();
-        await words(err);
-      }),
+    tell,
+    async note(message) {
+      // stdout and stderr may well be one pipe, and an answer is not ours to break.
+      if (isMidLine && !out.isTerminal) held.push(message);
+      else await tell(() => err.notice(message));
+    },
     rest,
     async close() {
       await rest();

@@ -4,7 +4,7 @@ import { openSync } from 'node:fs';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 import { GMN, type GmnOptions, place, runGmn } from '../support/gmn.ts';
-import { isWindows, linuxTest } from '../support/posix.ts';
+import { isWindows, linuxTest, posixTest } from '../support/posix.ts';
 
 /** An answer that begins and then stays silent; `closed` resolves when the client lets go. */
 function stalled(text: string) {
@@ -157,6 +157,21 @@ test('a home that cannot be written to costs the cache and the session, not the 
   });
   const stderr = 'gmn: this run was not saved: a file is where a directory should be\n';
   expect(gmn).toMatchObject({ stdout: 'hello\n', stderr, exitCode: 0 });
+});
+
+posixTest('in one pipe with the answer, what is said to the person has lines of its own', async (t) => {
+  const gemini = await fakeGemini(t, [reply('hello')]);
+  const { cwd, env } = place(t, { gemini, files: { taken: '' }, env: { GMN_HOME: 'taken/gmn' } });
+  const child = spawn('sh', ['-c', `"${process.execPath}" "${GMN}" hi 2>&1`], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  let output = '';
+  child.stdout.on('data', (data) => (output += data));
+  await once(child, 'close');
+  expect(output).toBe('hello\ngmn: this run was not saved: a file is where a directory should be\n');
 });
 
 test('--version prints the version and --help prints the help, whatever the home looks like', () => {

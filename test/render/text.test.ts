@@ -156,6 +156,30 @@ describe('text on a terminal', () => {
     );
   });
 
+  test('in a pipe a notice waits for the end of the line that the answer is in', async () => {
+    const pipe = fakeOut();
+    const notice = (message: string): TurnEvent => ({ type: 'notice', message });
+    const run = [
+      begin,
+      notice('a'),
+      ...texts('one'),
+      notice('b'),
+      ...texts(' two\n', 'three'),
+      notice('c'),
+      notice('d'),
+    ];
+    await renderOn({ out: pipe, err: pipe }, 'text', [...run, end], {});
+    expect(pipe.text).toBe('gmn: a\none two\ngmn: b\nthree\ngmn: c\ngmn: d\n');
+  });
+
+  test('a notice that waits comes before the error', async () => {
+    const pipe = fakeOut();
+    const error = new AppError('api', 'It broke.');
+    const run: readonly TurnEvent[] = [begin, ...texts('half'), { type: 'notice', message: 'cut' }, failure(error)];
+    await renderOn({ out: pipe, err: pipe }, 'text', run, {});
+    expect(pipe.text).toBe('half\ngmn: cut\nError: It broke.\n');
+  });
+
   test('on a shared screen a notice begins on a line of its own and no empty line follows', async () => {
     const io = sharedScreen();
     const events: readonly TurnEvent[] = [begin, ...texts('half'), { type: 'notice', message: 'cut short' }, end];
