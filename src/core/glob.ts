@@ -23,12 +23,14 @@ export interface GlobPattern {
   readonly base: readonly string[];
   /** How many steps below the start a match can be. */
   readonly depth: number;
-  /** Given a path below the start, with slashes. Takes time in proportion to the lengths of both, never more. */
+  /** Given a path below the start, with slashes. Takes at most the product of the lengths of both, for each alternative. */
   matches(path: string): boolean;
 }
 
 const MAX_LENGTH = 4096;
-const MAX_ALTERNATIVES = 1000;
+const MAX_ALTERNATIVES = 100;
+/** Characters of all alternatives together. */
+const MAX_EXPANDED = 10_000;
 
 /**
  * A glob as shells know it: `*`, `?`, `[a-z]`, `**` as a whole step, braces. Names that begin with a dot are like others
@@ -190,11 +192,16 @@ function alternatives(pattern: string): readonly string[] {
   );
   if (/[+*?!]\([^()]*\)/.test(plain)) throw tooComplex('it has an extended group');
   let budget = MAX_ALTERNATIVES * 2;
+  let room = MAX_EXPANDED;
   const expand = (text: string): readonly string[] => {
     budget -= 1;
     if (budget < 0) throw tooComplex(`it stands for more than ${MAX_ALTERNATIVES} patterns`);
     const brace = braceIn(text);
-    if (brace === undefined) return [text];
+    if (brace === undefined) {
+      room -= text.length;
+      if (room < 0) throw tooComplex(`its alternatives have more than ${MAX_EXPANDED} characters`);
+      return [text];
+    }
     return brace.options.flatMap((option) => expand(text.slice(0, brace.start) + option + text.slice(brace.end)));
   };
   return expand(plain);

@@ -30,7 +30,7 @@ export function paceOf({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): 
     isDue: () => {
       // The clock costs more than most of what is done in between.
       asked += 1;
-      return asked % 32 === 0 && performance.now() - stepBegan > STEP_MS;
+      return asked % 8 === 0 && performance.now() - stepBegan > STEP_MS;
     },
     rest: async () => {
       await new Promise((resolve) => setImmediate(resolve));
@@ -42,4 +42,21 @@ export function paceOf({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): 
       return performance.now() - began > maxMs ? `after ${maxMs / 1000} seconds` : undefined;
     },
   };
+}
+
+/** Those that are wanted, as many as there is time for. Throws the signal's reason. */
+export async function filteredAt<T>(
+  pace: Pace,
+  items: readonly T[],
+  isWanted: (item: T) => boolean,
+): Promise<readonly T[]> {
+  const wanted: T[] = [];
+  for (const item of items) {
+    if (pace.isDue()) {
+      await pace.rest();
+      if (pace.exhausted() !== undefined) break;
+    }
+    if (isWanted(item)) wanted.push(item);
+  }
+  return wanted;
 }

@@ -43,8 +43,8 @@ export interface WalkRequest {
   readonly rules: IgnoreRules;
   /** Whether a directory, by its real path, is walked at all. */
   readonly enters: (path: string, name: string) => boolean;
-  /** Whether a file of this name is shown. */
-  readonly shows: (name: string) => boolean;
+  /** Whether a file of this name, at this path below the start, is shown. */
+  readonly shows: (name: string, below: string) => boolean;
   /** How many steps below the start a file may be. */
   readonly maxDepth: number;
   readonly pace: Pace;
@@ -120,7 +120,10 @@ async function sorted(request: WalkRequest, here: Pending, entries: readonly Ent
   const files: string[] = [];
   const directories: string[] = [];
   for (const { name, kind } of entries) {
-    if (pace.isDue()) await pace.rest();
+    if (pace.isDue()) {
+      await pace.rest();
+      if (pace.exhausted() !== undefined) break;
+    }
     const below = here.below === '' ? name : `${here.below}/${name}`;
     if (here.rules.ignores(below, kind === 'directory' ? 'directory' : 'file')) continue;
     if (kind === 'directory') {
@@ -129,7 +132,7 @@ async function sorted(request: WalkRequest, here: Pending, entries: readonly Ent
       else report.hidden += 1;
     } else if (kind === 'link') report.links += 1;
     else if (kind === 'other') report.special += 1;
-    else if (request.shows(name)) files.push(name);
+    else if (request.shows(name, below)) files.push(name);
     else report.hidden += 1;
   }
   return { files, directories: directories.reverse() };

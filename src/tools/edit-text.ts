@@ -17,6 +17,10 @@ export interface Edited {
   readonly isLoose: boolean;
 }
 
+/** Characters of a file in which white space may be disregarded: that takes far more time and memory than the text has. */
+const MAX_LOOSE = 1_000_000;
+const MAX_PLACES = 10_000;
+
 /** A stretch of the text with plain line feeds, and what comes in its place. */
 interface Match {
   readonly start: number;
@@ -37,15 +41,23 @@ export function editText(text: string, { oldText, newText, isMultiple }: Edit): 
     throw new AppError('usage', 'old_string and new_string are the same', { hint: 'There is nothing to change.' });
   }
   const exact = exactMatches(plain.text, wanted, next);
-  const matches = exact.length > 0 ? exact : looseMatches(plain.text, wanted, next);
-  if (matches.length === 0) throw notFound();
+  const canBeLoose = plain.text.length <= MAX_LOOSE;
+  const matches = exact.length > 0 || !canBeLoose ? exact : looseMatches(plain.text, wanted, next);
+  if (matches.length === 0) throw notFound(canBeLoose);
   if (matches.length > 1 && !isMultiple) throw ambiguous(matches.length);
   return { text: applied(text, plain, matches), count: matches.length, isLoose: exact.length === 0 };
 }
 
-function notFound(): AppError {
-  return new AppError('usage', 'old_string was not found in the file', {
+function notFound(canBeLoose: boolean): AppError {
+  const strictly = canBeLoose ? '' : '; in a file of this size white space counts, too';
+  return new AppError('usage', `old_string was not found in the file${strictly}`, {
     hint: 'Read the file again and copy the lines to be replaced exactly, without line numbers.',
+  });
+}
+
+function tooMany(): AppError {
+  return new AppError('usage', `old_string was found more than ${MAX_PLACES} times`, {
+    hint: 'Add lines around it, or tell the user how to change all of them.',
   });
 }
 
@@ -113,8 +125,8 @@ function lined(
   next: string,
   { ending, kept }: { readonly ending: string; readonly kept: (line: Stretch) => string },
 ): string {
-  const [oldLines, lines] = [old, next].map((text) => text.split(/(?<=\n)/));
-  if (oldLines === undefined || lines === undefined) return next;
+  const oldLines = old.split(/(?<=\n)/);
+  const lines = next.split(/(?<=\n)/);
   const starts: number[] = [0];
   for (const line of oldLines) starts.push((starts.at(-1) ?? 0) + line.length);
   const same = aligned(oldLines, lines);
@@ -144,7 +156,10 @@ function exactMatches(text: string, wanted: string, replacement: string): readon
 function placesOf(text: string, wanted: string): readonly number[] {
   const places: number[] = [];
   if (wanted === '') return places;
-  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) places.push(at);
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) {
+    if (places.length === MAX_PLACES) throw tooMany();
+    places.push(at);
+  }
   return places;
 }
 

@@ -1,4 +1,4 @@
-import { compileGlob, type GlobPattern } from '../core/glob.ts';
+import { compileGlob } from '../core/glob.ts';
 import type { Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
 import { type NamedFiles, ripgrepFiles } from './ripgrep-walk.ts';
@@ -30,16 +30,17 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
     async run({ pattern, dir_path = '.', case_sensitive = false, respect_git_ignore = true }, signal) {
       const text = pattern.includes('/') ? pattern : `**/${pattern}`;
       const compiled = compileGlob(text, { isCaseSensitive: case_sensitive, hasBraces: true });
-      const options = { isIgnoring: respect_git_ignore, maxDepth: compiled.depth };
+      const accepts = compiled.matches;
+      const options = { isIgnoring: respect_git_ignore, maxDepth: compiled.depth, accepts };
       const tree = await openTree(workspace, dir_path, options, signal);
-      const walk = { workspace, place: tree.place, isIgnoring: respect_git_ignore, accepts: compiled.matches };
+      const walk = { workspace, place: tree.place, isIgnoring: respect_git_ignore, accepts };
       // What ripgrep reads in its own way is left to us.
       const hint = {
         max: MAX_FILES,
         glob: /^[\w*][\w*./-]*$/.test(text) ? text : undefined,
         isCaseSensitive: case_sensitive,
       };
-      const named = (await ripgrepFiles(ripgrep(), { ...walk, ...hint }, signal)) ?? (await walked(tree, compiled));
+      const named = (await ripgrepFiles(ripgrep(), { ...walk, ...hint }, signal)) ?? (await walked(tree));
       const files = named.files.map((path) => pathIn(tree.place, path));
       const notes = [
         ...(named.total > MAX_FILES ? [`the first ${MAX_FILES} of ${named.total}; use a narrower pattern`] : []),
@@ -50,17 +51,14 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
   });
 }
 
-async function walked({ directories }: Tree, { matches }: GlobPattern): Promise<NamedFiles> {
+async function walked({ directories }: Tree): Promise<NamedFiles> {
   const found: string[] = [];
   let total = 0;
   for await (const { below, files, close } of directories) {
     close();
-    for (const name of files) {
-      const path = below === '' ? name : `${below}/${name}`;
-      if (!matches(path)) continue;
-      total += 1;
-      if (found.length < MAX_FILES) found.push(path);
-    }
+    total += files.length;
+    const room = MAX_FILES - found.length;
+    for (const name of files.slice(0, room)) found.push(below === '' ? name : `${below}/${name}`);
   }
   return { files: found, total };
 }

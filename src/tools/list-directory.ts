@@ -3,6 +3,7 @@ import { compileGlob } from '../core/glob.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Tool } from '../core/tool.ts';
 import { rulesWithin } from '../platform/search-ignore.ts';
+import { filteredAt } from '../platform/search-pace.ts';
 import { type Entry, entriesOf, sizeOf } from '../platform/search-walk.ts';
 import { defineTool, done } from './define.ts';
 import { isSecretFile } from './protection.ts';
@@ -10,6 +11,7 @@ import { rulesOfPlace, treePace } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
 const MAX_ENTRIES = 1000;
+const MAX_IGNORED = 100;
 
 /** Lists one directory. */
 export function listDirectory(workspace: Workspace): Tool {
@@ -29,7 +31,7 @@ export function listDirectory(workspace: Workspace): Tool {
     aliases: { path: 'dir_path' },
     root: workspace.roots[0],
     async run({ dir_path, ignore = [] }, signal) {
-      const ignored = ignore.map((glob) => compileGlob(glob, { isCaseSensitive: true, hasBraces: true }));
+      const ignored = ignoredNames(ignore);
       const { place, directory } = await workspace.openDirectory(dir_path);
       try {
         const pace = treePace(signal);
@@ -37,14 +39,14 @@ export function listDirectory(workspace: Workspace): Tool {
         const rules = rulesWithin(rulesOfPlace(workspace, place), '', directory.at('.'), entries);
         if (rules === undefined) throw tooLarge(place.name);
         const isShown = ({ name, kind }: Entry): boolean =>
-          !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') &&
-          !ignored.some((glob) => glob.matches(name)) &&
-          !isSecretFile(name);
-        const shown = entries.filter(isShown).sort(byKind);
+          !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') && !ignored(name) && !isSecretFile(name);
+        const shown = [...(await filteredAt(pace, entries, isShown))].sort(byKind);
         const listed = shown.slice(0, MAX_ENTRIES).map((entry) => described(entry, directory.at(entry.name)));
         const isLong = shown.length > MAX_ENTRIES;
         const all = isLong ? await workspace.keep(shown.map(nameOf).join('\n')) : undefined;
+        const stopped = pace.exhausted();
         const notes = [
+          ...(stopped === undefined ? [] : [`incomplete: stopped ${stopped}`]),
           ...(isLong ? [`the first ${MAX_ENTRIES} of ${shown.length}; ${wayToRest(all)}`] : []),
           ...hiddenNotes(entries.length - shown.length),
         ];
@@ -58,6 +60,15 @@ export function listDirectory(workspace: Workspace): Tool {
       }
     },
   });
+}
+
+/** Whether one of the globs is about a name. Throws AppError `usage` if there are too many of them. */
+function ignoredNames(globs: readonly string[]): (name: string) => boolean {
+  if (globs.length > MAX_IGNORED) {
+    throw new AppError('usage', `ignore has more than ${MAX_IGNORED} globs`, { hint: 'Use fewer.' });
+  }
+  const compiled = globs.map((glob) => compileGlob(glob, { isCaseSensitive: true, hasBraces: true }));
+  return (name) => compiled.some((glob) => glob.matches(name));
 }
 
 function byKind(left: Entry, right: Entry): number {

@@ -1,10 +1,11 @@
 import { join, posix } from 'node:path';
 import { realPath } from '../platform/real-path.ts';
 import { hasSharedLevels, ignoredPaths } from '../platform/search-ignore.ts';
+import { filteredAt } from '../platform/search-pace.ts';
 import { runRipgrep, takePaths } from '../platform/search-ripgrep.ts';
 import type { Place } from './fence.ts';
 import { isSecretFile } from './protection.ts';
-import { FOREIGN, rulesOfPlace } from './tree.ts';
+import { FOREIGN, rulesOfPlace, treePace } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Which files ripgrep is to look at. */
@@ -89,10 +90,9 @@ export async function ripgrepFiles(
   const take = (printed: Buffer): Buffer => takePaths(printed, found);
   const { stopped, isGood } = await runRipgrep({ program, args, cwd: walk.place.path, maxMs: MAX_MS, take }, signal);
   if (!isGood) return undefined;
-  const named = inWalkOrder(
-    found.filter((path) => isPlain(path) && walk.accepts(path)),
-    (path) => path,
-  );
+  const pace = treePace(signal);
+  const wanted = await filteredAt(pace, found, (path) => isPlain(path) && walk.accepts(path));
+  const named = inWalkOrder(wanted, (path) => path);
   // Only those that are shown are looked up.
   const isShown = isShownBy(walk);
   const files: string[] = [];
@@ -102,6 +102,7 @@ export async function ripgrepFiles(
     if (isShown(path)) files.push(path);
     else rejected += 1;
   }
-  const early = stopped === undefined ? {} : { stopped: `after ${MAX_MS / 1000} seconds` };
+  const late = stopped === undefined ? pace.exhausted() : `after ${MAX_MS / 1000} seconds`;
+  const early = late === undefined ? {} : { stopped: late };
   return { files, total: named.length - rejected, ...early };
 }

@@ -3,7 +3,6 @@ import { compileGlob, type GlobPattern } from '../core/glob.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
 import { type Finding, type Findings, type SearchRequest, searchFiles } from '../platform/search-engine.ts';
-import type { WalkedDirectory } from '../platform/search-walk.ts';
 import { defineTool, done } from './define.ts';
 import { ripgrepFindings } from './ripgrep-findings.ts';
 import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
@@ -52,11 +51,11 @@ export function searchFileContent(workspace: Workspace, ripgrep: () => string | 
       const request = requestOf({ ...rest, names_only });
       const accepts = filterOf(include_pattern, exclude_pattern);
       const isIgnoring = !no_ignore;
-      const tree = await openTree(workspace, dir_path, { isIgnoring }, signal);
+      const tree = await openTree(workspace, dir_path, { isIgnoring, accepts }, signal);
       const query = { workspace, place: tree.place, request, pattern: rest.pattern, accepts, isIgnoring };
       const findings =
         (await ripgrepFindings(ripgrep(), { ...query, isFixed: rest.fixed_strings === true }, signal)) ??
-        (await searchFiles(filtered(tree.directories, accepts), request, signal));
+        (await searchFiles(tree.directories, request, signal));
       return outcomeOf(tree, findings, { isNamesOnly: names_only, keep: workspace.keep });
     },
   });
@@ -140,18 +139,6 @@ function filterOf(include: string | undefined, exclude: string | undefined): Acc
 /** A glob without a slash is about names, wherever they are. */
 function globOf(text: string): GlobPattern {
   return compileGlob(text.includes('/') ? text : `**/${text}`, { isCaseSensitive: false, hasBraces: true });
-}
-
-async function* filtered(
-  directories: AsyncIterable<WalkedDirectory>,
-  accepts: Accepts,
-): AsyncGenerator<WalkedDirectory> {
-  for await (const directory of directories) {
-    const prefix = directory.below === '' ? '' : `${directory.below}/`;
-    const files = directory.files.filter((name) => accepts(prefix + name));
-    if (files.length > 0) yield { ...directory, files };
-    else directory.close();
-  }
 }
 
 interface Telling {

@@ -61,7 +61,7 @@ function reindented(line: string, indents: ReadonlyMap<string, string>): string 
 }
 
 /** More than this is not compared piece by piece; its two ends are. */
-const MAX_CELLS = 1_000_000;
+const MAX_CELLS = 250_000;
 
 /** For each new piece the index of the old one that it is, undefined if it is none: a longest common subsequence. */
 export function aligned(old: readonly string[], next: readonly string[]): readonly (number | undefined)[] {

@@ -12,6 +12,8 @@ export interface TreeOptions {
   /** Whether `.gitignore` counts; `.geminiignore` always does. */
   readonly isIgnoring: boolean;
   readonly maxDepth?: number;
+  /** Which files are wanted, by their paths below the start, with slashes. */
+  readonly accepts: (below: string) => boolean;
 }
 
 export interface Tree {
@@ -48,7 +50,7 @@ export function treePace(signal: AbortSignal): Pace {
 export async function openTree(
   workspace: Workspace,
   path: string,
-  { isIgnoring, maxDepth = Number.POSITIVE_INFINITY }: TreeOptions,
+  { isIgnoring, maxDepth = Number.POSITIVE_INFINITY, accepts }: TreeOptions,
   signal: AbortSignal,
 ): Promise<Tree> {
   const { place, directory } = await workspace.openDirectory(path);
@@ -60,7 +62,7 @@ export async function openTree(
     rules: rulesOfPlace(workspace, place, isIgnoring),
     enters: (real, name) => !FOREIGN.includes(name) && workspace.isListed(real),
     // Its directory was judged by its real path, and links are not followed.
-    shows: (name) => !isSecretFile(name),
+    shows: (name, below) => !isSecretFile(name) && accepts(below),
     maxDepth,
     pace: treePace(signal),
     report,

@@ -212,3 +212,25 @@ test('a file that is not Unicode is left alone', async () => {
   }
   expect(readFileSync(join(here.root, 'latin.txt'), 'latin1')).toBe('caf\xe9\n');
 });
+
+test('in a large file only exact text is looked for, and neither there nor in many places does an edit take long', () => {
+  const text = 'some words here\n'.repeat(100_000);
+  const edit = { oldText: 'some  words', newText: 'x', isMultiple: true };
+  expect(() => editText(text, edit)).toThrow(
+    'old_string was not found in the file; in a file of this size white space counts, too',
+  );
+  expect(() => editText(text, { ...edit, oldText: 'some words' })).toThrow(
+    'old_string was found more than 10000 times',
+  );
+  expect(editText(`${text}the end`, { ...edit, oldText: 'the end' })).toEqual({
+    text: `${text}x`,
+    count: 1,
+    isLoose: false,
+  });
+  expect(
+    editText(text.slice(0, 900_000 - (900_000 % 16)).replace('some', 'any'), { ...edit, oldText: 'any  words' }),
+  ).toMatchObject({
+    count: 1,
+    isLoose: true,
+  });
+});

@@ -132,6 +132,31 @@ test('globs that would explode are refused or answered at once', async () => {
   expect(await here.output('glob', { pattern: `${'**/'.repeat(80)}*.md` })).toEqual({ files: [] });
 });
 
+test('more globs than anybody needs are refused, and many names are compared in steps that can be ended', async () => {
+  const here = await place();
+  for (let index = 0; index < 3000; index += 1) writeFileSync(join(here.root, `${'a'.repeat(200)}${index}`), '');
+  const bomb = `*${'a'.repeat(90)}b`;
+  const ignore = Array.from({ length: 100 }, () => bomb);
+  expect(await here.error('list_directory', { path: '.', ignore: [...ignore, bomb] })).toBe(
+    'ignore has more than 100 globs. Use fewer.',
+  );
+  const many = `{${ignore.join(',')}}`;
+  expect(await here.error('glob', { pattern: `x{${ignore.join(',').slice(0, 3000)}}${'y'.repeat(900)}` })).toContain(
+    'its alternatives have more than 10000 characters',
+  );
+  for (const [name, args] of [
+    ['list_directory', { path: '.', ignore }],
+    ['glob', { pattern: many.replaceAll('a'.repeat(90), 'a'.repeat(30)) }],
+    ['search_file_content', { pattern: 'x', exclude_pattern: many.replaceAll('a'.repeat(90), 'a'.repeat(30)) }],
+  ] as const) {
+    const stop = new AbortController();
+    const reason = new Error('stopped');
+    const call = here.call(name, args, stop.signal);
+    setTimeout(() => stop.abort(reason), 20);
+    await expect(call, name).rejects.toBe(reason);
+  }
+}, 60_000);
+
 test('an ignore file full of stars does not hold up a walk', async () => {
   const here = await place({ '.gitignore': `${'*a'.repeat(40)}*b\n`.repeat(500), ['a'.repeat(250)]: 'needle\n' });
   expect(await here.output('search_file_content', { pattern: 'needle', names_only: true })).toEqual({
