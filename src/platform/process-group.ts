@@ -51,10 +51,11 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, POLL_MS));
 }
 
-/** Kills what is in the group, at once; for the moment before this process ends. */
-export function killFamily({ leader }: Family): void {
+/** Kills the family at once, as far as it is found; for the moment before this process ends. */
+export function killFamily(family: Family): void {
+  const { leader } = family;
   if (process.platform === 'win32') spawnSync('taskkill', ['/pid', String(leader), '/t', '/f'], { windowsHide: true });
-  else send(-leader, 'SIGKILL');
+  else for (const target of [-leader, ...runningOf(family).map(({ pid }) => pid)]) send(target, 'SIGKILL');
 }
 
 function runningOf(family: Family): readonly FoundProcess[] {

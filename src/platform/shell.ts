@@ -37,6 +37,8 @@ export interface ShellResult {
 
 /** How long the output of a command that has ended may still trickle in. */
 const LINGER_MS = 200;
+/** The same, however much there is of it. */
+const MAX_LINGER_MS = 1000;
 
 /**
  * Runs one command to its end, in a session of its own, without input and without a terminal. When it ends, runs out of
@@ -54,7 +56,7 @@ export async function runShell(run: ShellRun, signal: AbortSignal): Promise<Shel
     const ending = await ended(child, run.timeoutMs, signal);
     const silentMs = output.silentMs();
     const { found, survivors } = await stopFamily(family);
-    await output.settled();
+    await output.settled(signal);
     signal.throwIfAborted();
     return {
       ...output.kept(),
@@ -119,15 +121,22 @@ function collect(child: ChildProcess, maxChars: number) {
   return {
     kept: text.kept,
     silentMs: () => performance.now() - lastMs,
-    /** Resolves when all was read, or what could not be stopped holds the pipes and is silent. */
-    settled: () =>
+    /** Resolves when all was read; where something holds the pipes that could not be stopped, a moment later; at an abort. */
+    settled: (signal: AbortSignal) =>
       new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, LINGER_MS);
-        onData = () => void timer.refresh();
-        void closed.then(() => {
-          clearTimeout(timer);
+        const finish = (): void => {
+          onData = () => {};
+          clearTimeout(quiet);
+          clearTimeout(latest);
+          signal.removeEventListener('abort', finish);
           resolve();
-        });
+        };
+        const quiet = setTimeout(finish, LINGER_MS);
+        const latest = setTimeout(finish, MAX_LINGER_MS);
+        onData = () => void quiet.refresh();
+        signal.addEventListener('abort', finish, { once: true });
+        if (signal.aborted) finish();
+        void closed.then(finish);
       }),
   };
 }

@@ -81,11 +81,12 @@ async function told({ head, tail, omitted }: ShellResult, { keepOutput }: ShellT
   if (captured.length <= TOLD_CHARS) return captured;
   const start = captured.slice(0, TOLD_CHARS * HEAD_SHARE).toWellFormed();
   const end = captured.slice(-TOLD_CHARS * (1 - HEAD_SHARE)).toWellFormed();
-  const missing = captured.length - start.length - end.length + omitted;
+  const kept = captured.length - start.length - end.length;
+  const missing = kept + omitted;
   const path = await keepOutput(captured);
   const way =
     path === undefined
       ? 'they are lost, and a command that changes things must not be run again for them'
-      : `read_file ${path} shows them`;
+      : `read_file ${path} shows ${omitted === 0 ? 'them' : `${kept} of them, the others were not kept`}`;
   return `${start}\n[… ${missing} characters are left out here; ${way} …]\n${end}`;
 }

@@ -235,6 +235,17 @@ posixTest('of a hundred megabytes the model gets the beginning and the end', asy
   expect(missing).toBeLessThan(100_000_000);
 });
 
+posixTest('of an output too long to be kept, the model is told how much is', async (t) => {
+  const { run } = shellTool(t, { keepOutput: async () => '.out/1.txt' });
+  const { response } = await run({ command: 'head -c 3000000 /dev/zero | tr "\\0" x' });
+  const [, missing, kept] =
+    /\[… (\d+) characters are left out here; read_file \.out\/1\.txt shows (\d+) of them, the others were not kept …\]/.exec(
+      String(response.output),
+    ) ?? [];
+  expect(Number(missing)).toBeGreaterThan(2_950_000);
+  expect(Number(kept)).toBeLessThan(1_000_000);
+});
+
 posixTest('a long output can be kept, and the model is told where', async (t) => {
   const kept: string[] = [];
   const { run } = shellTool(t, {
@@ -262,3 +273,14 @@ posixTest('a silent command that ran out of time is said to wait for input', asy
     /^It was stopped after 200 ms, the limit for a command\. It had written nothing for \d+ ms: it may have waited for input, which it cannot get\.$/,
   );
 });
+
+linuxTest(
+  'a command that leaves something behind that cannot be found, and never stops writing, ends all the same',
+  async (t) => {
+    const { root, run } = shellTool(t);
+    const pidFile = join(root, 'pid');
+    t.onTestFinished(() => void process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGKILL'));
+    const command = `env -i setsid sh -c 'trap "" PIPE; echo $$ > ${pidFile}; while :; do echo x; done' & sleep 0.5`;
+    expect(await run({ command })).toMatchObject({ ok: true, response: { exit_code: 0 } });
+  },
+);
