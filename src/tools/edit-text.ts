@@ -98,6 +98,7 @@ function originalPlace({ pairs }: PlainText, place: number): number {
 
 function applied(text: string, plain: PlainText, matches: readonly Match[]): string {
   const usual = lineEnding(text);
+  const alignment = lastAlignment();
   let result = '';
   let done = 0;
   for (const match of matches) {
@@ -108,7 +109,7 @@ function applied(text: string, plain: PlainText, matches: readonly Match[]): str
     const ending = /\r\n|\r|\n/.exec(text.slice(from, to))?.[0] ?? /\r\n|\r|\n/.exec(whole)?.[0] ?? usual;
     const kept = (piece: Stretch): string =>
       text.slice(originalPlace(plain, start + piece.start), originalPlace(plain, start + piece.end));
-    result += text.slice(done, from) + lined(plain.text.slice(start, end), replacement, { ending, kept });
+    result += text.slice(done, from) + lined(plain.text.slice(start, end), replacement, { ending, kept, alignment });
     done = to;
   }
   return result + text.slice(done);
@@ -123,13 +124,21 @@ interface Stretch {
 function lined(
   old: string,
   next: string,
-  { ending, kept }: { readonly ending: string; readonly kept: (line: Stretch) => string },
+  {
+    ending,
+    kept,
+    alignment,
+  }: {
+    readonly ending: string;
+    readonly kept: (line: Stretch) => string;
+    readonly alignment: typeof aligned;
+  },
 ): string {
   const oldLines = old.split(/(?<=\n)/);
   const lines = next.split(/(?<=\n)/);
   const starts: number[] = [0];
   for (const line of oldLines) starts.push((starts.at(-1) ?? 0) + line.length);
-  const same = aligned(oldLines, lines);
+  const same = alignment(oldLines, lines);
   return lines
     .map((line, index) => {
       const at = same[index];
@@ -137,6 +146,16 @@ function lined(
       return kept({ start: starts[at] ?? 0, end: starts[at + 1] ?? 0 });
     })
     .join('');
+}
+
+/** Compares the same lines once, though they are found in many places. */
+function lastAlignment(): typeof aligned {
+  let last: { readonly key: string; readonly same: ReturnType<typeof aligned> } | undefined;
+  return (old, next) => {
+    const key = JSON.stringify([old, next]);
+    last = last?.key === key ? last : { key, same: aligned(old, next) };
+    return last.same;
+  };
 }
 
 /** Without what stays the same at both ends, so that the line endings there stay too. */

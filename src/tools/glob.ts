@@ -1,7 +1,7 @@
 import { compileGlob } from '../core/glob.ts';
 import type { Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
-import { type NamedFiles, ripgrepFiles } from './ripgrep-walk.ts';
+import { type NamedFiles, ripgrepFiles, sharedGlob } from './ripgrep-walk.ts';
 import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -34,10 +34,9 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
       const options = { isIgnoring: respect_git_ignore, maxDepth: compiled.depth, accepts };
       const tree = await openTree(workspace, dir_path, options, signal);
       const walk = { workspace, place: tree.place, isIgnoring: respect_git_ignore, accepts };
-      // What ripgrep reads in its own way is left to us.
       const hint = {
         max: MAX_FILES,
-        glob: /^[\w*][\w*./-]*$/.test(text) ? text : undefined,
+        glob: sharedGlob(text),
         isCaseSensitive: case_sensitive,
       };
       const named = (await ripgrepFiles(ripgrep(), { ...walk, ...hint }, signal)) ?? (await walked(tree));

@@ -10,6 +10,8 @@ export interface RipgrepQuery extends RipgrepWalk {
   /** As the model wrote it. */
   readonly pattern: string;
   readonly isFixed: boolean;
+  /** The files that are wanted, as a glob that spares ripgrep some; undefined: it would read it in another way. */
+  readonly glob: string | undefined;
 }
 
 const MAX_MS = 20_000;
@@ -29,8 +31,12 @@ export async function ripgrepFindings(
   const { request, place } = query;
   const maxLines = (request.total + 100) * (1 + request.before + request.after);
   const found: Sighting[] = [];
+  const isShown = remembered(isShownBy(query));
   const take = (printed: Buffer): Buffer | undefined => {
-    const rest = takeSightings(printed, found);
+    const seen: Sighting[] = [];
+    const rest = takeSightings(printed, seen);
+    // Only what may be shown counts: the rest may be most of it.
+    for (const sighting of seen) if (isShown(sighting.path)) found.push(sighting);
     return found.length > maxLines ? undefined : rest;
   };
   const run = { program, args: argsOf(query), cwd: place.path, maxMs: MAX_MS, take };
@@ -38,7 +44,7 @@ export async function ripgrepFindings(
   if (!isGood) return undefined;
   const files: Finding[] = [];
   let matches = 0;
-  for (const [path, sightings] of byFile(found, isShownBy(query))) {
+  for (const [path, sightings] of byFile(found)) {
     if (matches >= request.total) break;
     signal.throwIfAborted();
     const finding = await readSightings(query, path, sightings);
@@ -52,8 +58,10 @@ export async function ripgrepFindings(
 }
 
 function argsOf(query: RipgrepQuery): readonly string[] {
-  const { request, pattern, isFixed } = query;
+  const { request, pattern, isFixed, glob } = query;
   return [
+    // The last glob that matches wins: what is left out comes last.
+    ...(glob === undefined ? [] : ['--iglob', glob]),
     ...walkArgs(query),
     ...['--line-number', '--column', '--byte-offset', '--no-heading'],
     ...['--with-filename', '--max-columns=1', '--no-context-separator', '--crlf', '--encoding=none'],
@@ -66,18 +74,23 @@ function argsOf(query: RipgrepQuery): readonly string[] {
   ];
 }
 
-function byFile(
-  sightings: readonly Sighting[],
-  isShown: (path: string) => boolean,
-): readonly (readonly [path: string, sightings: readonly Sighting[]])[] {
+/** Many lines in a row are of one file. */
+function remembered(isShown: (path: string) => boolean): (path: string) => boolean {
+  let last: { readonly path: string; readonly answer: boolean } | undefined;
+  return (path) => {
+    last = last?.path === path ? last : { path, answer: isShown(path) };
+    return last.answer;
+  };
+}
+
+function byFile(sightings: readonly Sighting[]): readonly (readonly [path: string, sightings: readonly Sighting[]])[] {
   const files = new Map<string, Sighting[]>();
   for (const sighting of sightings) {
     const list = files.get(sighting.path);
     if (list === undefined) files.set(sighting.path, [sighting]);
     else list.push(sighting);
   }
-  const shown = [...files].filter(([path]) => isShown(path));
-  return inWalkOrder(shown, ([path]) => path);
+  return inWalkOrder([...files], ([path]) => path);
 }
 
 async function readSightings(

@@ -31,6 +31,11 @@ export function walkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonl
   ];
 }
 
+/** A glob that ripgrep reads as we do, undefined if it is none. */
+export function sharedGlob(text: string): string | undefined {
+  return /^[\w*][\w*./-]*$/.test(text) ? text : undefined;
+}
+
 /** Says of a path ripgrep named whether it may be shown: it knows neither all ignore files, nor secrets, nor the fence. */
 export function isShownBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (path: string) => boolean {
   const isIgnored = ignoredPaths(place.path, rulesOfPlace(workspace, place, isIgnoring));

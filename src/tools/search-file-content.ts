@@ -5,6 +5,7 @@ import type { Tool, ToolOutcome } from '../core/tool.ts';
 import { type Finding, type Findings, type SearchRequest, searchFiles } from '../platform/search-engine.ts';
 import { defineTool, done } from './define.ts';
 import { ripgrepFindings } from './ripgrep-findings.ts';
+import { sharedGlob } from './ripgrep-walk.ts';
 import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -51,10 +52,11 @@ export function searchFileContent(workspace: Workspace, ripgrep: () => string | 
       const request = requestOf({ ...rest, names_only });
       const accepts = filterOf(include_pattern, exclude_pattern);
       const isIgnoring = !no_ignore;
+      const glob = include_pattern === undefined ? undefined : sharedGlob(anywhere(include_pattern));
       const tree = await openTree(workspace, dir_path, { isIgnoring, accepts }, signal);
       const query = { workspace, place: tree.place, request, pattern: rest.pattern, accepts, isIgnoring };
       const findings =
-        (await ripgrepFindings(ripgrep(), { ...query, isFixed: rest.fixed_strings === true }, signal)) ??
+        (await ripgrepFindings(ripgrep(), { ...query, isFixed: rest.fixed_strings === true, glob }, signal)) ??
         (await searchFiles(tree.directories, request, signal));
       return outcomeOf(tree, findings, { isNamesOnly: names_only, keep: workspace.keep });
     },
@@ -137,8 +139,12 @@ function filterOf(include: string | undefined, exclude: string | undefined): Acc
 }
 
 /** A glob without a slash is about names, wherever they are. */
+function anywhere(glob: string): string {
+  return glob.includes('/') ? glob : `**/${glob}`;
+}
+
 function globOf(text: string): GlobPattern {
-  return compileGlob(text.includes('/') ? text : `**/${text}`, { isCaseSensitive: false, hasBraces: true });
+  return compileGlob(anywhere(text), { isCaseSensitive: false, hasBraces: true });
 }
 
 interface Telling {

@@ -118,3 +118,9 @@ export async function ticksDuring<T>(work: Promise<T>): Promise<{ readonly resul
     clearInterval(timer);
   }
 }
+
+/** A program called rg that leaves a mark when it is run. */
+export function marker(directory: string, mark: string, script = ''): void {
+  put(directory, { rg: `#!/bin/sh\ntouch '${mark}'\n${script}` });
+  chmodSync(join(directory, 'rg'), 0o755);
+}
