@@ -41,16 +41,17 @@ export function reasonOf({ response }: ToolOutcome): string {
   return stringOf(response.error) ?? JSON.stringify(response);
 }
 
-/** What people edit of a call: the command, the new content, else all arguments. */
+/** What people edit of a call if its tool knows of it: the command, the new content, else all arguments. */
 const EDITED = ['command', 'content', 'new_string'] as const;
 
 /** The arguments as the person would have them. Undefined if the editor failed, or what came out of it is no such thing. */
 export async function editedArgs(
-  { asked: { args }, preview }: Proposal,
+  { asked: { tool, args }, preview }: Proposal,
   { tty, env }: { readonly tty: Tty; readonly env: Env },
   signal: AbortSignal,
 ): Promise<JsonObject | undefined> {
-  const key = EDITED.find((name) => typeof args[name] === 'string');
+  const known = isObject(tool.input.properties) ? tool.input.properties : {};
+  const key = EDITED.find((name) => typeof args[name] === 'string' && Object.hasOwn(known, name));
   if (key === undefined) {
     const text = await tty.edit(JSON.stringify(args, null, 2), 'arguments.json', env, signal);
     return text === undefined ? undefined : parseArgs(text);

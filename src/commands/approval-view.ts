@@ -36,8 +36,11 @@ const BOLD = style(1, 22);
 export function questionView(name: string, preview: Preview, { columns, isStyled }: ViewOptions): QuestionView {
   const width = Math.max(columns - 3, 10);
   const paint = (style: Paint): Paint => (isStyled ? style : plain);
+  // What a long line goes on with must not pass for a line of its own.
   const rows = (text: string, style: Paint): readonly string[] =>
-    wrapped(text, width).map((row) => `│ ${row === '' ? '' : paint(style)(row)}`.trimEnd());
+    wrapped(text, width).map((row, index) =>
+      `${index === 0 ? '│' : '┊'} ${row === '' ? '' : paint(style)(row)}`.trimEnd(),
+    );
   const body = linesOf(preview).flatMap(({ text, style }) => rows(text, style));
   const hidden = hiddenIn(preview);
   const warning =
@@ -51,7 +54,7 @@ export function groupView(views: readonly QuestionView[], previews: readonly Pre
   const [added, removed] = (['added', 'removed'] as const).map((key) =>
     previews.reduce((sum, preview) => sum + (preview.kind === 'diff' ? preview[key] : 0), 0),
   );
-  const inner = views.map(({ title, body }) => ({ title: title.map((line) => line.replace('╭', '│')), body }));
+  const inner = views.map(({ title, body }) => ({ title: title.map((line) => line.replace('╭', '├')), body }));
   return {
     title: [`╭ ${counted(views.length, 'change')}  +${added} −${removed}`],
     body: inner.flatMap(({ title, body }) => [...title, ...body]),

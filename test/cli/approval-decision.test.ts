@@ -99,6 +99,12 @@ test('the arguments of a tool without a preview are shown and edited as they are
   expect(screen()).toContain('╭ files__delete\n│ {\n│   "path": "a"\n│ }\n╰ [y]es');
 });
 
+test('what a model puts beside the arguments that a tool knows does not hide them from the editor', async () => {
+  const { decide, told } = seated({ keys: ['e', 'y'], edits: ['{"path":"b"}'] });
+  expect(await decide(REMOTE, { path: 'a', command: 'x' })).toEqual({ kind: 'run-edited', args: { path: 'b' } });
+  expect(told[1]).toBe('edit arguments.json: {\n  "path": "a",\n  "command": "x"\n}');
+});
+
 test('a preview that refuses asks nobody, and its words go to the model', async () => {
   expect(await seated({}).decide(WRITE, { content: 'bad' })).toEqual({ kind: 'deny', reason: 'Bad\ncontent.' });
   const odd = tool('odd', 'write', () => ({ ok: false, response: { code: 7 } }));
@@ -177,11 +183,11 @@ test('a narrow terminal gets short lines, each painted on its own, none without 
   const green = (text: string) => `\u001b[32m${text}\u001b[39m`;
   expect(screen().split('\n').slice(0, -2)).toEqual([
     `╭ ${bold('write_file')}`,
-    `│ ${bold(' src/a.ts ')}`,
-    `│ ${bold(' +1 −0')}`,
+    `┊ ${bold(' src/a.ts ')}`,
+    `┊ ${bold(' +1 −0')}`,
     '│ \u001b[2m@@ @@\u001b[22m',
     `│ ${green('+日本語の')}`,
-    `│ ${green('コード')}`,
+    `┊ ${green('コード')}`,
     '│',
   ]);
 });

@@ -72,7 +72,7 @@ test('several changes of one reply are one list, and y applies all', async () =>
   expect(screen()).toBe(
     [
       '╭ 3 changes  +3 −0',
-      ...['1', '2', '3'].flatMap((text) => ['│ write_file src/a.ts  +1 −0', '│ @@ @@', `│ +${text}`]),
+      ...['1', '2', '3'].flatMap((text) => ['├ write_file src/a.ts  +1 −0', '│ @@ @@', `│ +${text}`]),
       '╰ [y]es to all [a]lways [d]iff [n]o [o]ne by one [r]eply [q]uit turn › y\n',
     ].join('\n'),
   );
@@ -136,7 +136,7 @@ test('if the first of the list is altered while it is asked about, it is asked a
 test('a list that does not fit is its titles, and approved only after all of it was shown', async () => {
   const { decideAll, screen } = seated({ keys: ['y', 'd', 'y'], rows: 12 });
   expect((await decideAll(EDITS)).map(({ kind }) => kind)).toEqual(['run', 'run', 'run']);
-  const title = '│ write_file src/a.ts  +1 −0';
+  const title = '├ write_file src/a.ts  +1 −0';
   const few = '╰ [d]iff [n]o [o]ne by one [r]eply [q]uit turn › ';
   expect(screen().split('\n').slice(0, 7)).toEqual([
     '╭ 3 changes  +3 −0',

@@ -148,7 +148,7 @@ posixTest('a command that hides its end behind other commands shows its end, and
     const terminal = start(t, { calls: [command(`ls${padding}; touch made`)] });
     const first = await terminal.until(PROMPT);
     expect(first).toMatch(/┆ \d+ more lines\n/);
-    expect(first.replaceAll('\n│ ', '')).toContain('; touch made\n╰');
+    expect(first.replaceAll(/\n[│┊] /g, '')).toContain('; touch made\n╰');
     expect(first.split('\n').length).toBeLessThanOrEqual(25);
     expect(first).toContain('╰ [d] all of it [n]o [e]dit [r]eply [q]uit turn › ');
     terminal.type('y');
@@ -166,7 +166,7 @@ posixTest('on a narrow terminal every line fits and stays inside the frame, in J
   const text = '日本語のとても長い一行のコマンドです。'.repeat(4);
   const terminal = start(t, { calls: [command(`echo ${text}`)] }, { columns: 20, rows: 60 });
   const screen = (await terminal.until('╰')).split('\n');
-  const rows = screen.filter((row) => /^[╭│]/.test(row));
+  const rows = screen.filter((row) => /^[╭│┊]/.test(row));
   expect(rows.filter((row) => stringWidth(row) > 20)).toEqual([]);
   expect(rows.map((row) => row.slice(2)).join('')).toContain(text);
   await terminal.until(PROMPT);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { questionView } from '../../src/commands/approval-view.ts';
+import { groupView, questionView } from '../../src/commands/approval-view.ts';
 import type { Preview } from '../../src/core/tool.ts';
 
 const bodyOf = (preview: Preview) => questionView('tool', preview, { columns: 80, isStyled: false }).body;
@@ -24,4 +24,21 @@ test('blanks at the end of a line are visible', () => {
 
 test('indentation, and a few empty lines, stay as they are', () => {
   expect(ofCommand(`if a\n\n\n\n${' '.repeat(40)}b`)).toEqual(['│ if a', '│', '│', '│', `│ ${' '.repeat(40)}b`]);
+});
+
+test('what a long line goes on with cannot pass for a line of its own', () => {
+  const long = `+${'a'.repeat(76)}`;
+  expect(ofDiff(`${long}-removed line\n`)).toEqual(['│ @@ @@', `│ ${long}`, '┊ -removed line']);
+  expect(ofCommand(`${'a'.repeat(77)}rm -rf y`)).toEqual([`│ ${'a'.repeat(77)}`, '┊ rm -rf y']);
+});
+
+test('the titles of a group are marked as no line of a diff is', () => {
+  const preview: Preview = { kind: 'diff', path: 'a', diff: '@@ @@\n+x\n', added: 1, removed: 0 };
+  const view = questionView('write_file', preview, { columns: 80, isStyled: false });
+  const title = '├ write_file a  +1 −0';
+  expect(groupView([view, view], [preview, preview])).toEqual({
+    title: ['╭ 2 changes  +2 −0'],
+    body: [title, '│ @@ @@', '│ +x', title, '│ @@ @@', '│ +x'],
+    brief: [title, title],
+  });
 });

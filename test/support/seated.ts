@@ -94,7 +94,7 @@ export function tool(name: string, effect: Tool['effect'], preview?: PreviewOf):
     name,
     effect,
     description: '',
-    input: {},
+    input: preview === undefined ? {} : { properties: { command: {}, content: {} } },
     invoke: async () => ({ ok: true, response: {} }),
     ...(preview && { preview: async (args: JsonObject) => preview(args) }),
   };

@@ -154,6 +154,8 @@ function partObjection(part: WirePart, role: string, sent: readonly WirePart[]):
     return answer === undefined ? undefined : answerObjection(answer as WirePart);
   }
   if (answer !== undefined) return 'an answer in a model content';
+  const isEmpty = Object.keys(part).every((key) => key === 'thought' || key === 'thoughtSignature');
+  if (isEmpty) return 'no data';
   if (call !== undefined) return callObjection(call as WirePart);
   const isKnown = typeof part.text === 'string' || sent.some((one) => isDeepStrictEqual(one, part));
   return isKnown ? undefined : 'a part of the model was changed';
