@@ -15,6 +15,8 @@ interface Slot extends Question {
   outcome?: ToolOutcome;
 }
 
+const MAX_AT_ONCE = 8;
+
 type Events = AsyncGenerator<TurnEvent, void>;
 
 /**
@@ -37,8 +39,8 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
     if (slot.decision?.kind !== 'run') return;
     try {
       slot.outcome = await slot.decision.run();
-      if (slot.outcome.ok && slot.tool !== undefined && slot.tool.effect !== 'read')
-        repeats.changed(slot.call, slot.tool);
+      const { tool } = slot;
+      if (slot.outcome.ok && (tool?.effect === 'write' || tool?.effect === 'execute')) repeats.changed(slot.call, tool);
     } catch (thrown) {
       if (!signal.aborted) slot.outcome = failed(thrown);
     }
@@ -54,7 +56,7 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
     }
     const names = new Set(batch.filter(({ decision }) => decision?.kind === 'run').map(({ call }) => call.name));
     if (names.size > 0) yield { type: 'wait', what: [...names].join(', ') };
-    await Promise.all(batch.map(finish));
+    await eachOf(batch, finish, signal);
     signal.throwIfAborted();
     for (const slot of batch) yield answerEvent(slot, await record(slot));
   }
@@ -76,6 +78,18 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
     }
     repeats.throwIfStuck();
   };
+}
+
+/** So many at a time, as each may hold a whole file; after an abort no other is begun. */
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>, signal: AbortSignal): Promise<void> {
+  const queue = items.values();
+  const worker = async (): Promise<void> => {
+    for (const item of queue) {
+      if (signal.aborted) return;
+      await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: MAX_AT_ONCE }, worker));
 }
 
 function slotFor(question: Question): Slot {
@@ -101,6 +115,7 @@ function answerTo({ id, givenId, name }: ReplyCall, { response, media = [] }: To
   return { role: 'user', parts: [{ functionResponse: { id: givenId ?? id, name, response } }, ...media] };
 }
 
-function answerEvent({ call: { id, name } }: Slot, outcome: ToolOutcome): TurnEvent {
-  return { type: 'answer', id, name, outcome };
+function answerEvent({ call: { id, name }, decision }: Slot, outcome: ToolOutcome): TurnEvent {
+  const args = decision?.kind === 'run' ? decision.args : undefined;
+  return { type: 'answer', id, name, ...(args === undefined ? {} : { args }), outcome };
 }

@@ -1,4 +1,5 @@
 import { AppError } from '../core/error.ts';
+import type { JsonObject } from '../core/json.ts';
 import type { ReplyCall } from '../core/model.ts';
 import type { PendingCall, Tool, ToolOutcome } from '../core/tool.ts';
 import type { Agent } from './agent.ts';
@@ -11,7 +12,8 @@ const MAX_CALLS = { inReply: 64, inTurn: 200 } as const;
 /** What becomes of a call: it has its outcome already, or it is run. */
 export type Decision =
   | { readonly kind: 'refused'; readonly outcome: ToolOutcome }
-  | { readonly kind: 'run'; readonly run: () => Promise<ToolOutcome> };
+  /** `args` if the person changed them. */
+  | { readonly kind: 'run'; readonly run: () => Promise<ToolOutcome>; readonly args?: JsonObject };
 
 export interface Question {
   readonly call: ReplyCall;
@@ -53,7 +55,7 @@ export async function decide(
     case 'run':
       return { kind: 'run', run: () => tool.invoke(call.args, signal) };
     case 'run-edited':
-      return { kind: 'run', run: async () => edited(await tool.invoke(verdict.args, signal), verdict.args) };
+      return runEdited(tool, verdict.args, signal);
     case 'deny':
       return refused(verdict.reason);
     case 'stop':
@@ -61,6 +63,10 @@ export async function decide(
         hint: 'What was said until then is kept; say what to do instead.',
       });
   }
+}
+
+function runEdited(tool: Tool, args: JsonObject, signal: AbortSignal): Decision {
+  return { kind: 'run', run: async () => edited(await tool.invoke(args, signal), args), args };
 }
 
 /** Those up to the first that does something else. */

@@ -14,6 +14,9 @@ const NO_SIGNATURE = 'skip_thought_signature_validator';
 /** The answer to a call whose own was lost. */
 const LOST = { error: '[no answer was recorded]' };
 
+/** What a part may have besides its data. */
+const BESIDE_DATA: readonly string[] = ['thought', 'thoughtSignature'];
+
 export interface WireOptions {
   /** Whose signatures the server will know. */
   readonly origin: string;
@@ -23,7 +26,7 @@ export interface WireOptions {
 
 /**
  * A conversation as the API takes it, whatever was cut off, lost or written elsewhere: it begins with the user, roles
- * alternate, every call has its answer, in order, in the next content. Thoughts stay home; the model's other parts and
+ * alternate, every call has its answer, in order, in the next content. Thoughts, and parts that say nothing, stay home; the model's other parts and
  * signatures go back as they came, those of another origin replaced. The same input gives the same output.
  */
 export function wireContents(kept: readonly KeptContent[], options: WireOptions): readonly Content[] {
@@ -76,6 +79,8 @@ function pieces(kept: readonly KeptContent[], { origin, distrusted }: WireOption
 function modelParts(part: Part, isForeign: boolean): readonly Part[] {
   if (isCall(part)) return [callPart(part, isForeign)];
   if ('thought' in part && part.thought === true) return [];
+  // The API refuses an answer of the model, and a part without data; nothing is said by either.
+  if ('functionResponse' in part || Object.keys(part).every((key) => BESIDE_DATA.includes(key))) return [];
   const isSigned = 'thoughtSignature' in part && part.thoughtSignature !== undefined && !isForeign;
   // An empty text says nothing; its signature does.
   if ('text' in part && part.text === '' && !isSigned) return [];

@@ -1,6 +1,6 @@
 import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
-import type { JsonObject } from '../core/json.ts';
+import { type JsonObject, stringOf } from '../core/json.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
 
 /** What the model gets for a call that was not run, or failed. */
@@ -30,5 +30,7 @@ export function failed(thrown: unknown): ToolOutcome {
 
 /** The outcome of a call whose arguments the person changed: the model must not think its own were used. */
 export function edited({ response, ...outcome }: ToolOutcome, args: JsonObject): ToolOutcome {
-  return { ...outcome, response: { ...response, editedArgs: args, note: 'the user changed the arguments' } };
+  const own = stringOf(response.note);
+  const note = [...(own === undefined ? [] : [own]), 'the user changed the arguments'].join('\n');
+  return { ...outcome, response: { ...response, editedArgs: args, note } };
 }

@@ -25,6 +25,8 @@ export type TurnEvent =
       readonly type: 'answer';
       readonly id: string;
       readonly name: string;
+      /** What it ran with, if a person changed that. */
+      readonly args?: JsonObject;
       readonly outcome: ToolOutcome;
     }
   /** Words for the person: stderr in text, `warnings` in the JSON formats. */

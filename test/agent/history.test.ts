@@ -49,6 +49,18 @@ test('thoughts and empty texts stay home; signatures, empty signed parts, unknow
   expect(wire(kept)[1]?.parts).toEqual([parts[1], parts[3], parts[4], parts[5]]);
 });
 
+test('an answer that the model made up, and parts without data, stay home', () => {
+  const parts = [
+    {},
+    { thoughtSignature: 'ZQ==' },
+    { thought: false },
+    answer('look', 'x'),
+    { functionResponse: 1 },
+    text('so'),
+  ];
+  expect(wire([user(text('a')), model(...parts), user(text('b'))])[1]?.parts).toEqual([text('so')]);
+});
+
 test('a model content of thoughts alone is left out, and its neighbours become one', () => {
   expect(wire([user(text('a')), model({ text: 'hm', thought: true }), user(text('b'))])).toEqual([
     user(text('a'), text('b')),
@@ -197,7 +209,8 @@ const anyPart: fc.Arbitrary<object> = fc.oneof(
   fc
     .tuple(fc.constantFrom('look', 'see'), fc.constantFrom('1', '2', undefined), fc.constantFrom('cw==', undefined))
     .map((one) => call(...one)),
-  fc.constant({ brandNew: true }),
+  fc.constantFrom({ brandNew: true }, {}, { thoughtSignature: 'cw==' }, { thought: false }),
+  fc.constantFrom({ functionResponse: { name: 'look', response: {} } }, { functionResponse: null }),
 );
 const anyAnswer = fc
   .tuple(fc.constantFrom('look', 'see', 'other'), fc.constantFrom('1', '2', '3', undefined))

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Agent } from '../../src/agent/agent.ts';
 import { memoryHistory } from '../../src/agent/memory-history.ts';
 import { place } from '../tools/place.ts';
 import { agentOf, call, ok, play, scripted, tool } from './support.ts';
@@ -71,4 +72,64 @@ test('what a tool has spent itself is part of the usage', async () => {
   const model = scripted([{ calls: [call('search')] }, { text: ['ok'] }]);
   const { events } = await play(agentOf(model, [search]), memoryHistory());
   expect(events.at(-1)).toMatchObject({ type: 'end', usage: { promptTokenCount: 120, totalTokenCount: 324 } });
+});
+
+test('of many readers at once, eight run at a time', async () => {
+  let now = 0;
+  let most = 0;
+  const look = tool('look', 'read', async () => {
+    now += 1;
+    most = Math.max(most, now);
+    await new Promise((resolve) => setImmediate(resolve));
+    now -= 1;
+    return ok('');
+  });
+  const calls = Array.from({ length: 40 }, (_, n) => call('look', { n }));
+  const { events } = await play(agentOf(scripted([{ calls }, { text: ['ok'] }]), [look]), memoryHistory());
+  expect(outcomes(events)).toEqual(Array(40).fill(ok('')));
+  expect(most).toBe(8);
+});
+
+test('readers that have not begun when the turn is ended do not begin', async () => {
+  const stop = new AbortController();
+  let begun = 0;
+  const look = tool('look', 'read', async () => {
+    begun += 1;
+    stop.abort(new Error('stopped'));
+    return ok('');
+  });
+  const calls = Array.from({ length: 40 }, (_, n) => call('look', { n }));
+  await play(agentOf(scripted([{ calls }]), [look]), memoryHistory(), { signal: stop.signal });
+  expect(begun).toBeLessThanOrEqual(8);
+});
+
+test('a search on the web does not make the same question a new one', async () => {
+  const tools = [tool('look', 'read'), tool('search', 'network')];
+  const lines = [1, 2, 3].flatMap((n) => [call('look'), call('search', { n })]);
+  const model = scripted([...lines.map((one) => ({ calls: [one] })), { text: ['done'] }]);
+  const { events } = await play(agentOf(model, tools), memoryHistory());
+  expect(outcomes(events).map((one) => one.ok)).toEqual([true, true, true, true, false, true]);
+});
+
+test('what a tool notes is kept beside the word that its arguments were changed, and the event has those that ran', async () => {
+  const run = tool('run', 'execute', () => ({ ok: true, response: { output: '', note: 'Stopped: 7' } }));
+  const approve: Agent['approve'] = async () => ({ kind: 'run-edited', args: { command: 'ls' } });
+  const model = scripted([{ calls: [call('run', { command: 'rm' })] }, { text: ['ok'] }]);
+  const { events } = await play(agentOf(model, [run], { approve }), memoryHistory());
+  expect(events.filter(({ type }) => type === 'answer')).toEqual([
+    {
+      type: 'answer',
+      id: 'c1.0',
+      name: 'run',
+      args: { command: 'ls' },
+      outcome: {
+        ok: true,
+        response: {
+          output: '',
+          editedArgs: { command: 'ls' },
+          note: 'Stopped: 7\nthe user changed the arguments',
+        },
+      },
+    },
+  ]);
 });
