@@ -31,10 +31,18 @@ export function shortLines(text: string): string {
 
 /** The wanted lines of a text, as many as may be shown. */
 export function windowOfText(text: string, wanted: WantedLines): LineWindow & { readonly total: number } {
-  const all = text.split('\n');
-  if (all.at(-1) === '') all.pop();
-  const chosen = all.slice(wanted.first - 1, lastOf(wanted));
-  return { ...shown(chosen), first: wanted.first, total: all.length };
+  const chosen: string[] = [];
+  const last = lastOf(wanted);
+  let total = 0;
+  // Not by a split: of a large text few lines are wanted.
+  for (let from = 0; from < text.length; ) {
+    const feed = text.indexOf('\n', from);
+    const end = feed === -1 ? text.length : feed;
+    total += 1;
+    if (total >= wanted.first && total <= last) chosen.push(text.slice(from, end));
+    from = end + 1;
+  }
+  return { ...shown(chosen), first: wanted.first, total };
 }
 
 function lastOf({ first, last = Number.POSITIVE_INFINITY }: WantedLines): number {

@@ -36,6 +36,8 @@ const PROTECTED_DIRECTORIES = [
   '.buildkite',
   '.gitlab',
   '.mvn',
+  '.semaphore',
+  '.emacs.d',
 ];
 
 /** The same, in a directory of that name only. */
@@ -51,6 +53,13 @@ const PROTECTED_PAIRS = [
   '.cargo/config.toml',
   '.yarn/releases',
   '.yarn/plugins',
+  '.yarn/sdks',
+  '.github/copilot-instructions.md',
+  '.github/instructions',
+  '.gitea/workflows',
+  '.forgejo/workflows',
+  '.config/nvim',
+  '.config/environment.d',
 ];
 
 /** Files that other programs run or believe as soon as they start. */
@@ -59,6 +68,10 @@ const PROTECTED_FILES = [
   '.yarnrc',
   '.yarnrc.yml',
   '.pnpmfile.cjs',
+  '.pnpmfile.mjs',
+  '.pnp.cjs',
+  '.pnp.loader.mjs',
+  '.huskyrc',
   '.netrc',
   '.pypirc',
   '.gitconfig',
@@ -75,6 +88,13 @@ const PROTECTED_FILES = [
   '.vimrc',
   '.exrc',
   '.gdbinit',
+  '.dir-locals.el',
+  '.emacs',
+  '.rprofile',
+  '.irbrc',
+  '.psqlrc',
+  '.shrc',
+  '.xsession',
   '.lldbinit',
   '.screenrc',
   '.tmux.conf',
@@ -91,18 +111,26 @@ const PROTECTED_FILES = [
   '.woodpecker.yml',
   'azure-pipelines.yml',
   'bitbucket-pipelines.yml',
-  'lefthook.yml',
-  '.lefthook.yml',
+  '.cirrus.yml',
+  '.build.yml',
+  'appveyor.yml',
+  '.appveyor.yml',
   '.nvim.lua',
   '.mise.toml',
   'mise.toml',
   '.bazelrc',
   '.gitattributes',
-  // The next run of this very program takes it for its instructions.
+  // The next run of this very program, or of one like it, takes these for its instructions.
   'gemini.md',
+  'agents.md',
+  'claude.md',
+  '.cursorrules',
+  '.windsurfrules',
+  // What the user keeps from models is not theirs to say.
+  '.geminiignore',
 ];
 
-const PROTECTED_NAMES = /\.code-workspace$/;
+const PROTECTED_NAMES = /\.code-workspace$|^\.?lefthook(?:-local)?\.|^\.huskyrc\./;
 
 const SHELL_FILES = /^\.(?:bash|zsh|z|csh|tcsh|ksh|mksh)_?(?:rc|env|profile|login|logout|aliases|history)$/;
 

@@ -8,20 +8,24 @@ import type { OpenedFile } from '../platform/workspace-file.ts';
 import { defineTool, done, FILE_ALIASES } from './define.ts';
 import type { Place } from './fence.ts';
 import { type LineWindow, type WantedLines, windowOfFile, windowOfText } from './line-window.ts';
+import { throwIfWithheld } from './tree.ts';
 import { ALL_SHOWN, MAX_FILE_BYTES, type ShownLines, type Workspace } from './workspace.ts';
 
 /** Base64 makes it a third more, and one request holds 20 MB. */
 const MAX_MEDIA_BYTES = 14_000_000;
 const HEAD_BYTES = 8192;
+/** Larger files are read one after the other, however many are asked for at once. */
+const MAX_SHARED_BYTES = 1_000_000;
 
 /** Reads a file for the model: text by lines, pictures, PDF, audio and video as they are. */
 export function readFile(workspace: Workspace): Tool {
+  const oneByOne = queue();
   return defineTool({
     name: 'read_file',
     description:
       'Reads a file of the workspace. Text comes back as it is, up to 2000 lines at a time; a first line in brackets ' +
       'says so if there is more, and how to read on. Images, PDF, audio and video are attached. Read a file before ' +
-      'you change it.',
+      'you change it. What .geminiignore leaves out is not read.',
     effect: 'read',
     input: {
       properties: {
@@ -39,17 +43,33 @@ export function readFile(workspace: Workspace): Tool {
       }
       const { place, file } = await workspace.open(file_path);
       try {
+        throwIfWithheld(workspace, place);
         const wanted = { first: start_line, last: end_line };
         if (file.size > MAX_FILE_BYTES) return await readLarge(place, file, wanted, signal);
-        const bytes = await file.read(0, file.size);
-        const { outcome, shown } = outcomeOf(place, bytes, wanted);
-        workspace.remember(place, bytes, shown);
-        return outcome;
+        const read = async (): Promise<ToolOutcome> => {
+          signal.throwIfAborted();
+          const bytes = await file.read(0, file.size);
+          signal.throwIfAborted();
+          const { outcome, shown } = outcomeOf(place, bytes, wanted);
+          workspace.remember(place, bytes, shown);
+          return outcome;
+        };
+        return await (file.size > MAX_SHARED_BYTES ? oneByOne(read) : read());
       } finally {
         await file.close();
       }
     },
   });
+}
+
+/** Runs one piece of work at a time, in the order they came. */
+function queue(): <Result>(work: () => Promise<Result>) => Promise<Result> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const result = last.then(work, work);
+    last = result;
+    return result;
+  };
 }
 
 async function readLarge(

@@ -1,7 +1,7 @@
-import { dirname } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
-import { type IgnoreRules, rulesAbove } from '../platform/search-ignore.ts';
+import { type IgnoreRules, ignoredPaths, rulesAbove } from '../platform/search-ignore.ts';
 import { type Pace, paceOf } from '../platform/search-pace.ts';
 import { type WalkedDirectory, type WalkReport, walkReport, walkTree } from '../platform/search-walk.ts';
 import type { Place } from './fence.ts';
@@ -36,9 +36,25 @@ export function rulesOfPlace(workspace: Workspace, place: Place, isIgnoring = tr
   const root = workspace.roots.find((candidate) => contains(candidate, place.path)) ?? dirname(place.path);
   const rules = rulesAbove(place.path, root, isIgnoring);
   if (!rules.isStartOut) return rules;
-  throw new AppError('usage', `${place.name} is left out by .geminiignore`, {
+  throw withheld(place);
+}
+
+function withheld({ name }: Place): AppError {
+  return new AppError('usage', `${name} is left out by .geminiignore`, {
     hint: 'The user keeps it from models. Go on without it, or ask the user for what you need to know.',
   });
+}
+
+/** Throws AppError `usage` if a `.geminiignore` leaves the file out, or one that may do so cannot be read. */
+export function throwIfWithheld({ roots }: Workspace, place: Place): void {
+  const root = roots.find((candidate) => contains(candidate, place.path));
+  // A text that was kept is in none.
+  if (root === undefined) return;
+  const directory = dirname(place.path);
+  const above = rulesAbove(directory, contains(root, directory) ? root : directory, false);
+  const name = basename(place.path);
+  const isOut = name !== '.git' && ignoredPaths(directory, above)(name);
+  if (above.isStartOut || isOut) throw withheld(place);
 }
 
 /** The pace of everything that looks at many files. */

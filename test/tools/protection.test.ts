@@ -86,7 +86,7 @@ test('files that others take for settings or keys are not made, but changed if t
   for (const path of ['.env.local', 'sub/.ENV', 'id_rsa.pub', 'id_mine']) {
     expect(await here.error('write_file', { path, content: 'x' })).toContain('is protected');
   }
-  for (const path of ['.env.example', 'id_map.py', 'AGENTS.md'])
+  for (const path of ['.env.example', 'id_map.py', 'NOTES.md'])
     await here.output('write_file', { path, content: 'x\n' });
   here.workspace.permit((await here.workspace.secretAt('.env'))!);
   await here.output('read_file', { path: '.env' });
@@ -155,7 +155,7 @@ test.each([
     '.continue/config.yaml',
     'docs/GEMINI.md',
   ].map((path) => [path, true] as const),
-  ['AGENTS.md', false],
+  ['AGENTS.md', true],
   ['.cargo/notes.md', false],
   ['.config/app/a.json', false],
   ['config.toml', false],
@@ -222,4 +222,21 @@ test('a permission is for that very file, not for another in its place', async (
   here.workspace.permit((await here.workspace.secretAt('.env'))!);
   writeFileSync(join(here.root, '.env'), 'KEY=3\n');
   expect(await here.output('read_file', { path: '.env' })).toBe('KEY=3');
+});
+
+test('what other programs and models take for instructions, and what the user keeps from models, is not written', async () => {
+  const paths = [
+    ...['.geminiignore', 'sub/.geminiignore', 'AGENTS.md', 'CLAUDE.md', '.cursorrules', '.windsurfrules'],
+    ...['.github/copilot-instructions.md', '.github/instructions/a.md', '.gitea/workflows/a.yml'],
+    ...['.forgejo/workflows/a.yml', '.cirrus.yml', '.build.yml', 'appveyor.yml', '.semaphore/semaphore.yml'],
+    ...['lefthook.yml', '.lefthook.toml', 'lefthook-local.json', '.huskyrc', '.huskyrc.js', '.pnpmfile.mjs'],
+    ...['.pnp.cjs', '.yarn/sdks/typescript/bin/tsc', '.dir-locals.el', '.emacs', '.emacs.d/init.el', '.Rprofile'],
+    ...['.irbrc', '.psqlrc', '.shrc', '.xsession', '.config/nvim/init.lua', '.config/environment.d/a.conf'],
+  ];
+  expect(paths.filter((path) => !isProtected(path))).toEqual([]);
+  expect(
+    ['agents.ts', 'docs/claude/notes.md', 'gemini/ignore', 'src/lefthooks.ts'].filter((path) => isProtected(path)),
+  ).toEqual([]);
+  const here = await place();
+  expect(await here.error('write_file', { path: '.geminiignore', content: '' })).toContain('is protected');
 });

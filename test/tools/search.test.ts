@@ -1,8 +1,8 @@
-import { chmodSync, existsSync, symlinkSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { findRipgrep } from '../../src/platform/search-ripgrep.ts';
-import { place, placeAt, put, temporary } from './place.ts';
+import { marker, place, put, temporary } from './place.ts';
 
 const FILES = {
   '.gitignore': 'out/\n*.log\n!keep.log\n',
@@ -212,78 +212,25 @@ test.each([
   expect(await here.error('search_file_content', { pattern: pattern.slice(0, 20_000) })).toContain(why);
 });
 
-/** A program that leaves a mark when it is run. */
-function marker(directory: string, mark: string, script = ''): void {
-  put(directory, { rg: `#!/bin/sh\ntouch '${mark}'\n${script}` });
-  chmodSync(join(directory, 'rg'), 0o755);
-}
-
-test('a program called rg in the workspace is never run', async () => {
-  const root = temporary({ 'a.txt': 'needle\n' });
-  const outside = temporary();
-  const mark = join(outside, 'mark');
-  marker(join(root, 'bin'), mark);
-  marker(root, mark);
-  symlinkSync(join(root, 'bin/rg'), join(outside, 'rg'));
-  for (const PATH of [
-    '.',
-    './bin',
-    'bin',
-    root,
-    join(root, 'bin'),
-    outside,
-    ['', '.', root, outside].join(delimiter),
-  ]) {
-    const here = await placeAt(root, { env: { PATH } });
-    await here.output('search_file_content', { pattern: 'needle' });
-    expect(existsSync(mark), PATH).toBe(false);
+test('what .geminiignore leaves out is not read either, by whatever name; what .gitignore leaves out is', async () => {
+  const here = await place({
+    '.gitignore': 'built.txt\n',
+    '.geminiignore': 'private/\nkept.txt\n',
+    'built.txt': 'b\n',
+    'kept.txt': 'canary\n',
+    'private/deep/a.txt': 'canary\n',
+    'sub/.geminiignore': 'own.txt\n',
+    'sub/own.txt': 'canary\n',
+    'sub/other.txt': 'o\n',
+    'sub/.git': 'gitdir: elsewhere\n',
+  });
+  symlinkSync('kept.txt', join(here.root, 'link.txt'));
+  for (const path of ['kept.txt', './sub/../kept.txt', 'private/deep/a.txt', 'sub/own.txt', 'link.txt']) {
+    expect(await here.error('read_file', { path })).toMatch(
+      / is left out by \.geminiignore\. The user keeps it from models/,
+    );
   }
-});
-
-test('what a lying rg says is looked up through the fence, and its words are not repeated', async () => {
-  const top = temporary({ 'outside.txt': 'canary\n', 'app/a.txt': 'first\nneedle\n', 'app/.env': 'canary\n' });
-  symlinkSync('../outside.txt', join(top, 'app/link.txt'));
-  const lines = [
-    'a.txt\\0002:1:6:canary',
-    '../outside.txt\\0001:1:0:canary',
-    'link.txt\\0001:1:0:canary',
-    '.env\\0001:1:0:canary',
-  ];
-  const absolute = `${join(top, 'outside.txt')}\\0001:1:0:canary`;
-  marker(join(top, 'bin'), join(top, 'mark'), [...lines, absolute].map((line) => `printf '${line}\\n'`).join('\n'));
-  const here = await placeAt(join(top, 'app'), { env: { PATH: join(top, 'bin') } });
-  expect(await here.output('search_file_content', { pattern: 'needle' })).toEqual({
-    matches: [{ file: 'a.txt', lines: ['2: needle'] }],
-  });
-  symlinkSync('..', join(top, 'app/up'));
-  const names = [
-    'a.txt',
-    '../outside.txt',
-    join(top, 'outside.txt'),
-    'up/outside.txt',
-    '.env',
-    './a/../../outside.txt',
-  ];
-  marker(join(top, 'bin'), join(top, 'mark'), names.map((name) => `printf '${name}\\000'`).join('\n'));
-  expect(await here.output('glob', { pattern: '**/*' })).toEqual({ files: ['a.txt'] });
-  expect(existsSync(join(top, 'mark'))).toBe(true);
-});
-
-test('an rg that fails, hangs or floods is done without', async () => {
-  const root = temporary({ 'a.txt': 'needle\n' });
-  const tools = temporary();
-  marker(tools, join(tools, 'mark'), 'exit 2\n');
-  const here = await placeAt(root, { env: { PATH: tools } });
-  const found = { matches: [{ file: 'a.txt', lines: ['1: needle'] }] };
-  expect(await here.output('search_file_content', { pattern: 'needle' })).toEqual(found);
-  marker(tools, join(tools, 'mark'), "while :; do printf 'a.txt\\0001:1:0:x\\n'; done\n");
-  expect(await here.output('search_file_content', { pattern: 'needle' })).toMatchObject({
-    note: 'there may be more; use a narrower pattern or directory',
-  });
-  marker(tools, join(tools, 'mark'), 'exec sleep 60\n');
-  const stop = new AbortController();
-  const reason = new Error('stopped');
-  const search = here.call('search_file_content', { pattern: 'needle' }, stop.signal);
-  setImmediate(() => stop.abort(reason));
-  await expect(search).rejects.toBe(reason);
+  expect(await here.output('read_file', { path: 'built.txt' })).toBe('b');
+  expect(await here.output('read_file', { path: 'sub/other.txt' })).toBe('o');
+  expect(await here.output('read_file', { path: 'sub/.git' })).toBe('gitdir: elsewhere');
 });
