@@ -12,6 +12,8 @@ export interface Agent {
   readonly origin: () => string;
   /** In the order in which they are declared; none: the model is offered none. */
   readonly tools: readonly Tool[];
+  /** Tools that are not offered, and may be called all the same: whoever approves says why not. None unless given. */
+  readonly withheld?: readonly Tool[];
   readonly approve: Approve;
   /** How many replies one turn may take. */
   readonly maxTurns: number;

@@ -96,8 +96,8 @@ function slotFor(question: Question): Slot {
   return { ...question, isAnnounced: false, isAnswered: false };
 }
 
-function toolFor({ name }: ReplyCall, { tools }: Agent): Tool | undefined {
-  return tools.find((tool) => tool.name === name);
+function toolFor({ name }: ReplyCall, { tools, withheld = [] }: Agent): Tool | undefined {
+  return [...tools, ...withheld].find((tool) => tool.name === name);
 }
 
 /** Readers next to each other as one batch, everything else alone. */

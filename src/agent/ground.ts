@@ -1,22 +1,7 @@
 import type { Source } from '../core/event.ts';
+import type { Ground, Grounded } from '../core/grounding.ts';
 import { isObject, type JsonObject, objectsOf, stringOf } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
-import type { Usage } from '../core/usage.ts';
-
-/** What a search on the web gave. */
-export interface Grounded {
-  /** The model's summary, with `[1]` and the like where a source supports it. */
-  readonly text: string;
-  /** `[1]` is the first. */
-  readonly sources: readonly Source[];
-  /** What was searched for. */
-  readonly queries: readonly string[];
-  /** What the request has cost. */
-  readonly usage: Usage;
-}
-
-/** Searches the web through the model. Throws what the model throws. */
-export type Ground = (query: string, signal: AbortSignal) => Promise<Grounded>;
 
 /** A search by one request of its own, grounded in Google Search. `request` chooses the model and its sampling. */
 export function grounder(model: Model, request: Pick<ModelRequest, 'model' | 'generationConfig'>): Ground {
@@ -42,13 +27,10 @@ export function sourcesOf(metadata: JsonObject): readonly Source[] {
 
 function groundedOf(text: string, metadata: JsonObject): Omit<Grounded, 'usage'> {
   const sources = sourcesOf(metadata);
-  const queries = Array.isArray(metadata.webSearchQueries)
-    ? metadata.webSearchQueries.flatMap((item) => stringOf(item) ?? [])
-    : [];
-  return { text: withMarks(text, metadata, sources.length), sources, queries };
+  return { text: withMarks(text, metadata, sources.length), sources };
 }
 
-/** Marks go in from the end, so that the offsets before them stay true; they count bytes of UTF-8. */
+/** Marks go in from the last, so that the offsets before them stay true; they count bytes of UTF-8. */
 function withMarks(text: string, metadata: JsonObject, sourceCount: number): string {
   const marks = objectsOf(metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
     const end = isObject(segment) ? segment.endIndex : undefined;
@@ -60,7 +42,7 @@ function withMarks(text: string, metadata: JsonObject, sourceCount: number): str
       : [];
   });
   let bytes = Buffer.from(text, 'utf8');
-  for (const { end, mark } of marks.sort((left, right) => right.end - left.end)) {
+  for (const { end, mark } of marks.reverse().sort((left, right) => right.end - left.end)) {
     // An offset inside a character would break it.
     if (((bytes[end] ?? 0) & 0xc0) === 0x80) continue;
     bytes = Buffer.concat([bytes.subarray(0, end), Buffer.from(mark), bytes.subarray(end)]);

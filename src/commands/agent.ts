@@ -24,6 +24,7 @@ const MAX_TURNS = 25;
 
 const NO_TOOLS: Toolbox = {
   tools: [],
+  withheld: [],
   chosen: [],
   approve: async () => ({ kind: 'deny', reason: 'no tools were offered' }),
   notices: [],
@@ -39,7 +40,7 @@ export async function* openAgent(
 ): AsyncGenerator<TurnEvent, Agent & Pick<Toolbox, 'chosen'>> {
   const { app, opened } = context;
   checkTurns(options);
-  const { tools, chosen, approve, notices } = await toolboxFor(options, context);
+  const { tools, withheld, chosen, approve, notices } = await toolboxFor(options, context);
   for (const message of notices) yield { type: 'notice', message };
   const system = withServers(yield* systemInstruction(options, app, tools), context.remote);
   return {
@@ -51,6 +52,7 @@ export async function* openAgent(
     },
     origin: () => originOf(opened),
     tools,
+    withheld,
     chosen,
     approve,
     maxTurns: options.maxTurns ?? MAX_TURNS,

@@ -5,16 +5,22 @@ import type { ApprovalOptions } from './approval.ts';
 
 const WRITERS: readonly string[] = ['write_file', 'edit_file'];
 
-/** Which file a call would write, by where it really is; none if the fence refuses it, as it does when the tool runs. */
-export function targetFiles(workspace: Workspace): Pick<ApprovalOptions, 'targetOf'> {
+/**
+ * Which file a call would write, and where a command would run, by where that really is; none if the fence refuses it, as it
+ * does when the tool runs.
+ */
+export function targetFiles(workspace: Workspace): Required<Pick<ApprovalOptions, 'targetOf' | 'directoryOf'>> {
+  const real = (path: string, use: 'read' | 'write'): Promise<string | undefined> =>
+    workspace.place(path, use).then(
+      (place) => place.path,
+      () => undefined,
+    );
   return {
+    directoryOf: async (tool, args) =>
+      tool.name === 'run_shell_command' ? real(stringOf(args.dir_path) ?? '.', 'read') : undefined,
     targetOf: async (tool, args) => {
       const path = WRITERS.includes(tool.name) ? stringOf(argumentOf(args, 'file_path', FILE_ALIASES)) : undefined;
-      if (path === undefined) return undefined;
-      return workspace.place(path, 'write').then(
-        (place) => place.path,
-        () => undefined,
-      );
+      return path === undefined ? undefined : real(path, 'write');
     },
   };
 }

@@ -31,6 +31,8 @@ export interface ApprovalOptions {
   readonly permit: (path: string) => Promise<void>;
   /** The real path of the file a call would write. Absent: nothing is allowed by its file. */
   readonly targetOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
+  /** The real path of the directory a command would run in. Absent: a directory is what it is called. */
+  readonly directoryOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   readonly lend: Lend;
   /** The person's terminal, undefined if there is none; that of this process unless given. */
   readonly openTty?: () => Tty | undefined;
@@ -92,8 +94,15 @@ async function decided(options: Deciding, { tool, call }: PendingCall, context: 
   }
 }
 
-async function askedOf({ secretOf, targetOf }: ApprovalOptions, tool: Tool, args: JsonObject): Promise<Asked> {
-  return { tool, args, secret: await secretOf(tool, args), target: await targetOf?.(tool, args) };
+async function askedOf(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<Asked> {
+  const { secretOf, targetOf, directoryOf } = options;
+  return {
+    tool,
+    args,
+    secret: await secretOf(tool, args),
+    target: await targetOf?.(tool, args),
+    directory: await directoryOf?.(tool, args),
+  };
 }
 
 /** What an answer to several calls means for this one; undefined: it is to be asked about. */

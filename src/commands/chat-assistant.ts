@@ -114,11 +114,15 @@ function firstSetup(options: AssistantOptions): Setup {
   return {
     model: options.model,
     system: options.system,
-    // `--shell` says that the model may use one.
-    tools: options.tools ?? (options.shell === undefined ? 'edit' : 'edit,run_shell_command'),
+    tools: options.tools ?? defaultTools(options),
     mode: modeOf(options),
     showThoughts: options.showThoughts ?? false,
   };
+}
+
+/** `--shell` says that the model may use one. */
+function defaultTools({ shell }: AssistantOptions): string {
+  return shell === undefined ? 'edit' : 'edit,run_shell_command';
 }
 
 async function openTimedModel(options: AssistantOptions, app: App): Promise<OpenedModel> {
@@ -133,5 +137,7 @@ function modelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'mod
 
 function agentFlags({ system: _, yolo: __, ...options }: AssistantOptions, setup: Setup): AgentOptions {
   const { system, tools, mode } = setup;
-  return { ...options, tools, approvalMode: mode, ...(system === undefined ? {} : { system }) };
+  // What comes with a chat was named by nobody.
+  const named = options.tools === undefined && tools === defaultTools(options) ? { namedTools: 'edit' } : {};
+  return { ...options, tools, ...named, approvalMode: mode, ...(system === undefined ? {} : { system }) };
 }

@@ -1,4 +1,5 @@
 import { grounder } from '../agent/ground.ts';
+import { contextNames } from '../config/context-place.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Approve, Tool } from '../core/tool.ts';
@@ -20,6 +21,8 @@ import type { OpenedModel } from './model.ts';
 /** The flags that say which tools a run has, and how far they may go unasked. */
 export interface ToolOptions {
   readonly tools?: string;
+  /** Which of `tools` the person named; all of it unless given. */
+  readonly namedTools?: string;
   readonly allowedTools?: readonly string[];
   readonly approvalMode?: ApprovalMode;
   readonly yolo?: boolean;
@@ -31,6 +34,8 @@ export interface ToolOptions {
 
 export interface Toolbox {
   readonly tools: readonly Tool[];
+  /** Those that the mode keeps back. */
+  readonly withheld: readonly Tool[];
   /** The names of the tools that were asked for, those that the mode keeps back included. */
   readonly chosen: readonly string[];
   readonly approve: Approve;
@@ -58,17 +63,25 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const wanted = options.tools ?? 'none';
   const others = await otherTools(workspace, { ...options, tools: wanted }, context);
   const all = builtins({ workspace, env: app.env, others });
-  const { tools, notices } = withoutRisk(selectTools(all, names([wanted])), workspace, app, wanted);
+  const { tools, notices } = withoutRisk(
+    selectTools(all, names([wanted])),
+    workspace,
+    app,
+    options.namedTools ?? wanted,
+  );
+  const chosen = [...tools, ...(context.remote?.tools ?? [])];
+  const offered = declared(chosen, mode);
   return {
-    tools: declared([...tools, ...(context.remote?.tools ?? [])], mode),
+    tools: offered,
+    withheld: chosen.filter((tool) => !offered.includes(tool)),
     chosen: tools.map(({ name }) => name),
     approve: approveWith(options, mode, { ...context, workspace }),
     notices,
   };
 }
 
-/** The working directory and those of `--include-directories`, behind the fence. Throws AppError `usage`. */
-export function openOwnWorkspace(
+/** The working directory and those of `--include-directories`, behind the fence. Throws AppError `usage` or `config`. */
+export async function openOwnWorkspace(
   options: ToolOptions,
   app: App,
   journalOf: (roots: readonly string[]) => Journal,
@@ -77,6 +90,7 @@ export function openOwnWorkspace(
   return openWorkspace({
     roots,
     denied: stateDirectories(app),
+    protectedNames: contextNames(await app.settings()),
     outputs: outputShelf(`${app.homes().gmn}/output`, app.clock.now),
     journal: journalOf(roots.map((root) => realPath(root) ?? root)),
   });

@@ -61,7 +61,8 @@ export function projectFolders(cwd: string): readonly string[] {
   }
 }
 
-function contextNames({ document = {} }: ContextQuestion['settings']): readonly string[] {
+/** What context files are called. Throws AppError `config` if `context.fileName` is no file name. */
+export function contextNames({ document = {} }: ContextQuestion['settings']): readonly string[] {
   const value = valueAt(document, ['context', 'fileName']);
   if (value === undefined) return [DEFAULT_NAME];
   const names = isList(value) ? value : [value];

@@ -201,7 +201,9 @@ function handOf(request: SearchRequest, done: (result: TaskResult) => void, fail
   const progress = new Int32Array(new SharedArrayBuffer(8));
   const { total: _, maxMs: __, ...hunt } = request;
   const program = `(${serve})(require,{lineCollector:${lineCollector},linesOf:${linesOf},lookThrough:${lookThrough}})`;
-  const worker = new Worker(program, { eval: true, workerData: { ...hunt, progress }, env: {}, stdin: false });
+  // What it prints is nothing; passed on to ours, every worker would listen there.
+  const streams = { stdin: false, stdout: true, stderr: true };
+  const worker = new Worker(program, { eval: true, workerData: { ...hunt, progress }, env: {}, ...streams });
   worker.on('message', done);
   worker.on('error', fail);
   return { worker, progress, tasks: 0, seenProgress: -1, seenAt: performance.now() };

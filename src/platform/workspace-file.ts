@@ -143,7 +143,7 @@ async function writeBeside(
 export async function removeFrom(
   directory: HeldDirectory,
   name: string,
-  version: string,
+  version: string | undefined,
 ): Promise<'removed' | 'changed'> {
   await directory.verify();
   const now = await lstat(directory.at(name), { bigint: true }).catch(() => undefined);

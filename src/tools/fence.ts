@@ -22,6 +22,8 @@ export interface FenceOptions {
   readonly roots: readonly string[];
   /** Directories that are never read or written although they may lie in a root: where credentials and sessions are. */
   readonly denied?: readonly string[];
+  /** Names of files that are not written, besides those that never are: what models are told by. */
+  readonly protectedNames?: readonly string[];
   /** Whether names mean what they mean to Windows. */
   readonly isWindows?: boolean;
 }
@@ -42,6 +44,7 @@ const MAX_PATH = 4096;
 export async function fenceAround({
   roots: spelled,
   denied = [],
+  protectedNames = [],
   isWindows = sep === '\\',
 }: FenceOptions): Promise<Fence> {
   const roots: string[] = [];
@@ -55,6 +58,7 @@ export async function fenceAround({
     roots,
     spelled: [...spelled.map((root) => resolve(root)), ...roots],
     denied: closed,
+    protectedNames,
     isWindows,
   };
   return {
@@ -72,6 +76,7 @@ interface Grounds {
   /** The roots as they were named, and free of links. */
   readonly spelled: readonly string[];
   readonly denied: readonly string[];
+  readonly protectedNames: readonly string[];
   readonly isWindows: boolean;
 }
 
@@ -97,7 +102,7 @@ async function placeOf(grounds: Grounds, path: string, use: 'read' | 'write'): P
     throw new AppError('usage', 'this is not a path', { hint: 'Give a path relative to the working directory.' });
   }
   if (grounds.isWindows && isWindowsTrap(path)) throw outside(name, grounds);
-  const { first, roots, spelled } = grounds;
+  const { first, roots, spelled, protectedNames } = grounds;
   const wanted = resolve(first, path);
   if (!isIn(spelled, wanted)) throw outside(name, grounds);
   const located = await locate(wanted);
@@ -106,7 +111,8 @@ async function placeOf(grounds: Grounds, path: string, use: 'read' | 'write'): P
   if (isDenied(grounds, real)) throw outside(name, grounds);
   if (located.fault !== undefined) throw fileFault(located.fault, name);
   const tails = [tailOf(roots, real), tailOf(spelled, wanted)];
-  if (use === 'write' && tails.some(({ tail, above }) => isProtected(tail, above))) throw protectedPath(name);
+  const isClosed = ({ tail, above }: Tail): boolean => isProtected(tail, above, protectedNames);
+  if (use === 'write' && tails.some(isClosed)) throw protectedPath(name);
   if (use === 'write' && located.rest.length > 0 && isPlanted(real)) throw protectedPath(name);
   return {
     path: real,

@@ -1,17 +1,6 @@
+import type { Ground } from '../core/grounding.ts';
 import type { Tool } from '../core/tool.ts';
-import type { Usage } from '../core/usage.ts';
 import { defineTool, done, failed } from './define.ts';
-
-/** What a search found, in the words of the model that searched. */
-export interface Grounding {
-  readonly text: string;
-  readonly sources: readonly { readonly title: string; readonly uri: string }[];
-  /** What the request has cost. */
-  readonly usage: Usage;
-}
-
-/** Asks a model that may search. Throws AppError when there is no answer. */
-export type Ground = (query: string, signal: AbortSignal) => Promise<Grounding>;
 
 /** The search tool: the answer, and its sources, numbered, below it. */
 export function googleWebSearch(ground: Ground): Tool {

@@ -139,7 +139,8 @@ async function takenBack(
   // Which of them came about last does not matter; any other content is somebody else's.
   const last = changes.findLast(({ after }) => after === now) ?? changes[0];
   const bytes = before === undefined ? undefined : await kept(before);
-  await workspace.restore(path, { bytes, mode, expected: last.after });
+  // A file that somebody has removed is in nobody's way.
+  await workspace.restore(path, { bytes, mode, expected: now && last.after });
   return bytes === undefined ? 'removed' : 'restored';
 }
 

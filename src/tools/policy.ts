@@ -32,6 +32,8 @@ export interface Asked {
   readonly secret?: string | undefined;
   /** The real path of the file it would write, if it writes one. */
   readonly target?: string | undefined;
+  /** The real path of the directory it would run in, if it runs a command in one. */
+  readonly directory?: string | undefined;
 }
 
 /** What an "always" covers: the scope of the call, or whatever writes the same file. */
@@ -110,7 +112,7 @@ function scopeOf({ tool, args, secret }: Asked): Scope {
 const REACHES: readonly Reach[] = ['scope', 'file'];
 
 function keyOf(asked: Asked, reach: Reach): string {
-  const { tool, args, secret, target } = asked;
+  const { tool, args, secret, target, directory } = asked;
   // A call that writes no file has a key that nothing else has, and that is never remembered.
   if (reach === 'file') return canonicalJson([reach, target ?? null]);
   const scope = scopeOf(asked);
@@ -118,6 +120,6 @@ function keyOf(asked: Asked, reach: Reach): string {
   // A name may lead elsewhere by the next call.
   if (secret !== undefined) return canonicalJson([scope, tool.name, secret]);
   // The model's words about a command change nothing about what it does.
-  const { description: _, ...exact } = args;
-  return canonicalJson([scope, tool.name, exact]);
+  const { description: _, dir_path: spelled = null, ...exact } = args;
+  return canonicalJson([scope, tool.name, exact, directory ?? spelled]);
 }

@@ -192,10 +192,11 @@ function isShortForm(segment: string): boolean {
 
 /**
  * Whether nothing may be written there, in whatever mode: other programs would run it or believe it, or it would hold
- * keys. `above` is what the path begins in; of that only the directories count.
+ * keys. `above` is what the path begins in; of that only the directories count. `names` are protected besides.
  */
-export function isProtected(path: string, above = ''): boolean {
+export function isProtected(path: string, above = '', names: readonly string[] = []): boolean {
   const segments = segmentsOf(path);
+  const added = names.map(folded);
   const all = [...segmentsOf(above), ...segments];
   return (
     all.some((segment) => PROTECTED_DIRECTORIES.includes(segment)) ||
@@ -203,6 +204,7 @@ export function isProtected(path: string, above = ''): boolean {
     segments.some(
       (segment) =>
         PROTECTED_FILES.includes(segment) ||
+        added.includes(segment) ||
         PROTECTED_NAMES.test(segment) ||
         SHELL_FILES.test(segment) ||
         isShortForm(segment),

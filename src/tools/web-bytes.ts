@@ -1,27 +1,20 @@
 import { AppError } from '../core/error.ts';
 import type { HttpResponse, SendHttp } from '../core/http.ts';
 import { checked } from './web-page.ts';
+import { followed, leave } from './web-redirects.ts';
 
 const MAX_BYTES = 20_000_001;
-const MAX_HOPS = 5;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
  * The bytes behind an https address, following up to five redirects that stay https; `send` judges every one of them. Not
  * more than a little over 20 MB are read. Throws AppError `api`.
  */
 export async function fetchBytes(start: URL, send: SendHttp, signal: AbortSignal): Promise<Uint8Array> {
-  let url = start;
-  for (let hop = 0; hop <= MAX_HOPS; hop += 1) {
-    if (checked(url).protocol !== 'https:') throw new AppError('api', `${url.host}: only https is fetched`);
-    const response = await send({ method: 'GET', url, headers: { accept: 'image/*', 'user-agent': 'gmn' } }, signal);
-    const target = response.headers.location;
-    if (!REDIRECTS.has(response.status) || target === undefined) return bytesOf(url, response);
-    await leave(response);
-    if (!URL.canParse(target, url)) throw new AppError('api', `${url.host} redirects to what is no address`);
-    url = new URL(target, url);
-  }
-  throw new AppError('api', `${start.host} redirects more than ${MAX_HOPS} times`);
+  const { url, response } = await followed(start, async (next) => {
+    if (checked(next).protocol !== 'https:') throw new AppError('api', `${next.host}: only https is fetched`);
+    return send({ method: 'GET', url: next, headers: { accept: 'image/*', 'user-agent': 'gmn' } }, signal);
+  });
+  return bytesOf(url, response);
 }
 
 async function bytesOf(url: URL, response: HttpResponse): Promise<Uint8Array> {
@@ -37,9 +30,4 @@ async function bytesOf(url: URL, response: HttpResponse): Promise<Uint8Array> {
     if (size >= MAX_BYTES) break;
   }
   return Buffer.concat(chunks, size);
-}
-
-/** Closes the connection. */
-async function leave(response: HttpResponse): Promise<void> {
-  await response.body[Symbol.asyncIterator]().return?.();
 }

@@ -2,6 +2,7 @@ import { AppError } from '../core/error.ts';
 import type { HttpResponse, SendHttp } from '../core/http.ts';
 import { formatSize } from '../core/size.ts';
 import { readableHtml } from './readable-html.ts';
+import { followed, leave } from './web-redirects.ts';
 
 /** A page as the model gets it. */
 export interface WebPage {
@@ -15,8 +16,6 @@ export interface WebPage {
 }
 
 const MAX_BYTES = 2_000_000;
-const MAX_HOPS = 5;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const TEXTUAL =
   /^(?:text\/.*|application\/(?:[\w.-]+\+)?(?:json|xml|yaml)|application\/(?:x-)?(?:javascript|ndjson|toml|sh))$/;
 
@@ -32,16 +31,10 @@ const HEADERS = {
  * Throws AppError `api` for anything else that comes.
  */
 export async function fetchPage(start: URL, send: SendHttp, signal: AbortSignal): Promise<WebPage> {
-  let url = start;
-  for (let hop = 0; hop <= MAX_HOPS; hop += 1) {
-    const response = await send({ method: 'GET', url: checked(url), headers: HEADERS }, signal);
-    const target = response.headers.location;
-    if (!REDIRECTS.has(response.status) || target === undefined) return read(url, response);
-    await leave(response);
-    if (!URL.canParse(target, url)) throw failure(`${url.href} redirects to what is no address`);
-    url = new URL(target, url);
-  }
-  throw failure(`${start.href} redirects more than ${MAX_HOPS} times`);
+  const { url, response } = await followed(start, async (next) =>
+    send({ method: 'GET', url: checked(next), headers: HEADERS }, signal),
+  );
+  return read(url, response);
 }
 
 /** Whether a URL may be asked for at all, before its address is known. Throws AppError `api`, else returns it. */
@@ -100,11 +93,6 @@ function byteOrder([first, second, third]: Uint8Array): string | undefined {
   if (first === 0xef && second === 0xbb && third === 0xbf) return 'utf-8';
   if (first === 0xff && second === 0xfe) return 'utf-16le';
   return first === 0xfe && second === 0xff ? 'utf-16be' : undefined;
-}
-
-/** Closes the connection. */
-async function leave(response: HttpResponse): Promise<void> {
-  await response.body[Symbol.asyncIterator]().return?.();
 }
 
 function failure(message: string): AppError {

@@ -63,8 +63,8 @@ export interface Restoration {
   /** What was there; undefined: nothing. */
   readonly bytes: Uint8Array | undefined;
   readonly mode: number;
-  /** The fingerprint of what is there now. */
-  readonly expected: string;
+  /** The fingerprint of what is there now; undefined: nothing. */
+  readonly expected: string | undefined;
 }
 
 /** A file that may hold secrets: this very one, not whatever has its name by then. */
@@ -255,12 +255,11 @@ async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<Pla
 async function restoreTo(disk: Disk, path: string, { bytes, mode, expected }: Restoration): Promise<void> {
   const place = await disk.fence.place(path, 'write');
   const now = place.missing > 0 ? undefined : await contentOf(disk, place);
-  if (now === undefined || fingerprint(now.bytes) !== expected) throw changedSince(place);
-  await inParent(disk, place, (directory, name) =>
-    bytes === undefined
-      ? removeFrom(directory, name, now.version)
-      : replaceIn(directory, name, { bytes, old: now, mode }),
-  );
+  if ((now && fingerprint(now.bytes)) !== expected) throw changedSince(place);
+  await inParent(disk, place, (directory, name) => {
+    if (bytes !== undefined) return replaceIn(directory, name, { bytes, ...(now && { old: now }), mode });
+    return removeFrom(directory, name, now?.version);
+  });
   disk.seen.delete(place.path);
 }
 

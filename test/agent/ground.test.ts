@@ -23,6 +23,7 @@ test('a search is one request with Google Search on; its sources are numbered wh
     groundingSupports: [
       { segment: { startIndex: 0, endIndex: 8 }, groundingChunkIndices: [0, 1, 99] },
       { segment: { startIndex: 8, endIndex: 18 }, groundingChunkIndices: [1] },
+      { segment: { startIndex: 9, endIndex: 18 }, groundingChunkIndices: [2] },
       { segment: { endIndex: 1 }, groundingChunkIndices: [0] },
       { segment: { endIndex: 4 } },
     ],
@@ -35,13 +36,12 @@ test('a search is one request with Google Search on; its sources are numbered wh
   ]);
   const { result, server } = await search(t, script);
   expect(result).toEqual({
-    text: 'Übung A[1][2]. Und B.[2]',
+    text: 'Übung A[1][2]. Und B.[2][3]',
     sources: [
       { title: 'a.example', uri: 'https://a.example' },
       { title: 'https://b.example', uri: 'https://b.example' },
       { title: 'untitled', uri: '' },
     ],
-    queries: ['sieger'],
     usage: { promptTokenCount: 5, candidatesTokenCount: 12, totalTokenCount: 17 },
   });
   expect(server.requests[0]?.body).toEqual({
@@ -53,5 +53,5 @@ test('a search is one request with Google Search on; its sources are numbered wh
 
 test('an answer without sources is the text alone', async (t) => {
   const { result } = await search(t, reply('Niemand.'));
-  expect(result).toMatchObject({ text: 'Niemand.', sources: [], queries: [] });
+  expect(result).toMatchObject({ text: 'Niemand.', sources: [] });
 });

@@ -17,3 +17,15 @@ test('the file a call would write is told by where it really is, under every nam
     expect(await target('write_file', args)).toBe(undefined);
   expect(await target('read_file', { file_path: 'a.txt' })).toBe(undefined);
 });
+
+test('where a command would run is told by where it really is', async () => {
+  const { root, tools, workspace } = await place({ 'sub/a.txt': 'a\n' });
+  symlinkSync('sub', join(root, 'link'));
+  const { directoryOf } = targetFiles(workspace);
+  const shell = { ...tools.get('read_file')!, name: 'run_shell_command' };
+  for (const dir_path of ['sub', './sub/', 'link', join(root, 'sub')])
+    expect(await directoryOf(shell, { dir_path })).toBe(join(root, 'sub'));
+  expect(await directoryOf(shell, {})).toBe(root);
+  expect(await directoryOf(shell, { dir_path: '..' })).toBe(undefined);
+  expect(await directoryOf(tools.get('read_file')!, {})).toBe(undefined);
+});

@@ -135,6 +135,14 @@ describe('a write', () => {
     expect(functionDeclarations.map(({ name }: { name: string }) => name)).not.toContain('write_file');
   });
 
+  test('is refused in plan mode in words that say why', async (t) => {
+    const gemini = await fakeGemini(t, [reply(call('write_file', { file_path: 'a', content: 'b' })), reply('a plan')]);
+    await runGmn(t, ['--tools', 'edit', '--approval-mode', 'plan', 'plan'], { gemini });
+    expect(gemini.requests[1]?.body.contents[2].parts[0].functionResponse.response).toEqual({
+      error: 'write_file was not run: in plan mode only tools that read may be used. Tell the user what you would do.',
+    });
+  });
+
   test('to a protected place does not land, whatever the mode', async (t) => {
     const hook = reply(call('write_file', { file_path: '.git/hooks/pre-commit', content: 'evil' }));
     const gemini = await fakeGemini(t, [hook, reply('No.')]);

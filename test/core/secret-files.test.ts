@@ -17,10 +17,21 @@ test('keys and passwords are known by their names', () => {
     'application_default_credentials.json',
     'gha-creds-0123456789abcdef.json',
     'GHA-Creds-1.JSON',
+    'id_map.ts',
+    '.vault-token',
+    '.htpasswd',
+    '.my.cnf',
+    '.dockercfg',
+    'credentials',
+    'prod.env',
+    'x.pem~',
+    '.npmrc.bak',
+    'store.jks',
+    '.bash_history',
+    '.psql_history',
   ];
   const plain = [
     'env.ts',
-    'id_map.ts',
     'identity',
     'pem.go',
     'key.ts',
@@ -28,6 +39,9 @@ test('keys and passwords are known by their names', () => {
     'README.md',
     'gha-creds.md',
     'credentials.ts',
+    'environment',
+    'notes.bak',
+    'history.ts',
   ];
   expect(secret.filter((name) => !isSecretName(name))).toEqual([]);
   expect(plain.filter(isSecretName)).toEqual([]);

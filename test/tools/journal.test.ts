@@ -43,11 +43,23 @@ test('a change is not taken back over one that was made since', async () => {
   writeFileSync(join(root, 'a.txt'), 'by hand\n');
   await expect(store.takeBack([first!], here.workspace)).rejects.toThrow('was changed since');
   expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('by hand\n');
-  rmSync(join(root, 'a.txt'));
-  await expect(store.takeBack([first!], here.workspace)).rejects.toThrow('was changed since');
   await store.takeBack([second!], here.workspace);
-  expect(readdirSync(root)).toEqual([]);
+  expect(readdirSync(root)).toEqual(['a.txt']);
   expect((await store.changes()).map(({ id }) => id)).toEqual(['run.1']);
+});
+
+test('a file that was removed after a change comes back as it was before it', async () => {
+  const root = temporary({ 'sub/a.txt': 'one\n' });
+  chmodSync(join(root, 'sub/a.txt'), 0o640);
+  const before = snapshot(root);
+  const store = undoStore(join(temporary(), 'undo'), CLOCK);
+  const here = await placeAt(root, { journal: store.journal('run') });
+  await here.output('read_file', { path: 'sub/a.txt' });
+  await here.output('write_file', { path: 'sub/a.txt', content: 'two\n' });
+  rmSync(join(root, 'sub'), { recursive: true });
+  const [change] = await store.changes();
+  expect(await store.takeBack([change!], here.workspace)).toBe('restored');
+  expect(snapshot(root)).toEqual(before);
 });
 
 test('the store is for the user’s eyes only, and a torn line costs nothing but itself', async () => {

@@ -31,6 +31,7 @@ function policy(options: Partial<PolicyOptions> = {}) {
     tool: one,
     args,
     secret: String(args.file_path).startsWith('.env') ? `/w/${args.file_path}` : undefined,
+    ...(args.dir_path === 'sub' || args.dir_path === './sub' ? { directory: '/w/sub' } : {}),
     ...(one === WRITE ? { target: `/w/${args.file_path}` } : {}),
   });
   return {
@@ -116,6 +117,10 @@ test('"always" for a command covers that command in that directory, however the 
   expect(rules.rule(SHELL, { description: 'Again', command: 'npm test' }).kind).toBe('run');
   expect(rules.rule(SHELL, { command: 'npm test', dir_path: 'sub' }).kind).toBe('ask');
   expect(rules.rule(SHELL, { command: 'npm test ' }).kind).toBe('ask');
+  rules.remember(SHELL, { command: 'make', dir_path: 'sub' });
+  expect(rules.rule(SHELL, { command: 'make', dir_path: './sub' }).kind).toBe('run');
+  expect(rules.rule(SHELL, { command: 'make' }).kind).toBe('ask');
+  expect(rules.rule(SHELL, { command: 'make', dir_path: 'elsewhere' }).kind).toBe('ask');
   expect(rules.rule(tool('other__run', 'execute'), { command: 'npm test' }).kind).toBe('ask');
 });
 

@@ -240,3 +240,10 @@ test('what other programs and models take for instructions, and what the user ke
   const here = await place();
   expect(await here.error('write_file', { path: '.geminiignore', content: '' })).toContain('is protected');
 });
+
+test('what the settings name as context files is not written, however it is spelled', async () => {
+  const here = await place({}, { protectedNames: ['RULES.md'] });
+  for (const path of ['RULES.md', 'sub/rules.md', 'Rules.md.'])
+    expect(await here.error('write_file', { path, content: 'x' })).toContain('is protected');
+  expect(await here.output('write_file', { path: 'RULES.txt', content: 'x\n' })).toBe('Created RULES.txt (1 line).');
+});
