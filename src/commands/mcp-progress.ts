@@ -46,7 +46,8 @@ export function callProgress(what: string, { quiet }: { readonly quiet: boolean 
   };
 }
 
-function stepWords({ progress: done, total, message }: Progress): string {
+/** How far a call is, in a few words; nothing in them a terminal would obey. */
+export function stepWords({ progress: done, total, message }: Progress): string {
   const share = total !== undefined && total > 0 ? `${Math.min(100, Math.floor((done / total) * 100))} %` : '';
   return [share, message === undefined ? '' : visible(message).slice(0, 200)].filter((word) => word !== '').join(' ');
 }

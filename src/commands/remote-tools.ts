@@ -5,10 +5,12 @@ import type { ReadResource } from '../input/prompt-input.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
 import { type McpTools, mcpTools } from '../mcp/client/toolset.ts';
 import { randomId } from '../platform/random-id.ts';
+import { noteProgress, withoutSpinner } from '../render/spinner.ts';
 import { BUILTIN_NAMES } from '../tools/builtins.ts';
 import type { Workspace } from '../tools/workspace.ts';
 import type { Lend } from './approval.ts';
 import { terminalElicit } from './mcp-elicitation.ts';
+import { stepWords } from './mcp-progress.ts';
 import { type Roster, type RosterOptions, readRoster } from './mcp-roster.ts';
 import { findServer, readyServers } from './mcp-session.ts';
 import { resourceReader } from './remote-resources.ts';
@@ -80,14 +82,16 @@ function toolsOf(
   around: RemoteContext & { readonly workspace: Workspace; readonly patienceMs: number },
 ): Promise<McpTools> {
   const { app, lend, workspace, signal, patienceMs } = around;
+  const ask: Lend = (work) => lend(() => withoutSpinner(work));
   const isText = (options.outputFormat ?? 'text') === 'text';
   return mcpTools(
     {
       servers,
-      context: { ...app, ...(isText ? terminalElicit(app, lend) : {}) },
+      context: { ...app, ...(isText ? terminalElicit(app, ask) : {}) },
       reserved: BUILTIN_NAMES,
       allowedTools: names(options.allowedTools ?? []),
       keepOutput: workspace.keep,
+      onProgress: (step) => noteProgress(stepWords(step)),
       patienceMs,
     },
     signal,

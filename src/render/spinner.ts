@@ -15,6 +15,30 @@ export interface Progress {
   pause(): Promise<void> | undefined;
 }
 
+/** The spinners that are shown now: there is one screen, however many streams lead to it. */
+const shown = new Set<Shown>();
+
+interface Shown {
+  /** Takes it off the screen until it is let on again. */
+  hold(): Promise<void> | undefined;
+  release(): void;
+  note(words: string): void;
+}
+
+/** Runs a question to its answer; meanwhile no spinner draws over it. */
+export async function withoutSpinner<Result>(work: () => Promise<Result>): Promise<Result> {
+  const held = [...shown];
+  for (const spinner of held) await spinner.hold();
+  return work().finally(() => {
+    for (const spinner of held) spinner.release();
+  });
+}
+
+/** Says, beside what is awaited now, how far it is; until something else is awaited. Untrusted text. */
+export function noteProgress(words: string): void {
+  for (const spinner of shown) spinner.note(words);
+}
+
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const TICK_MS = 100;
 const SPINNER_AFTER_MS = 400;
@@ -35,14 +59,16 @@ export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: Pr
   let silentSinceMs = 0;
   let lines = 0;
   let stopTicking: (() => void) | undefined;
+  let isHeld = false;
+  let note = '';
 
   const tick = (): void => {
-    if (awaited === undefined) return;
+    if (awaited === undefined || isHeld) return;
     const silentMs = clock.now() - silentSinceMs;
     if (silentMs < SPINNER_AFTER_MS) return;
     const seconds = Math.floor((clock.now() - awaited.sinceMs) / 1000);
     if (err.isTerminal && !isDumb) {
-      if (mayDraw()) spinner.draw(visible(awaited.what), seconds === 0 ? '' : ` · ${seconds} s`);
+      if (mayDraw()) spinner.draw(visible(`${awaited.what} ${note}`.trimEnd()), seconds === 0 ? '' : ` · ${seconds} s`);
     } else if (silentMs >= (lines + 1) * LINE_EVERY_MS) {
       lines += 1;
       spinner.line(`gmn: waiting for ${visible(awaited.what)} · ${seconds} s\n`);
@@ -53,15 +79,31 @@ export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: Pr
     lines = 0;
     return spinner.erase();
   };
+  const self: Shown = {
+    hold() {
+      isHeld = true;
+      return clear();
+    },
+    release() {
+      isHeld = false;
+      silentSinceMs = clock.now();
+    },
+    note(words) {
+      note = words;
+    },
+  };
   return {
     wait(what) {
       if (quiet) return;
+      shown.add(self);
+      if (awaited?.what !== what) note = '';
       if (awaited === undefined) silentSinceMs = clock.now();
       if (awaited?.what !== what) awaited = { what, sinceMs: clock.now() };
       stopTicking ??= ticker.every(TICK_MS, tick);
     },
     clear,
     pause() {
+      shown.delete(self);
       awaited = undefined;
       stopTicking?.();
       stopTicking = undefined;

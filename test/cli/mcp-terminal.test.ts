@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { screenOf } from '../support/chat-terminal.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import type { GmnOptions } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 import { runInTerminal } from '../support/pty.ts';
@@ -106,3 +108,22 @@ test('Ctrl+C cancels the call at the server, exit 130', async (t) => {
   expect((await terminal.ended).exitCode).toBe(130);
   expect(messages().at(-1)).toMatchObject({ method: 'notifications/cancelled' });
 });
+
+test.for([
+  ['a one-shot', ['--allowed-mcp-server-names', 'files', 'x']],
+  ['a chat', ['chat', 'x']],
+] as const)(
+  'in %s, a question of a server stands alone, without the spinner, which shows its progress',
+  async ([, args], t) => {
+    const gemini = await fakeGemini(t, [reply({ functionCall: { name: 'speak', args: {} } }), reply('done')]);
+    const terminal = runInTerminal(t, args, {
+      gemini,
+      ...home({ files: { ...fixtureServer('hostile-mcp-server.mjs', 'late-question'), trust: true } }),
+    });
+    const output = await terminal.until(/\[y\]es \[n\]o › /);
+    expect(output).toMatch(/\r. speak 50 % half \\x1b\[2Jway/);
+    expect(screenOf(output)).toMatch(/(?:^|\n)╭ MCP server files asks\n│ Sure\?\n╰ Answer\? \[y\]es \[n\]o ›/);
+    terminal.type('y');
+    await terminal.until(/done/);
+  },
+);

@@ -3,6 +3,7 @@ import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import type { Renderer, RenderOptions } from '../../src/render/renderer.ts';
 import { openRenderer } from '../../src/render/renderers.ts';
+import { withoutSpinner } from '../../src/render/spinner.ts';
 import { type FakeOut, type FakeTime, fakeOut, fakeTime, renderOptions } from './fakes.ts';
 import { begin, end, failure, texts } from './runs.ts';
 
@@ -31,6 +32,20 @@ describe('on a terminal', () => {
     expect(err.text).toBe('');
     await time.pass(1);
     expect(err.text).toBe('\r⠋ gemini-2.5-flash');
+  });
+
+  test('while a person is asked it is off the screen, then comes back', async () => {
+    const { err, time, render } = await stage(terminal());
+    await render(wait);
+    await time.pass(500);
+    await withoutSpinner(async () => {
+      expect(err.writes.at(-1)).toMatch(/^\r +\r$/);
+      const before = err.writes.length;
+      await time.pass(60_000);
+      expect(err.writes).toHaveLength(before);
+    });
+    await time.pass(500);
+    expect(err.writes.at(-1)).toContain('gemini-2.5-flash · 61 s');
   });
 
   test('says what is awaited and for how long, and is gone before the first byte', async () => {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { ToolOutcome } from '../../core/tool.ts';
 import { visible } from '../../core/visible.ts';
 import { orAborted } from './abort.ts';
-import type { Connection, RemoteTool } from './connection.ts';
+import type { Connection, Progress, RemoteTool } from './connection.ts';
 import type { ClientContext } from './context.ts';
 import { type KeepOutput, outcomeOf } from './outcome.ts';
 import type { ServerPool } from './pool.ts';
@@ -14,6 +14,12 @@ import { cacheOffer, type Offer, toolHash } from './tool-memory.ts';
 interface Around {
   readonly context: ClientContext;
   readonly pool: ServerPool;
+}
+
+export interface CallHandling {
+  readonly keepOutput?: KeepOutput;
+  /** Called when a server says how far a call is. */
+  readonly onProgress?: (progress: Progress) => void;
 }
 
 /** What a server offers today, which is remembered, and what of it had to be left out. Throws as a connection does. */
@@ -35,14 +41,14 @@ export async function askedOffer(
  */
 export function remoteCalls(
   around: Around,
-  keepOutput: KeepOutput = async () => undefined,
+  { keepOutput = async () => undefined, onProgress = () => {} }: CallHandling = {},
 ): RegistrationOptions['call'] {
   const hashesOf = todaysHashes(around);
   const attempt = async ({ server, remote }: Origin, args: JsonObject, signal: AbortSignal): Promise<ToolOutcome> => {
     const connection = await around.pool.connection(server, signal);
     const hash = (await hashesOf(server, connection, signal)).get(remote.name);
     if (hash !== toolHash(remote)) return refusal(changedWords(server, remote, hash));
-    return outcomeOf(await connection.callTool(remote.name, args, { signal }), keepOutput);
+    return outcomeOf(await connection.callTool(remote.name, args, { signal, onProgress }), keepOutput);
   };
   return async (origin, args, signal) => {
     try {

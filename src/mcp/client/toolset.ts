@@ -2,11 +2,10 @@ import { AppError } from '../../core/error.ts';
 import type { Tool } from '../../core/tool.ts';
 import { visible } from '../../core/visible.ts';
 import { deadline } from '../../platform/clock.ts';
-import { askedOffer, remoteCalls } from './calls.ts';
+import { askedOffer, type CallHandling, remoteCalls } from './calls.ts';
 import type { RemoteTool } from './connection.ts';
 import type { ClientContext } from './context.ts';
 import { serverFault } from './fault.ts';
-import type { KeepOutput } from './outcome.ts';
 import { openServers, type ServerPool } from './pool.ts';
 import { type RegisteredTool, registerTools, type ToolSource } from './registration.ts';
 import type { ConfiguredServer } from './servers.ts';
@@ -15,7 +14,7 @@ import { cachedOffer, changedTools, markSeen } from './tool-memory.ts';
 /** Of one server, for the model. */
 const MAX_INSTRUCTIONS = 4000;
 
-export interface ToolsetOptions {
+export interface ToolsetOptions extends CallHandling {
   /** In the order of the files. */
   readonly servers: readonly ConfiguredServer[];
   readonly context: ClientContext;
@@ -23,7 +22,6 @@ export interface ToolsetOptions {
   readonly reserved: readonly string[];
   /** `--allowed-tools`: those with `server__*`, `server__tool` or a tool's name as the model has it count here. */
   readonly allowedTools?: readonly string[];
-  readonly keepOutput?: KeepOutput;
   /** How long to wait for servers whose tools are not known yet; they are left out then. Until they are there, unless given. */
   readonly patienceMs?: number;
 }
@@ -59,7 +57,7 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
       servers.map(async (server) => ({ server, ...(await sourceOf(server, { ...options, pool }, signal)) })),
     );
     const sources = found.flatMap(({ source }) => source ?? []);
-    const call = remoteCalls({ context, pool }, options.keepOutput);
+    const call = remoteCalls({ context, pool }, options);
     const { registered, notices } = registerTools(sources, { reserved, call });
     const origins = new Map(registered.map((entry) => [entry.tool, entry]));
     return {
