@@ -34,7 +34,7 @@ export function greeting(chat: Chat): string {
 
 /** What was used, and the command that goes on from here if there is one. */
 export async function goodbye(chat: Chat): Promise<readonly string[]> {
-  const reference = chat.isSaved && chat.session.turns > 0 ? await referenceOf(chat) : undefined;
+  const reference = chat.session.isSaved && chat.session.turns > 0 ? await referenceOf(chat) : undefined;
   return [
     ...chat.tally.lines(),
     ...(reference === undefined ? [] : [`Resume: gmn chat ${chat.resumeFlags}-r ${reference}`]),

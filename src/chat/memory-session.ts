@@ -17,6 +17,7 @@ export function memorySession(id: string): Session {
     get turns() {
       return talk.count;
     },
+    isSaved: false,
     append: async ({ kind, content }) => talk.add(content, kind === 'prompt' ? 'prompt' : 'other'),
     rename: async (wanted) => {
       name = wanted;

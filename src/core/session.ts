@@ -28,6 +28,8 @@ export interface Session extends History {
   readonly name: string | undefined;
   /** Prompts that count. */
   readonly turns: number;
+  /** Whether nothing of it is missing on disk. */
+  readonly isSaved: boolean;
   /** Gives it a name, or another one. Throws AppError `usage` if another session has that name. */
   rename(name: string): Promise<void>;
   /** Forgets the last `turns` exchanges; the file keeps them, `contents` does not. */

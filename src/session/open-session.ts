@@ -26,9 +26,8 @@ export interface SessionOptions {
   readonly claim: NameClaim;
 }
 
-/** A session that says whether everything is in its file, and takes what happened before. */
+/** A session that takes what happened before. */
 export interface SavedHere extends Session {
-  readonly isSaved: boolean;
   /** Adds records with one write, each with its own time. */
   appendAll(records: readonly SavedRecord[]): Promise<void>;
   /** Lets it count as written to now, however long ago its records are. */

@@ -7,6 +7,7 @@ import { visible } from '../../core/visible.ts';
 import { clipboardProgram } from '../../platform/clipboard.ts';
 import { feedCommand } from '../../platform/fed-command.ts';
 import type { Chat } from '../chat.ts';
+import { savedSession } from '../saved-session.ts';
 import { shortId } from '../session-words.ts';
 import type { SlashCommand } from '../slash-command.ts';
 
@@ -74,11 +75,9 @@ export const EXPORT: SlashCommand = {
   argument: '[file]',
   help: 'Write this session to a file: .md, .json or .html',
   async run(argument, chat) {
-    const { store, session, isSaved, cwd } = chat;
-    if (!isSaved || session.turns === 0) {
-      throw new AppError('usage', 'there is nothing to export: this session is not saved', {
-        hint: isSaved ? 'Ask something first.' : 'Save it first: /save',
-      });
+    const { session, cwd } = chat;
+    if (session.turns === 0) {
+      throw new AppError('usage', 'there is nothing to export yet', { hint: 'Ask something first.' });
     }
     const { exportSession, formatOf } = await import('../../export/export.ts');
     const file = argument === '' ? `gmn-${fileName(session.name ?? shortId(session))}.md` : argument;
@@ -88,11 +87,10 @@ export const EXPORT: SlashCommand = {
         hint: 'Choose one of: .md, .json, .html',
       });
     }
-    const saved = await store.read(await store.find(session.id));
     const { writeExport } = await import('../../export/export-file.ts');
     await writeExport(
       { path: resolve(cwd, file), name: file, force: false, hint: 'Name another file: /export <file>' },
-      await exportSession(saved, format),
+      await exportSession(await savedSession(chat), format),
     );
     await chat.say(`Wrote ${visible(file)}.`);
     return undefined;

@@ -28,18 +28,27 @@ export const SAVE: SlashCommand = {
   argument: '[name]',
   help: 'Name this session; it is saved after every step anyway',
   async run(argument, chat) {
-    if (!chat.isSaved) await beginSaving(chat);
-    if (argument !== '') await chat.session.rename(argument);
+    if (!chat.isSaved) await beginSaving(chat, argument);
+    else if (argument !== '') await chat.session.rename(argument);
     const { session } = chat;
-    await chat.say(`Saved as ${visible(session.name ?? shortId(session))}.`);
+    if (!session.isSaved) throw notSaved();
+    const name = visible(session.name ?? shortId(session));
+    await chat.say(session.turns === 0 ? `Your first prompt will be saved as ${name}.` : `Saved as ${name}.`);
     return undefined;
   },
 };
 
-/** A chat that began with `--no-session` is saved from the moment somebody says so. */
-async function beginSaving(chat: Chat): Promise<void> {
+/** Why is told where it was noticed. */
+function notSaved(): AppError {
+  return new AppError('usage', 'this session could not be saved', {
+    hint: 'Write it to a file of yours: /export <file>',
+  });
+}
+
+/** A chat that began with `--no-session` is saved from the moment somebody says so; a name that cannot be is refused before. */
+async function beginSaving(chat: Chat, name: string): Promise<void> {
   const { contents } = chat.session;
-  const session = await chat.store.create({ cwd: chat.cwd, by: 'chat' });
+  const session = await chat.store.create({ cwd: chat.cwd, by: 'chat', ...(name === '' ? {} : { name }) });
   await session.replace(contents);
   chat.changes.handOn(chat.session, session);
   chat.session = session;

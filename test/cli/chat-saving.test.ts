@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { said, sharedHome } from '../support/chat.ts';
+import { GMN, place } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+
+test('/save says so when nothing can be written, and /export then writes what was said', async (t) => {
+  const { env, path } = sharedHome(t);
+  writeFileSync(join(path, 'sessions'), 'not a directory');
+  const file = join(path, 'out.md');
+  expect(await said(t, ['hello', '/save kept', `/export ${file}`], { env })).toBe(
+    [
+      'Hello! How can I help you today?',
+      'Error: this session could not be saved',
+      'Write it to a file of yours: /export <file>',
+      'this chat is no longer being saved: a file is where a directory should be',
+      `Wrote ${file}.\n`,
+    ].join('\n'),
+  );
+  expect(readFileSync(file, 'utf8')).toMatch(/^# hello\n[\s\S]*\nHello! How can I help you today\?\n/);
+});
+
+test('a chat that is not saved can be exported in every format', async (t) => {
+  const { path } = sharedHome(t);
+  for (const ending of ['md', 'json', 'html']) {
+    const file = join(path, `out.${ending}`);
+    expect(await said(t, ['hello', `/export ${file}`])).toBe(`Hello! How can I help you today?\nWrote ${file}.\n`);
+    expect(readFileSync(file, 'utf8')).toContain('Hello! How can I help you today?');
+  }
+});
+
+test('/save with a name that cannot be one writes nothing', async (t) => {
+  const { env, path } = sharedHome(t);
+  expect(await said(t, ['hello', '/save last'], { env })).toMatch(/^Hello! .*\nError: .*last.*\n/);
+  expect(existsSync(join(path, 'sessions'))).toBe(false);
+});
+
+test('/save before the first prompt promises no more than it can', async (t) => {
+  const { env } = sharedHome(t);
+  expect(await said(t, ['/save kept'], { env })).toBe('Your first prompt will be saved as kept.\n');
+});
+
+posixTest('no command to go on is named when the last turns could not be saved', async (t) => {
+  const { cwd, env } = place(t);
+  const limited = [
+    '-c',
+    'ulimit -f 8; exec "$@"',
+    'sh',
+    process.execPath,
+    GMN,
+    'chat',
+    '--demo',
+    '--session-name',
+    'x',
+  ];
+  const child = spawn('sh', limited, { cwd, env, stdio: ['pipe', 'ignore', 'pipe'] });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  child.stdin.end(`hello\n${'long '.repeat(5000)}\n`);
+  const stderr = await text(child.stderr);
+  expect(stderr).toMatch(/^this chat is no longer being saved: .*\n2 turns · .*\n$/);
+});
