@@ -36,12 +36,13 @@ export interface LineSource {
    */
   read(options: { readonly prompt: string; readonly draft?: string }): Promise<Entry>;
   /**
-   * While a turn runs: calls `onCancel` at each Esc and Ctrl+C, and keeps what else is typed for the next `read`. After
-   * Ctrl+C twice in a row, the next `read` is a `leave`. The returned function ends that.
+   * While a turn runs: calls `onCancel` at each Esc and Ctrl+C, and keeps what else is typed for the next `read`. What was
+   * typed before such a key stands in the line then, and nothing of it is sent. After Ctrl+C twice in a row, the next `read`
+   * is a `leave`. The returned function ends that.
    */
   watch(onCancel: () => void): () => void;
   /** Lets somebody else read from the terminal, with its modes as they were before us, until `work` is done. Not during a `read`. */
   lend<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Gives the terminal back as it was. */
-  close(): void;
+  /** Gives the terminal back as it was. What was typed and not sent is found among the earlier entries of the next chat. */
+  close(): Promise<void>;
 }

@@ -31,7 +31,7 @@ export async function runChat(chat: Chat, first: string | undefined): Promise<nu
     const { exitCode } = await untilLeft(chat, first, failures);
     return exitCode === 0 && !lines.isTerminal ? (failures[0]?.exitCode ?? 0) : exitCode;
   } finally {
-    lines.close();
+    await lines.close();
     await chat.session.close();
     await report(chat);
     for (const line of await goodbye(chat)) await chat.note(line);

@@ -21,7 +21,7 @@ export function pipedLines(bytes: AsyncIterable<Uint8Array>): LineSource {
     },
     watch: () => NEVER,
     lend: (work) => work(),
-    close() {
+    async close() {
       // The source lets go of its descriptor when it is left; that it is waiting for more must not matter.
       entries.return().catch(NEVER);
     },

@@ -114,7 +114,7 @@ function grant(desk: Desk, request: Request, course: Course): void {
   else if (kind === 'next-mode') course.put(request);
   else if (kind !== 'suspend') {
     course.finish(request);
-    desk.editor.clear();
+    if (kind === 'text') desk.editor.clear();
   } else if (desk.suspend()) {
     desk.screen.leave();
     course.hold();

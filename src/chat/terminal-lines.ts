@@ -32,12 +32,12 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   let current: Reading | undefined;
   let isEnded = false;
   let isClosed = false;
-  const watcher = watching(options);
   const keyboard = keyboardOf(
     terminal,
     {
       keys(keys) {
-        typed.push(...(current === undefined ? keys.filter(watcher.passes) : keys));
+        if (current === undefined) for (const key of keys) watcher.press(key);
+        else typed.push(...keys);
         current?.proceed();
       },
       resized: () => current?.resized(),
@@ -52,6 +52,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
   );
   const lend = lending(keyboard, () => isClosed);
   const desk = deskOf(options, { isPlain, typed, lend });
+  const watcher = watching(options, desk);
   return {
     isTerminal: true,
     async read({ prompt, draft = '' }) {
@@ -72,9 +73,12 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       return watcher.watch(onCancel);
     },
     lend,
-    close() {
+    async close() {
       isClosed = true;
       keyboard.giveBack();
+      putDown(desk);
+      const { draft } = desk.editor;
+      if (draft.trim() !== '') await history.add(draft);
     },
   };
 }
@@ -86,7 +90,7 @@ async function entryOf({ entry, fail }: Reading, signal: AbortSignal): Promise<E
 }
 
 /** What the keys mean while nobody reads an entry. */
-function watching({ terminal, clock }: TerminalLinesOptions) {
+function watching({ terminal, clock }: TerminalLinesOptions, desk: Desk) {
   let cancel: (() => void) | undefined;
   let interruptedAt = Number.NEGATIVE_INFINITY;
   let isLeaving = false;
@@ -97,17 +101,19 @@ function watching({ terminal, clock }: TerminalLinesOptions) {
         if (cancel === onCancel) cancel = undefined;
       };
     },
-    /** Whether a key is to be kept for the next entry. */
-    passes(key: Key): boolean {
+    /** Obeys a key, or keeps it for the next entry. */
+    press(key: Key): void {
       const isInterrupt = isNamed(key, 'ctrl-c');
       if (isNamed(key, 'ctrl-z')) terminal.suspend();
-      else if (cancel === undefined || !(isInterrupt || isNamed(key, 'escape'))) return true;
-      else cancel();
-      if (isInterrupt) {
-        isLeaving ||= clock.now() - interruptedAt < LEAVE_WITHIN_MS;
-        interruptedAt = clock.now();
+      else if (cancel === undefined || !(isInterrupt || isNamed(key, 'escape'))) desk.typed.push(key);
+      else {
+        putDown(desk);
+        cancel();
       }
-      return false;
+      if (!isInterrupt) return;
+      isLeaving ||= clock.now() - interruptedAt < LEAVE_WITHIN_MS;
+      interruptedAt = clock.now();
+      desk.editor.interrupted(interruptedAt);
     },
     /** Whether Ctrl+C was typed twice in a row; says so once. */
     hasLeft(): boolean {
@@ -116,6 +122,18 @@ function watching({ terminal, clock }: TerminalLinesOptions) {
       return hasLeft;
     },
   };
+}
+
+/** These reach beyond the line. */
+const OUTWARD: ReadonlySet<string> = new Set(['ctrl-c', 'ctrl-d', 'ctrl-g', 'ctrl-l', 'ctrl-r', 'tab', 'shift-tab']);
+
+/** Writes what was typed into the line; Enter only begins another one. */
+function putDown({ editor, typed, clock }: Desk): void {
+  const keys = typed.splice(0).filter((key) => key.kind !== 'key' || !OUTWARD.has(key.name));
+  const end = keys.findLastIndex((key) => !isNamed(key, 'enter')) + 1;
+  for (const key of keys.slice(0, end)) {
+    editor.press(isNamed(key, 'enter') ? { kind: 'key', name: 'ctrl-j' } : key, clock.now());
+  }
 }
 
 interface Means {

@@ -126,9 +126,29 @@ test('Ctrl+C clears the line, can be taken back, and leaves the second time', ()
   it.type('abc\u0003');
   expect(it.screen).toEqual(['> |', 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.']);
   expect(it.type('\u001f')).toBe('abc|');
+  it.type('\u0003');
   it.wait(1999);
   it.type('\u0003');
   expect(it.requests).toEqual([{ kind: 'leave' }]);
+});
+
+test('Ctrl+C twice leaves only in a row: what is typed between them is cleared', () => {
+  const it = typing();
+  it.type('abc\u0003');
+  it.wait(1000);
+  expect(it.type('new\u0003')).toBe('|');
+  expect(it.requests).toEqual([]);
+  expect(it.type('\u001f')).toBe('new|');
+});
+
+test('Ctrl+C leaves also with a text in the line when the one just before it has stopped a turn', () => {
+  const it = typing();
+  it.type('typed ahead');
+  it.editor.interrupted(0);
+  it.wait(1999);
+  it.type('\u0003');
+  expect(it.requests).toEqual([{ kind: 'leave' }]);
+  expect(it.editor.draft).toBe('typed ahead');
 });
 
 test('Ctrl+C on an empty line leaves, and two far apart do not', () => {

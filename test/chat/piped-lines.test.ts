@@ -84,6 +84,6 @@ test('nobody sits at a pipe: there is nothing to watch, and lending is free', as
   expect(source.isTerminal).toBe(false);
   source.watch(() => expect.unreachable())();
   expect(await source.lend(async () => 7)).toBe(7);
-  source.close();
+  await source.close();
   expect(await source.read({ prompt: '' })).toEqual({ kind: 'end' });
 });

@@ -71,6 +71,7 @@ function interrupt(editing: Editing, now: number): Request | undefined {
   const isSecond = now - editing.interruptedAt < LEAVE_WITHIN_MS;
   editing.interruptedAt = now;
   if (editing.line.text === '' || isSecond) return { kind: 'leave' };
+  editing.cleared = editing.line.text;
   editing.line.replace('');
   editing.note = CLEARED;
   return undefined;

@@ -18,8 +18,10 @@ export interface Editing {
   search: (Search & { readonly draft: string }) | undefined;
   /** Words to the person, until the next key. */
   note: string | undefined;
-  /** When Ctrl+C was last pressed. */
+  /** When Ctrl+C was pressed, if no other key was since. */
   interruptedAt: number;
+  /** What it took out of the line. */
+  cleared: string;
   /** The column that Up and Down try to keep to. */
   goal: number | undefined;
   /** The first row that is shown of a line that is taller than the window. */

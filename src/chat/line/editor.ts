@@ -18,6 +18,10 @@ export interface LineEditor {
   readonly before: string;
   /** All of it, large pastes in full. */
   readonly text: string;
+  /** What would be lost if nobody came back: the text, or what Ctrl+C has just cleared. */
+  readonly draft: string;
+  /** Ctrl+C was pressed, and was somebody else's: it counts when it is pressed again. */
+  interrupted(now: number): void;
   /** A new prompt; `draft` goes before what stands in the line. */
   begin(prompt: string, draft: string): void;
   press(key: Key, now: number): Request | undefined;
@@ -59,6 +63,12 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     get text() {
       return pastes.unfold(line.text);
     },
+    get draft() {
+      return pastes.unfold(line.text === '' ? editing.cleared : line.text);
+    },
+    interrupted(now) {
+      editing.interruptedAt = now;
+    },
     begin(prompt, draft) {
       editing.prompt = prompt;
       editing.note = undefined;
@@ -85,7 +95,16 @@ function newEditing(entries: () => readonly string[], size: () => Size): Editing
   const line = buffer();
   const pastes = folds();
   const editing: Editing = {
-    ...{ line, pastes, entries, prompt: '', note: undefined, interruptedAt: Number.NEGATIVE_INFINITY, top: 0 },
+    ...{
+      line,
+      pastes,
+      entries,
+      prompt: '',
+      note: undefined,
+      interruptedAt: Number.NEGATIVE_INFINITY,
+      cleared: '',
+      top: 0,
+    },
     ...{ menu: undefined, walk: undefined, search: undefined, goal: undefined },
     layout: () => {
       const { text, caret } = line;
@@ -101,6 +120,10 @@ function pressed(editing: Editing, key: Key, now: number): Request | undefined {
   editing.note = undefined;
   if (pressInSearch(editing, key) === 'used') return undefined;
   const name = key.kind === 'key' ? key.name : '';
+  if (name !== 'ctrl-c') {
+    editing.interruptedAt = Number.NEGATIVE_INFINITY;
+    editing.cleared = '';
+  }
   if (pressInMenu(editing, name) === 'used') return undefined;
   if (!isRowKey(name)) {
     editing.goal = undefined;
