@@ -85,7 +85,7 @@ export function openChat(parts: ChatParts): Chat {
       chat.io = voice.io;
     },
     notes: [],
-    lastPrompt: undefined,
+    lastPrompt: parts.session.unanswered,
     tally: tally(parts.clock),
     say,
     list: (rows) => say(rowLines(rows, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n')),

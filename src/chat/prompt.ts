@@ -1,6 +1,9 @@
 import type { Content, Part } from '../core/content.ts';
+import type { TurnEvent } from '../core/event.ts';
+import { visible } from '../core/visible.ts';
 import { promptContent } from '../input/prompt.ts';
 import type { Stdin } from '../platform/stdin.ts';
+import { fineFiles } from './attachments.ts';
 import type { Chat } from './chat.ts';
 
 /** Entries come through the line source; nothing else reads there. */
@@ -12,31 +15,66 @@ const NO_STDIN: Stdin = {
 
 /**
  * What is sent for the words of a person: the files they mention with `@` or named before, then the notes, then the words.
- * Tells what is attached. What goes along goes once. Throws AppError `usage`; files and notes then wait for the next one.
+ * Tells what is attached. What goes along goes once. Throws AppError `usage`; files and notes then wait for the next one,
+ * but for the files that are to blame.
  */
 export async function promptOf(chat: Chat, words: string, signal: AbortSignal): Promise<Content> {
   const shown: (readonly [path: string, bytes: Uint8Array])[] = [];
-  const events = promptContent({
-    prompt: words,
-    files: chat.files,
+  try {
+    const events = contentOf(chat, { words, files: chat.files, attached: (...file) => void shown.push(file) }, signal);
+    const content = await spoken(events, chat.note);
+    for (const file of shown) await chat.changes.shown(...file);
+    return { role: 'user', parts: [...takenNotes(chat), ...content.parts] };
+  } catch (thrown) {
+    if (!signal.aborted && chat.files.length > 0) await dropBadFiles(chat, signal);
+    throw thrown;
+  }
+}
+
+interface Wanted {
+  readonly words: string;
+  readonly files: readonly string[];
+  readonly attached: (path: string, bytes: Uint8Array) => void;
+}
+
+function contentOf(
+  { servers, cwd, env, clock }: Chat,
+  { words, files, attached }: Wanted,
+  signal: AbortSignal,
+): AsyncGenerator<TurnEvent, Content> {
+  return promptContent({
+    ...{ prompt: words, files, attached, cwd, env, clock, signal, stdin: NO_STDIN },
     stdinMode: 'never',
     mentions: true,
-    attached: (...file) => void shown.push(file),
-    ...(chat.servers === undefined ? {} : { readResource: chat.servers.readResource }),
-    cwd: chat.cwd,
-    env: chat.env,
-    stdin: NO_STDIN,
-    clock: chat.clock,
-    signal,
+    ...(servers === undefined ? {} : { readResource: servers.readResource }),
   });
+}
+
+async function spoken(
+  events: AsyncGenerator<TurnEvent, Content>,
+  note: (text: string) => Promise<void>,
+): Promise<Content> {
   for (;;) {
     const step = await events.next();
-    if (step.done) {
-      for (const file of shown) await chat.changes.shown(...file);
-      return { role: 'user', parts: [...takenNotes(chat), ...step.value.parts] };
-    }
-    if (step.value.type === 'notice') await chat.note(step.value.message);
+    if (step.done) return step.value;
+    if (step.value.type === 'notice') await note(step.value.message);
   }
+}
+
+/** A file that cannot be sent would make every prompt fail after this one. */
+async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
+  const isFine = async (files: readonly string[]): Promise<boolean> => {
+    try {
+      await spoken(contentOf(chat, { words: 'x', files, attached: () => {} }, signal), async () => {});
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const fine = await fineFiles(chat.files, isFine);
+  const dropped = chat.files.filter((path) => !fine.includes(path));
+  chat.files = fine;
+  if (dropped.length > 0) await chat.note(`No longer attached: ${dropped.map(visible).join(', ')}`);
 }
 
 function takenNotes(chat: Chat): readonly Part[] {

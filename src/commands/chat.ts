@@ -1,3 +1,4 @@
+import { checkFile } from '../chat/attachments.ts';
 import { sessionChanges, turnJournal } from '../chat/changes.ts';
 import { type Chat, openChat } from '../chat/chat.ts';
 import { completion } from '../chat/completion.ts';
@@ -48,14 +49,20 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
     { app, io, isPlain },
     completion(() => chat),
   );
-  const assistant = await openAssistant(options, { app: { ...app, io }, lend: lines.lend, workspace });
-  const reports = [...assistant.notices];
   const { version, env, cwd, clock, signal } = app;
+  for (const path of options.file ?? []) await checkFile(path, cwd);
+  const reports: string[] = [];
+  const store = openStore(app, (words) => void reports.push(words));
+  const kept = await openSession(options, app, store);
+  const opening = openAssistant(options, { app: { ...app, io }, lend: lines.lend, workspace });
+  const assistant = await opening.catch(async (thrown) => {
+    await kept.session.close();
+    throw thrown;
+  });
+  reports.unshift(...assistant.notices);
   try {
-    const store = openStore(app, (words) => void reports.push(words));
     chat = openChat({
-      ...{ version, env, cwd, clock, signal, io, isPlain, lines, assistant, store },
-      ...(await openSession(options, app, store)),
+      ...{ version, env, cwd, clock, signal, io, isPlain, lines, assistant, store, ...kept },
       servers: assistant.servers,
       isQuiet: options.quiet ?? false,
       // `yolo` is for the command line alone: only who began with it comes back to it.

@@ -1,4 +1,4 @@
-import type { KeptContent } from './content.ts';
+import type { Content, KeptContent } from './content.ts';
 import type { History, TurnRecord } from './history.ts';
 
 /** What a list of sessions says of one, read from the ends of its file. */
@@ -28,6 +28,8 @@ export interface Session extends History {
   readonly name: string | undefined;
   /** Prompts that count. */
   readonly turns: number;
+  /** What was asked last before it was opened, if nothing came of that and it does not count. */
+  readonly unanswered?: Content | undefined;
   /** Whether nothing of it is missing on disk. */
   readonly isSaved: boolean;
   /** Gives it a name, or another one. Throws AppError `usage` if another session has that name. */

@@ -23,6 +23,8 @@ export interface Loaded {
   /** Of the last line. */
   readonly seq: number;
   readonly standing: Standing;
+  /** The last prompt, if it was taken back right after it was asked: nothing came of it. */
+  readonly unanswered: KeptContent | undefined;
   /** What could not be read, in words for the person. */
   readonly notices: readonly string[];
 }
@@ -96,13 +98,14 @@ interface Playback {
   play(line: ReadLine): void;
   /** Whether no line was played. */
   readonly isEmpty: boolean;
-  end(header: Header): Pick<Loaded, 'exchanges' | 'seq' | 'standing'>;
+  end(header: Header): Pick<Loaded, 'exchanges' | 'seq' | 'standing' | 'unanswered'>;
 }
 
 /** Puts records together from lines. */
 function playing(): Playback {
   const found = exchanges<SavedRecord>();
   let last: ReadLine | undefined;
+  let unanswered: KeptContent | undefined;
   /** Of a reply whose own record has not come. */
   let partial = '';
   const cutOff = (): void => {
@@ -118,6 +121,9 @@ function playing(): Playback {
     },
     play(line) {
       const { entry, at } = line;
+      if (entry.kind !== 'name') {
+        unanswered = entry.kind === 'rewind' && last?.entry.kind === 'prompt' ? last.entry.content : undefined;
+      }
       if (entry.kind === 'partial') partial += entry.text;
       // Their text is in it.
       else if (entry.kind === 'reply' || entry.kind === 'call') partial = '';
@@ -136,7 +142,7 @@ function playing(): Playback {
     end({ name }) {
       cutOff();
       const standing = { ...(last?.standing ?? { name }), turn: found.count };
-      return { exchanges: found, seq: last?.seq ?? 0, standing };
+      return { exchanges: found, seq: last?.seq ?? 0, standing, unanswered };
     },
   };
 }

@@ -18,7 +18,7 @@ export interface SessionOptions {
   /** Who it is; that may change, when the session goes on as a copy. */
   readonly file: Pick<SessionFile, 'id' | 'name'>;
   /** What was there before. */
-  readonly earlier?: Pick<Loaded, 'exchanges' | 'seq' | 'standing'>;
+  readonly earlier?: Pick<Loaded, 'exchanges' | 'seq' | 'standing' | 'unanswered'>;
   readonly writer: SessionWriter;
   /** Of all records but answers to calls. */
   readonly durability: Durability;
@@ -58,6 +58,7 @@ export function openSession({ clock, file, earlier, writer, claim, ...options }:
     get isSaved() {
       return writer.isSaved;
     },
+    unanswered: earlier?.unanswered,
     contents: talk.items,
     replyLimit: Number.POSITIVE_INFINITY,
     append: (record) =>

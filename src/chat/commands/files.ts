@@ -1,8 +1,8 @@
-import { relative, resolve } from 'node:path';
+import { relative } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/visible.ts';
-import { lookUp } from '../../platform/files.ts';
 import { openTty } from '../../platform/tty.ts';
+import { checkFile } from '../attachments.ts';
 import type { Chat } from '../chat.ts';
 import { promptOf } from '../prompt.ts';
 import type { SlashCommand } from '../slash-command.ts';
@@ -29,9 +29,7 @@ export const FILE: SlashCommand = {
 };
 
 async function attach(chat: Chat, path: string): Promise<void> {
-  if ((await lookUp(resolve(chat.cwd, path), path)) === undefined && !/[*?[{]/.test(path)) {
-    throw new AppError('usage', `no such file: ${visible(path)}`, { hint: `Paths start at ${visible(chat.cwd)}.` });
-  }
+  await checkFile(path, chat.cwd);
   if (!chat.files.includes(path)) chat.files = [...chat.files, path];
 }
 

@@ -73,7 +73,7 @@ export const LOAD: SlashCommand = {
     chat.session = session;
     chat.isSaved = true;
     chat.tally.forgetWindow();
-    chat.lastPrompt = undefined;
+    chat.lastPrompt = session.unanswered;
     const { turns } = session;
     await chat.say(`Going on with ${visible(session.name ?? shortId(session))}: ${counted(turns, 'turn')}.`);
     return undefined;
