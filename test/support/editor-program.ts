@@ -64,5 +64,5 @@ try {
   await say(String(thrown));
   process.exitCode = 9;
 } finally {
-  lines.close();
+  await lines.close();
 }
