@@ -58,21 +58,26 @@ export async function askPerson(
   { tty, err, env }: { readonly tty: Tty; readonly err: Out; readonly env: Env },
   signal: AbortSignal,
 ): Promise<Answer> {
-  const view = viewOf(question, { columns: tty.columns, isStyled: err.isStyled });
-  const room = Math.max(tty.rows - view.title.length - 4, 4);
   const keys = new Map([...CHOICES].filter(([, choice]) => isOffered(question, choice)));
-  let isCut = view.body.length > room;
-  const isLong = isCut;
-  await err.write(shown(view, isCut ? room : undefined));
+  let page = pageOf(question, tty, err);
+  let isCut = page.isLong;
+  await err.write(shown(page, isCut));
   for (;;) {
     const key = await tty.key(keys, () => err.write(`╰ ${offered(question, isCut)} › `), signal);
     const choice = keys.get(key) ?? 'no';
     await err.write(`${ECHOES[choice]}\n`);
+    const last = page;
+    page = pageOf(question, tty, err);
+    const hasChanged = page.columns !== last.columns || page.rows !== last.rows;
     if (choice === 'all' || choice === 'again') {
-      isCut &&= choice === 'again';
+      isCut = choice === 'again' && (hasChanged ? page.isLong : isCut);
       // A pager takes its own screen and leaves nothing of it.
-      const isPaged = choice === 'all' && isLong && (await tty.page(shown(view, undefined), env, signal));
-      await err.write(shown(view, isCut || isPaged ? room : undefined));
+      const isPaged = choice === 'all' && page.isLong && (await tty.page(shown(page, false), env, signal));
+      await err.write(shown(page, isCut || isPaged));
+    } else if (hasChanged && APPROVING.includes(choice)) {
+      // What stood there may be out of sight by now.
+      isCut = page.isLong;
+      await err.write(`│ The window has changed since.\n${shown(page, isCut)}`);
     } else if (isCut && APPROVING.includes(choice)) {
       await err.write('│ This is not all of it. See the rest first: d\n');
     } else if (choice === 'reply') {
@@ -81,6 +86,23 @@ export async function askPerson(
       if (text.trim() !== '') return { kind: 'reply', text: text.trim() };
     } else return { kind: choice };
   }
+}
+
+/** A question as it fits a window. */
+interface Page {
+  readonly columns: number;
+  readonly rows: number;
+  readonly view: QuestionView;
+  /** How many rows its body may take. */
+  readonly room: number;
+  /** Whether it takes more. */
+  readonly isLong: boolean;
+}
+
+function pageOf(question: Question, { columns, rows }: Tty, { isStyled }: Out): Page {
+  const view = viewOf(question, { columns, isStyled });
+  const room = Math.max(rows - view.title.length - 4, 4);
+  return { columns, rows, view, room, isLong: view.body.length > room };
 }
 
 const APPROVING: readonly Choice[] = ['yes', 'always', 'file'];
@@ -112,9 +134,9 @@ function offered({ items, scope, hasFile }: Question, isCut: boolean): string {
 }
 
 /** Cut in the middle: what is hidden behind a long beginning stands at the end. */
-function shown({ title, body: all, brief }: QuestionView, room: number | undefined): string {
-  const body = room === undefined ? all : (brief ?? all);
-  if (room === undefined || body.length <= room) return `${[...title, ...body].join('\n')}\n`;
+function shown({ view: { title, body: all, brief }, room }: Page, isCut: boolean): string {
+  const body = isCut ? (brief ?? all) : all;
+  if (!isCut || body.length <= room) return `${[...title, ...body].join('\n')}\n`;
   const head = body.slice(0, Math.ceil((room - 1) / 2));
   const tail = body.slice(body.length - (room - 1 - head.length));
   const omitted = body.length - head.length - tail.length;

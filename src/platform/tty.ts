@@ -31,6 +31,8 @@ const SUSPEND = '\u001a';
 
 /** Longer than a typist needs from key to key, so that the middle of a sentence answers no question. */
 const QUIET_MS = 300;
+/** The same after somebody has been seen typing: people stop to think. */
+const TYPIST_QUIET_MS = 1000;
 
 /** Where the terminal of this process is found. */
 export const TTY_PATH = process.platform === 'win32' ? '\\\\.\\CONIN$' : '/dev/tty';
@@ -140,18 +142,21 @@ function keyOf(chunk: string): string {
 /** Waits until the keyboard is quiet; true if that was said to be in vain. */
 function isInterrupted(keyboard: Keyboard, listen: (listener: (chunk: string) => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
-    const take = (chunk: string): void => {
-      timer.refresh();
-      if (!chunk.includes(INTERRUPT)) return;
-      clearTimeout(timer);
-      resolve(true);
-    };
-    const timer = setTimeout(() => {
+    const look = (): void => {
       const typed = drained(keyboard);
       if (typed === '') resolve(false);
       else take(typed);
-    }, QUIET_MS);
+    };
+    let timer = setTimeout(look, QUIET_MS);
+    const take = (chunk: string): void => {
+      clearTimeout(timer);
+      if (chunk.includes(INTERRUPT)) resolve(true);
+      else timer = setTimeout(look, TYPIST_QUIET_MS);
+    };
     listen(take);
+    // What was typed while nobody asked.
+    const ahead = drained(keyboard);
+    if (ahead !== '') take(ahead);
   });
 }
 

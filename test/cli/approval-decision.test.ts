@@ -152,6 +152,21 @@ test('what does not fit is cut in the middle, and approved only after it was sho
   ]);
 });
 
+test('after the window has changed the question is drawn for it, and nothing is approved before', async () => {
+  const { decide, screen } = seated({ keys: ['y', 'y'], nextColumns: 40 });
+  const command = 'a'.repeat(50);
+  expect(await decide(SHELL, { command })).toEqual({ kind: 'run' });
+  const keys = '╰ [y]es [n]o [a]lways this command [e]dit [r]eply [q]uit turn › y';
+  const title = '╭ run_shell_command in /w  50 bytes';
+  expect(screen().split('\n')).toEqual([
+    ...[title, `│ ${command}`, keys],
+    ...['│ The window has changed since.', title, `│ ${'a'.repeat(37)}`, `┊ ${'a'.repeat(13)}`, keys, ''],
+  ]);
+  const other = seated({ keys: [CONTINUED, 'n'], columns: 40, nextColumns: 20, rows: 9 });
+  expect(await other.decide(SHELL, { command })).toEqual({ kind: 'deny', reason: NO });
+  expect(other.screen()).toContain('┊ aaaa');
+});
+
 test('a diff keeps its tabs wide, and says when lines end in an odd way', async () => {
   const odd = tool('write_file', 'write', () => ({
     kind: 'diff',

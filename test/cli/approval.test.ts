@@ -175,7 +175,7 @@ posixTest('several changes of one reply stand in one list, and one key applies t
   expect(screens[0]?.replace(/^STATE .*\n/, '')).toBe(
     [
       '╭ 2 changes  +2 −2',
-      ...['a', 'b'].flatMap((name) => [`│ write_file ${name}.js  +1 −1`, '│ @@ -1 +1 @@', '│ -old', `│ +${name}`]),
+      ...['a', 'b'].flatMap((name) => [`├ write_file ${name}.js  +1 −1`, '│ @@ -1 +1 @@', '│ -old', `│ +${name}`]),
       '╰ [y]es to all [a]lways [d]iff [n]o [o]ne by one [r]eply [q]uit turn › ',
     ].join('\n'),
   );

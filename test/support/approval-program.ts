@@ -33,7 +33,7 @@ const write: Tool = {
   name: 'write_file',
   description: '',
   effect: 'write',
-  input: {},
+  input: { properties: { command: {}, content: {} } },
   preview: async ({ file_path, content }) => {
     if (content === 'refused') return { ok: false, response: { error: 'This cannot be written.' } };
     const rows = String(content).split('\n');
@@ -46,7 +46,13 @@ const read: Tool = { ...plainTool('read_file', 'read') };
 const remote: Tool = { ...plainTool('files__delete', 'network') };
 
 function plainTool(name: string, effect: Tool['effect']): Tool {
-  return { name, effect, description: '', input: {}, invoke: async (args) => ({ ok: true, response: { args } }) };
+  return {
+    name,
+    effect,
+    description: '',
+    input: { properties: { command: {}, content: {} } },
+    invoke: async (args) => ({ ok: true, response: { args } }),
+  };
 }
 
 const told: string[] = [];

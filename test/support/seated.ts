@@ -15,13 +15,24 @@ interface Person {
   readonly edits?: readonly (string | undefined)[];
   readonly rows?: number;
   readonly columns?: number;
+  /** How wide the window is after the first key. */
+  readonly nextColumns?: number;
   readonly isStyled?: boolean;
   readonly hasPager?: boolean;
 }
 
 /** A person who answers from a list, and all they got to see. */
 export function seated(
-  { keys = [], lines = [], edits = [], rows = 24, columns = 80, isStyled = false, hasPager = false }: Person,
+  {
+    keys = [],
+    lines = [],
+    edits = [],
+    rows = 24,
+    columns = 80,
+    nextColumns = columns,
+    isStyled = false,
+    hasPager = false,
+  }: Person,
   options: Partial<ApprovalOptions> = {},
 ) {
   const queues = { keys: [...keys], lines: [...lines], edits: [...edits] };
@@ -36,7 +47,9 @@ export function seated(
     columns,
   };
   const tty: Tty = {
-    columns,
+    get columns() {
+      return queues.keys.length < keys.length ? nextColumns : columns;
+    },
     rows,
     key: async (_, show) => {
       await show();
