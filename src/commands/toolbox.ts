@@ -148,7 +148,10 @@ async function otherTools(
   };
   return [
     runShellCommand({ shell: chooseShell(shell, app.env), env: app.env, directory, keepOutput: workspace.keep }),
-    webFetch({ send: sendPinned({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }) }),
+    webFetch({
+      send: sendPinned({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }),
+      keep: workspace.keep,
+    }),
     googleWebSearch(grounder(opened.model, { model: opened.modelId, generationConfig: opened.generationConfig })),
   ];
 }

@@ -6,6 +6,8 @@ import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
 const MAX_FILES = 1000;
+/** As many as are kept for later. */
+const MAX_KEPT = 10_000;
 
 /** Finds files by their names; `ripgrep` says where that program is, if it may be used. */
 export function glob(workspace: Workspace, ripgrep: () => string | undefined): Tool {
@@ -35,19 +37,26 @@ export function glob(workspace: Workspace, ripgrep: () => string | undefined): T
       const tree = await openTree(workspace, dir_path, options, signal);
       const walk = { workspace, place: tree.place, isIgnoring: respect_git_ignore, accepts };
       const hint = {
-        max: MAX_FILES,
+        max: MAX_KEPT,
         glob: sharedGlob(text),
         isCaseSensitive: case_sensitive,
       };
       const named = (await ripgrepFiles(ripgrep(), { ...walk, ...hint }, signal)) ?? (await walked(tree));
       const files = named.files.map((path) => pathIn(tree.place, path));
       const notes = [
-        ...(named.total > MAX_FILES ? [`the first ${MAX_FILES} of ${named.total}; use a narrower pattern`] : []),
+        ...(named.total > MAX_FILES ? [await wayToRest(files, named.total, workspace)] : []),
         ...notesOf({ ...tree.report, stopped: named.stopped ?? tree.report.stopped }),
       ];
-      return done({ files, ...(notes.length === 0 ? {} : { note: notes.join('; ') }) });
+      return done({ files: files.slice(0, MAX_FILES), ...(notes.length === 0 ? {} : { note: notes.join('; ') }) });
     },
   });
+}
+
+async function wayToRest(files: readonly string[], total: number, { keep }: Workspace): Promise<string> {
+  const kept = await keep(files.join('\n'));
+  const which = files.length < total ? `the first ${files.length}` : 'all';
+  const way = kept === undefined ? 'use a narrower pattern' : `read_file ${kept} shows ${which}`;
+  return `the first ${MAX_FILES} of ${total}; ${way}`;
 }
 
 async function walked({ directories }: Tree): Promise<NamedFiles> {
@@ -56,7 +65,7 @@ async function walked({ directories }: Tree): Promise<NamedFiles> {
   for await (const { below, files, close } of directories) {
     close();
     total += files.length;
-    const room = MAX_FILES - found.length;
+    const room = MAX_KEPT - found.length;
     for (const name of files.slice(0, room)) found.push(below === '' ? name : `${below}/${name}`);
   }
   return { files: found, total };

@@ -116,3 +116,13 @@ test('where nothing is kept, the model is told how to ask for less', async () =>
   const found = (await here.output('search_file_content', args)) as { note: string };
   expect(found.note).toMatch(/of 1000 lines; ask for fewer, or in a smaller directory$/);
 });
+
+test('names that a glob leaves out are in a file the model is told of', async () => {
+  const root = temporary();
+  for (let index = 0; index < 1005; index += 1) writeFileSync(join(root, `f${index}`), '');
+  const here = await placeAt(root, { outputs: outputShelf(join(temporary(), 'output'), now) });
+  const { files, note } = (await here.output('glob', { pattern: '*' })) as { files: string[]; note: string };
+  expect(files).toHaveLength(1000);
+  const [, path] = /^the first 1000 of 1005; read_file (.*) shows all$/.exec(note) ?? [];
+  expect(readFileSync(path!, 'utf8').split('\n').sort()).toEqual(readdirSync(root).sort());
+});

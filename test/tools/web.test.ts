@@ -40,7 +40,7 @@ async function web(t: TestContext, handler: Handler, { timeoutMs = 5000 } = {}) 
       return (isFirst ? (names[host] ?? []) : ['127.0.0.9']).map((address) => ({ address, family: 4 }));
     },
   });
-  const tool = webFetch({ send, timeoutMs });
+  const tool = webFetch({ send, timeoutMs, keep: async (text) => `/shelf/${text.length}` });
   const fetchIt = async (args: JsonObject, signal = new AbortController().signal) => tool.invoke(args, signal);
   return { tool, requests, resolved, port, fetchIt, base: `http://page.test:${port}` };
 }
@@ -120,7 +120,7 @@ test.each([
       (host === 'mixed.test' ? ['127.0.0.1', '127.0.0.9'] : ['127.0.0.9']).map((address) => ({ address, family: 4 })),
   });
   const url = given.replace('PORT', String(port));
-  const outcome = await webFetch({ send }).invoke({ url }, new AbortController().signal);
+  const outcome = await webFetch({ send, keep: async () => undefined }).invoke({ url }, new AbortController().signal);
   expect(outcome).toEqual({
     ok: false,
     response: { pages: [{ url: new URL(url).href, error: `${name} is not an address of the open internet` }] },
@@ -181,7 +181,7 @@ test('of a page without end two megabytes are read, and the model is told that i
         url: `${base}/`,
         content_type: 'text/plain',
         text: 'x'.repeat(100_000),
-        note: 'There is more of it than is shown here.',
+        note: 'There is more of it than is shown here: read_file /shelf/2000000',
       },
     ],
   });
