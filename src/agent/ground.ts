@@ -32,13 +32,14 @@ function groundedOf(text: string, metadata: JsonObject): Omit<Grounded, 'usage'>
 
 /** Marks go in from the last, so that the offsets before them stay true; they count bytes of UTF-8. */
 function withMarks(text: string, metadata: JsonObject, sourceCount: number): string {
+  const length = Buffer.byteLength(text);
   const marks = objectsOf(metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
     const end = isObject(segment) ? segment.endIndex : undefined;
     const known = Array.isArray(indices)
       ? indices.filter((index) => Number.isInteger(index) && index >= 0 && index < sourceCount)
       : [];
     return typeof end === 'number' && known.length > 0
-      ? [{ end, mark: known.map((index) => `[${index + 1}]`).join('') }]
+      ? [{ end: Math.min(end, length), mark: known.map((index) => `[${index + 1}]`).join('') }]
       : [];
   });
   let bytes = Buffer.from(text, 'utf8');
