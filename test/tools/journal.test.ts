@@ -93,7 +93,7 @@ test('where the journal cannot be written, nothing is changed', async () => {
   await here.output('read_file', { path: 'a.txt' });
   const before = snapshot(root);
   expect(await here.error('write_file', { path: 'a.txt', content: 'two\n' })).toContain('cannot create');
-  expect(await here.error('write_file', { path: 'b.txt', content: 'two\n' })).toContain('cannot create');
+  expect(await here.error('write_file', { path: 'b.txt', content: 'two\n' })).toContain('cannot use the undo journal');
   expect(snapshot(root)).toEqual(before);
 });
 
