@@ -19,6 +19,7 @@ import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
 import { modelsReport } from './models.ts';
 import { type OpenHistory, serveSessions } from './serve-sessions.ts';
 import { noteUnoffered, type Permissions, toolOptions, unattended } from './serve-tools.ts';
+import { noting } from './serve-workspace.ts';
 import { openOwnWorkspace, undoStoreOf } from './toolbox.ts';
 
 /** The model of `count_tokens`, as of the other plain tools. */
@@ -50,9 +51,10 @@ export function serveEngine(options: EngineOptions): Engine {
     settled: sessions.settled,
     async startTurn(request) {
       checkDepth(app);
-      const { history, sessionId, close } = await sessions.open(request.kept);
+      const kept = await sessions.open(request.kept);
+      const { sessionId } = kept;
       const refused: string[] = [];
-      const events = settle(turnEvents(options, request, { history, refused, close }));
+      const events = settle(withSession(turnEvents(options, request, { ...kept, refused }), kept));
       return { events, refused, ...(sessionId === undefined ? {} : { sessionId }) };
     },
     countTokens: (text, signal) =>
@@ -75,6 +77,18 @@ export function serveEngine(options: EngineOptions): Engine {
       return { text, document: json };
     },
   };
+}
+
+/** The same events with what there is to say of the session, and its id at the end if it is all there. */
+async function* withSession(
+  events: AsyncIterable<TurnEvent>,
+  { savedId, notices }: OpenHistory,
+): AsyncGenerator<TurnEvent, void> {
+  for await (const event of events) {
+    for (const message of notices()) yield { type: 'notice', message };
+    const sessionId = event.type === 'end' ? savedId() : undefined;
+    yield event.type !== 'end' || sessionId === undefined ? event : { ...event, sessionId };
+  }
 }
 
 interface Turn extends Pick<OpenHistory, 'history' | 'close'> {
@@ -123,7 +137,9 @@ async function* agentFor(
   const workspace =
     directory === undefined
       ? undefined
-      : await openOwnWorkspace({}, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
+      : noting(await openOwnWorkspace({}, app, (roots) => undoStoreOf(app).journal(randomId(), roots)), (words) => {
+          if (!refused.includes(words)) refused.push(words);
+        });
   if (workspace !== undefined && workspace.roots[0] !== directory) throw outsideRoots(directory ?? '');
   const tools = workspace === undefined ? {} : toolOptions(permissions);
   const agent = yield* openAgent(

@@ -2,10 +2,10 @@ import type { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
 import { failureText } from './failure-text.ts';
 import { checkedModel } from './model-name.ts';
-import { plainResult } from './results.ts';
+import { type PlainAnswer, plainResult } from './results.ts';
 import { directoryFor } from './session-choice.ts';
 import type { Call, CallResult } from './tool.ts';
-import { answerTo } from './turn.ts';
+import { type Answer, answerTo } from './turn.ts';
 
 /** The arguments of `chat`. */
 export const CHAT_ARGUMENTS = {
@@ -43,11 +43,15 @@ export async function chatTurn(
     signal,
   } as const;
   const answer = await host.gate.pass(signal, () => answerTo(engine, turn, { progress }), earlier?.id);
-  const { text, refused, sessionId } = answer;
-  if (sessionId === undefined) return plainResult(host.pages, { text, refused });
+  const { sessionId } = answer;
+  if (sessionId === undefined) return plainResult(host.pages, answerOf(answer));
   host.ownSessions.add(sessionId);
   host.latest.sessionId = sessionId;
-  return plainResult(host.pages, { text, refused, meta: { sessionId } });
+  return plainResult(host.pages, { ...answerOf(answer), meta: { sessionId } });
+}
+
+function answerOf({ text, refused, notices }: Answer): PlainAnswer {
+  return { text, refused, notices };
 }
 
 /** A failure in the words that callers of these tools know. */

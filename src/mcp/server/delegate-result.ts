@@ -3,7 +3,7 @@ import type { JsonObject } from '../../core/json.ts';
 import { CodedError, codeOf } from './coded-error.ts';
 import { failureText } from './failure-text.ts';
 import { isOver, type JobRecord, type JobView, publishedJob } from './job.ts';
-import { refusedNotes } from './results.ts';
+import { notesOf } from './results.ts';
 import type { CallResult } from './tool.ts';
 
 /** Data and the words for it: hosts show the one or the other. */
@@ -29,18 +29,18 @@ export function jobNotFound(id: string): CallResult {
 
 /** What `delegate` answers when its job is over. */
 export function fromJob({ record, output }: JobView): CallResult {
-  const { job_id, session_id, model_used, duration_ms, refused = [], timeout_ms } = record;
+  const { job_id, session_id, model_used, duration_ms, refused = [], notices = [], timeout_ms } = record;
   const known = { job_id, ...(session_id === undefined ? {} : { session_id }) };
-  const shown = refused.length === 0 ? {} : { refused };
+  const shown = { ...(refused.length === 0 ? {} : { refused }), ...(notices.length === 0 ? {} : { notices }) };
   if (record.status === 'completed') {
     const structured = { status: 'completed', output, duration_ms, model_used, ...known, ...shown };
-    return delegateResult(structured, output, ...refusedNotes(refused));
+    return delegateResult(structured, output, ...notesOf(record));
   }
   const { code = 'EXECUTION_FAILED', error = '' } = record;
   const partial = output === '' ? {} : { partial_output: output };
   const limit = code === 'TIMEOUT' ? { timeout_ms } : {};
   const structured = { status: 'error', error, code, ...limit, ...known, ...partial, ...shown };
-  const texts = [`${code}: ${error}`, ...(output === '' ? [] : [output]), ...refusedNotes(refused)];
+  const texts = [`${code}: ${error}`, ...(output === '' ? [] : [output]), ...notesOf(record)];
   return { ...delegateResult(structured, ...texts), isError: true };
 }
 
@@ -49,7 +49,7 @@ export function jobResult(view: JobView): CallResult {
   const { record, output } = view;
   const state = record.status === 'completed' ? [] : [stateText(record)];
   const said = output === '' && record.status !== 'completed' ? [] : [output];
-  return delegateResult(publishedJob(view), ...state, ...said, ...refusedNotes(record.refused ?? []));
+  return delegateResult(publishedJob(view), ...state, ...said, ...notesOf(record));
 }
 
 /** One line of a list of jobs. */

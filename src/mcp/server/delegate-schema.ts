@@ -21,6 +21,7 @@ const JOB_PROPERTIES = {
   output: TEXT,
   partial_output: TEXT,
   refused: TEXTS,
+  notices: TEXTS,
   ...FAILURE,
 } as const;
 

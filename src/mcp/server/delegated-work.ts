@@ -63,6 +63,7 @@ export function delegatedWork(
         },
       },
     );
-    return { model_used: answer.model };
+    const { model: model_used, sessionId: session_id, notices } = answer;
+    return { model_used, session_id, ...(notices.length === 0 ? {} : { notices }) };
   };
 }

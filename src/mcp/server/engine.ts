@@ -42,7 +42,7 @@ export type Kept =
 
 /** A turn that is under way. Its events must be read to their end, or left. */
 export interface StartedTurn {
-  /** Absent: it is not kept in a session. */
+  /** Absent: it is not kept in a session. The ending has it only if all could be saved. */
   readonly sessionId?: string;
   /** Ends with exactly one ending; never throws. */
   readonly events: AsyncGenerator<TurnEvent, void>;

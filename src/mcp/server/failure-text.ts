@@ -2,8 +2,32 @@ import type { AppError } from '../../core/error.ts';
 
 const LONGEST_ERROR = 2000;
 
+/** What whoever runs the server can give; all other flags of the command line are none that a caller has. */
+const SERVER_FLAGS = [
+  ...['--root', '--allow-write', '--allow-shell', '--max-running', '--max-queued'],
+  ...['--auth', '--backend', '--demo'],
+];
+
 /** A failure in one text: what went wrong, then what to do. */
-export function failureText({ message, hint }: AppError): string {
-  const text = hint === undefined || hint === '' ? message : `${message}\n${hint}`;
+export function failureText({ message, hint = '' }: AppError): string {
+  const text = [message, forCallers(hint)].filter((part) => part !== '').join('\n');
   return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR)}…` : text;
+}
+
+/** Words that were meant for a person at a shell, without the advice that a caller of a tool cannot follow. */
+export function forCallers(text: string): string {
+  return text
+    .split(/(?<=[.!?])\s+/)
+    .map((sentence) => {
+      const clauses = sentence.split('; ');
+      const strange = clauses.findIndex(hasStrangeFlag);
+      return strange === -1 ? sentence : clauses.slice(0, strange).join('; ');
+    })
+    .filter((sentence) => sentence !== '')
+    .join(' ');
+}
+
+function hasStrangeFlag(clause: string): boolean {
+  const flags = clause.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? [];
+  return flags.some((flag) => !SERVER_FLAGS.includes(flag));
 }

@@ -4,16 +4,17 @@ import type { Answer } from './turn.ts';
 /** The model of the plain tools; the servers before us had the same. */
 export const GENAI_MODEL = 'gemini-3-pro-preview';
 
-export type TextAnswer = Pick<Answer, 'text' | 'model' | 'usage' | 'finishReason'>;
+export type TextAnswer = Pick<Answer, 'text' | 'model' | 'usage' | 'finishReason' | 'sources' | 'notices'>;
 
 /** What callers are told about an answer besides its text. */
-export function metadataOf({ model, usage, finishReason }: TextAnswer): JsonObject {
+export function metadataOf({ model, usage, finishReason, sources }: TextAnswer): JsonObject {
   const { totalTokenCount } = usage;
   return {
     model,
     ...(totalTokenCount === undefined ? {} : { tokensUsed: totalTokenCount }),
     finishReason,
     usage: { ...usage },
+    ...(sources === undefined ? {} : { grounding: { sources: sources.map((source) => ({ ...source })) } }),
   };
 }
 

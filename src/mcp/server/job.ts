@@ -23,7 +23,7 @@ export interface JobRecord {
   readonly started_at?: string;
   readonly completed_at?: string;
   readonly duration_ms?: number;
-  readonly session_id?: string;
+  readonly session_id?: string | undefined;
   readonly model_used?: string;
   readonly working_directory?: string;
   readonly prompt_sha256: string;
@@ -32,6 +32,8 @@ export interface JobRecord {
   readonly code?: string;
   /** Calls of the model that were not allowed. */
   readonly refused?: readonly string[];
+  /** What the caller should know of the answer. */
+  readonly notices?: readonly string[];
 }
 
 /** A job with what it said so far, or in the end. */

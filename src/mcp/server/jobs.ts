@@ -30,7 +30,7 @@ export interface RunningJob {
   readonly note: (known: Partial<JobResult>) => void;
 }
 
-export type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused'>;
+export type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused' | 'notices'>;
 
 export interface SubmittedJob {
   readonly id: string;

@@ -11,6 +11,8 @@ import type { Host } from './host.ts';
  */
 export async function earlierSession(host: Host, reference: string): Promise<SessionSummary> {
   const { sessions } = await host.engine();
+  // The answer that named it may have come before its file.
+  await host.settled();
   return visibleOne(host, sessions.find(reference), `there is no session "${visible(reference.slice(0, 80))}" here`);
 }
 

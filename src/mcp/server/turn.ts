@@ -1,6 +1,8 @@
 import { AppError } from '../../core/error.ts';
+import type { Source } from '../../core/event.ts';
 import { NO_USAGE, type Usage } from '../../core/usage.ts';
 import type { Engine, TurnRequest } from './engine.ts';
+import { forCallers } from './failure-text.ts';
 import type { Progress } from './progress.ts';
 
 /** What a turn came to. */
@@ -9,7 +11,12 @@ export interface Answer {
   readonly model: string;
   readonly usage: Usage;
   readonly finishReason: string;
-  readonly sessionId?: string;
+  /** What it found where it searched the web. */
+  readonly sources?: readonly Source[] | undefined;
+  /** Present if all of it is saved there. */
+  readonly sessionId?: string | undefined;
+  /** What the caller should know of the answer. */
+  readonly notices: readonly string[];
   readonly refused: readonly string[];
 }
 
@@ -27,6 +34,7 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
   const turn = await engine.startTurn(request);
   if (turn.sessionId !== undefined) listener.onSession?.(turn.sessionId);
   let text = '';
+  const notices: string[] = [];
   for await (const event of turn.events) {
     listener.progress.heard(event);
     if (event.type === 'begin') listener.onModel?.(event.model);
@@ -34,12 +42,13 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
       text += event.delta;
       listener.onText?.(event.delta);
     }
+    if (event.type === 'notice') notices.push(forCallers(event.message));
     if (event.type === 'answer') listener.onRefused?.(turn.refused);
     if (event.type === 'failure') throw event.error;
     if (event.type === 'end') {
-      const { model, usage = NO_USAGE, finishReason } = event;
-      const session = turn.sessionId === undefined ? {} : { sessionId: turn.sessionId };
-      return { text, model, usage, finishReason, ...session, refused: turn.refused };
+      const { model, usage = NO_USAGE, finishReason, sources, sessionId, notices: last = [] } = event;
+      notices.push(...last.map(forCallers));
+      return { text, model, usage, finishReason, sources, sessionId, notices, refused: turn.refused };
     }
   }
   throw new AppError('internal', 'the turn ended without an ending');

@@ -50,7 +50,7 @@ export const analyzeImage = serverTool({
           { progress },
         ),
       );
-      return plainResult(host.pages, { text: answer.text, metadata: metadataOf(answer) });
+      return plainResult(host.pages, { text: answer.text, notices: answer.notices, metadata: metadataOf(answer) });
     });
   },
 });

@@ -64,7 +64,11 @@ export const generateText = serverTool({
       conversationId === undefined ? undefined : `conversation ${conversationId}`,
     );
     const conversation = conversationId === undefined ? {} : { conversationId };
-    return plainResult(host.pages, { text: answer.text, metadata: { ...metadataOf(answer), ...conversation } });
+    return plainResult(host.pages, {
+      text: answer.text,
+      notices: answer.notices,
+      metadata: { ...metadataOf(answer), ...conversation },
+    });
   },
 });
 
