@@ -62,6 +62,7 @@ export async function* openAgent(
 /** The failure of a run, or of a request, that took too long. */
 export function timedOut(timeoutMs: number): AppError {
   return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
+    isTimeout: true,
     hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
   });
 }

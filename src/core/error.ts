@@ -52,6 +52,8 @@ export interface ErrorOptions {
   readonly retry?: RetryAdvice;
   /** The HTTP status that brought this about. */
   readonly status?: number;
+  /** Whether it is one because somebody took too long. */
+  readonly isTimeout?: boolean;
   /** What the server objects to, where the same request can be sent in another way. */
   readonly objection?: Objection;
   /** What the model said, where it was held back because of this. */
@@ -69,6 +71,7 @@ export class AppError extends Error {
   readonly status: number | undefined;
   readonly objection: Objection | undefined;
   readonly answer: string | undefined;
+  readonly isTimeout: boolean;
 
   constructor(fault: Fault, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause });
@@ -80,6 +83,7 @@ export class AppError extends Error {
     this.status = options.status;
     this.objection = options.objection;
     this.answer = options.answer;
+    this.isTimeout = options.isTimeout ?? false;
   }
 
   get exitCode(): number {

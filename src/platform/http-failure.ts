@@ -36,11 +36,23 @@ export function timeoutFailure(phase: Phase, ms: number, peer: Peer): AppError {
   const time = formatDuration(ms);
   switch (phase) {
     case 'connect':
-      return api(`connection to ${peer.name} timed out after ${time}`, { hint: peer.advice, retry: { atMost: 1 } });
+      return api(`connection to ${peer.name} timed out after ${time}`, {
+        hint: peer.advice,
+        retry: { atMost: 1 },
+        isTimeout: true,
+      });
     case 'headers':
-      return api(`no answer from ${peer.name} within ${time}`, { hint: `Try again. ${wait('HEADERS')}`, retry: {} });
+      return api(`no answer from ${peer.name} within ${time}`, {
+        hint: `Try again. ${wait('HEADERS')}`,
+        retry: {},
+        isTimeout: true,
+      });
     case 'body':
-      return api(`${peer.name} sent nothing for ${time}`, { hint: `Try again. ${wait('IDLE')}`, retry: {} });
+      return api(`${peer.name} sent nothing for ${time}`, {
+        hint: `Try again. ${wait('IDLE')}`,
+        retry: {},
+        isTimeout: true,
+      });
   }
 }
 

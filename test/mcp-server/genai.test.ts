@@ -214,3 +214,13 @@ test('many calls of one conversation that waits hold up nobody else', async (t) 
   for (let index = 0; index < 70; index += 1) talk();
   expect((await server.call('generate_text', { prompt: 'other' })).content[0].text).toBe('echo: other');
 });
+
+test('an image that Gemini does not take is refused with the list of those it takes', async (t) => {
+  const server = await serve(t, { gemini: await fakeGemini(t, []) });
+  const imageBase64 = Buffer.from('fLaC\0\0\0\xff', 'latin1').toString('base64');
+  const { content, isError } = await server.call('analyze_image', { prompt: 'x', imageBase64 });
+  expect(isError).toBe(true);
+  expect(content[0].text).toBe(
+    'this is no image Gemini takes, but audio/flac\nIt takes image/png, image/jpeg, image/gif, image/webp, image/heic, image/heif.',
+  );
+});

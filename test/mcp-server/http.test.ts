@@ -98,6 +98,7 @@ test('who is not let in is told why, and nothing more', async (t) => {
   expect(await status({ authorization: 'Bearer wrong' })).toBe(401);
   expect(await status({ authorization: token })).toBe(401);
   expect(await status({ authorization: `Bearer ${token}x` })).toBe(401);
+  expect(await status({ authorization: `bEARER  ${token}` })).toBe(200);
   expect(await status({ authorization: `Bearer ${token.slice(0, -1)}` })).toBe(401);
   expect((await send(url, {})).headers['www-authenticate']).toBe('Bearer');
   for (const host of [
@@ -108,6 +109,10 @@ test('who is not let in is told why, and nothing more', async (t) => {
     '0.0.0.0',
     '169.254.1.1',
     'localhost@evil.example',
+    `evil.example@127.0.0.1:${port}`,
+    '127.0.0.1#.evil.example',
+    '127.0.0.1/.evil.example',
+    '127.0.0.1?.evil.example',
   ]) {
     expect([host, await status({ authorization, host })]).toEqual([host, 403]);
   }
@@ -159,6 +164,29 @@ test('clients that never come back do not add up', async (t) => {
     (await send(url, { headers: { ...headers, 'mcp-session-id': id }, ...ping })).status;
   expect(await status(ids[0])).toBe(404);
   expect(await status(ids.at(-1))).toBe(200);
+});
+
+test('a client that waits for its answer is not let go, nor one for somebody who never opened', async (t) => {
+  const { scripted, begun } = silence();
+  const { url, token } = await serveHttp(t, { gemini: await fakeGemini(t, [scripted]) });
+  const headers = { authorization: `Bearer ${token}` };
+  const open = async () => (await send(url, { headers })).headers['mcp-session-id'];
+  const ping = '{"jsonrpc":"2.0","id":2,"method":"ping"}';
+  const status = async (id: unknown) =>
+    (await send(url, { headers: { ...headers, 'mcp-session-id': id }, body: ping })).status;
+  const waiting = await open();
+  const params = { name: 'generate_text', arguments: { prompt: 'x' } };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 3, method: 'tools/call', params });
+  send(url, { headers: { ...headers, 'mcp-session-id': waiting }, body }).catch(() => {});
+  await begun;
+  const idle = await open();
+  for (let count = 0; count < 62; count += 1) await open();
+  // Now there are 64.
+  for (let count = 0; count < 3; count += 1) expect((await send(url, { headers, body: ping })).status).toBe(400);
+  expect((await send(url, { headers, method: 'GET' })).status).toBe(400);
+  expect(await status(idle)).toBe(200);
+  for (let count = 0; count < 64; count += 1) await open();
+  expect([await status(waiting), await status(idle)]).toEqual([200, 404]);
 });
 
 test('the token can be kept in a private file, made if it is not there', async (t) => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -223,4 +223,37 @@ test('jobs that are over are removed when they are old or too many; those under 
   await store.prune();
   expect((await store.list()).map(({ job_id }) => job_id)).toEqual(kept);
   expect((await files.names()).toSorted()).toEqual(kept.flatMap((id) => [`${id}.json`, `${id}.txt`]).sort());
+});
+
+test('what is damaged in a record is left out, and a record without what it needs is none', async (t) => {
+  const path = directory(t);
+  const job_id = newId();
+  const whole = { job_id, status: 'failed', created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
+  const jobs = table(recordDirectory(path));
+  const found = async (record: object) => {
+    writeFileSync(join(path, `${job_id}.json`), JSON.stringify({ ...record, working_directory: '/work' }));
+    return (await jobs.find(job_id))?.record;
+  };
+  const damaged = { duration_ms: 'long', refused: [7], session_id: {}, completed_at: 'once', more: 1 };
+  expect(await found({ ...whole, ...damaged })).toEqual({ ...whole, working_directory: '/work' });
+  expect(await found({ ...whole, created_at: 'once' })).toBeUndefined();
+  expect(await found({ ...whole, timeout_ms: null })).toBeUndefined();
+});
+
+test('what belongs to no job is removed after a day', async (t) => {
+  const path = directory(t);
+  const now = Date.parse('2026-06-01T00:00:00Z');
+  const store = jobStore(recordDirectory(path), { now: () => now });
+  const job_id = newId();
+  const created_at = new Date(now).toISOString();
+  await store.save({ job_id, status: 'completed', created_at, prompt_sha256: 'x', timeout_ms: 1 });
+  await store.append(job_id, 'said');
+  const names = [`${newId()}.txt`, `.${newId()}.json.7.1.tmp`, `${newId()}.json`];
+  for (const name of [...names, 'new.tmp']) writeFileSync(join(path, name), 'not a job');
+  const days = (count: number): number => (now - count * DAY_MS) / 1000;
+  for (const name of names) utimesSync(join(path, name), days(2), days(2));
+  utimesSync(join(path, 'new.tmp'), days(0), days(0));
+  for (const name of [`${job_id}.json`, `${job_id}.txt`]) utimesSync(join(path, name), days(2), days(2));
+  await store.prune();
+  expect((await recordDirectory(path).names()).toSorted()).toEqual([`${job_id}.json`, `${job_id}.txt`, 'new.tmp']);
 });

@@ -100,6 +100,7 @@ test('old answers are forgotten before memory fills', () => {
 
 const SCHEMA = {
   properties: {
+    note: { type: 'string', description: 'More.' },
     prompt: { type: 'string', description: 'Words.' },
     count: { type: 'integer', description: 'How many.', minimum: 1, maximum: 3 },
     mode: { type: 'string', description: 'Which.', enum: ['a', 'b'] },
@@ -113,6 +114,7 @@ const SCHEMA = {
 test.for([
   [{}, 'prompt is required'],
   [{ prompt: '' }, 'prompt is empty'],
+  [{ prompt: 'x', note: '' }, 'note is empty'],
   [{ prompt: null }, 'prompt is required'],
   [{ prompt: 'x', count: 0 }, 'count must be 1 to 3'],
   [{ prompt: 'x', count: 1.5 }, 'count must be a whole number'],

@@ -127,6 +127,65 @@ test('params that are no object are told so', async (t) => {
   expect((await server.line(({ id }) => id === 9)).error.code).toBe(-32602);
 });
 
+const WRONG = [
+  ['initialize', { protocolVersion: 5 }, 'protocolVersion must be a string'],
+  ['initialize', { capabilities: [] }, 'capabilities must be an object'],
+  ['initialize', { clientInfo: 'cursor' }, 'clientInfo must be an object'],
+  ['tools/call', { name: 7 }, 'name must be a string'],
+  ['tools/call', { name: 'chat', arguments: [] }, 'arguments must be an object'],
+  ['tools/list', { cursor: 1 }, 'cursor must be a string'],
+  ['resources/read', {}, 'uri must be a string'],
+  [
+    'prompts/get',
+    { name: 'explain', arguments: { topic: 'x', audience: 5 } },
+    'arguments must be an object of strings',
+  ],
+] as const;
+
+test('params of the wrong kind are told so in one line', async (t) => {
+  for (const server of [serveRaw(t), await serve(t)]) {
+    for (const [method, params, message] of WRONG) {
+      expect((await server.ask(method, params)).error).toEqual({ code: -32602, message: `Invalid params: ${message}` });
+    }
+    expect((await server.ask('ping')).result).toEqual({});
+  }
+});
+
+test('a client that does not say which version it is, is served', async (t) => {
+  const params = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x' } };
+  expect((await serveRaw(t).ask('initialize', params)).result.protocolVersion).toBe('2025-06-18');
+});
+
+test('any id is answered', async (t) => {
+  const server = await serve(t);
+  await server.call('get_help');
+  for (const wanted of ['gmn-opening', '', 0]) {
+    server.send(`${JSON.stringify({ jsonrpc: '2.0', id: wanted, method: 'ping' })}\n`);
+    expect((await server.line(({ id }) => id === wanted)).result).toEqual({});
+  }
+});
+
+test('a client that has said its last word still gets the answers that need no model', async (t) => {
+  const last = [
+    { method: 'tools/call', params: { name: 'list_models' } },
+    { method: 'tools/call', params: { name: 'delegate_sessions' } },
+    { method: 'resources/read', params: { uri: 'gmn://jobs' } },
+  ];
+  for (const message of last) {
+    const server = serveRaw(t);
+    const messages = [
+      { id: 1, method: 'initialize' },
+      { id: 2, ...message },
+    ];
+    server.send(messages.map((each) => JSON.stringify({ jsonrpc: '2.0', ...each })).join('\n'));
+    expect(await server.end()).toBe(0);
+    expect(server.lines.map(({ id, result }) => [id, typeof result])).toEqual([
+      [1, 'object'],
+      [2, 'object'],
+    ]);
+  }
+});
+
 test('a line longer than any message is refused, and the next one is read', async (t) => {
   const server = await serve(t);
   server.send(`{"jsonrpc":"2.0","id":9,"method":"ping","params":{"x":"${'x'.repeat(33_000_000)}"}}\n`);

@@ -37,6 +37,7 @@ test('resources have templates, and what is no resource is an error', async (t) 
   expect(resourceTemplates.map(({ uriTemplate }: { uriTemplate: string }) => uriTemplate)).toEqual([
     'gmn://answers/{id}/{page}',
     'gmn://jobs/{job_id}',
+    'gmn://jobs/{job_id}/{page}',
   ]);
   for (const uri of ['gmn://jobs/../../../etc/passwd', 'file:///etc/passwd', 'gmn://answers/x/2', '']) {
     expect([uri, (await server.ask('resources/read', { uri })).error.code]).toEqual([uri, -32602]);

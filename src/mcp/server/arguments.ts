@@ -48,7 +48,7 @@ export type ArgumentsOf<Schema extends InputSchema> = {
 
 /**
  * The arguments, checked; `null` counts as not given. Throws AppError `usage`, with the next step, for one that is missing,
- * unknown, or not what the schema says: a misspelt name must not be ignored.
+ * unknown, empty, or not what the schema says: a misspelt name must not be ignored.
  */
 export function parseArguments<Schema extends InputSchema>(schema: Schema, args: JsonObject): ArgumentsOf<Schema> {
   const given = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
@@ -64,7 +64,6 @@ export function parseArguments<Schema extends InputSchema>(schema: Schema, args:
   const parsed = Object.fromEntries(given);
   for (const name of schema.required ?? []) {
     if (parsed[name] === undefined) throw wrong(`${name} is required`, schema.properties[name]?.description ?? '');
-    if (parsed[name] === '') throw wrong(`${name} is empty`, schema.properties[name]?.description ?? '');
   }
   return parsed as ArgumentsOf<Schema>;
 }
@@ -78,6 +77,7 @@ function faultOf(property: Property, value: JsonValue | undefined): string | und
   switch (type) {
     case 'string':
       if (typeof value !== 'string') return 'must be a string';
+      if (value === '') return 'is empty';
       return property.enum?.includes(value) === false ? `must be one of ${property.enum.join(', ')}` : undefined;
     case 'boolean':
       return typeof value === 'boolean' ? undefined : 'must be true or false';

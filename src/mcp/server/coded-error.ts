@@ -13,5 +13,6 @@ export class CodedError extends AppError {
 
 /** The code of any failure. */
 export function codeOf(error: AppError): DelegateCode {
-  return error instanceof CodedError ? error.code : 'EXECUTION_FAILED';
+  if (error instanceof CodedError) return error.code;
+  return error.isTimeout ? 'TIMEOUT' : 'EXECUTION_FAILED';
 }

@@ -2,7 +2,7 @@ import type { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { CodedError, codeOf } from './coded-error.ts';
 import { failureText } from './failure-text.ts';
-import { isOver, type JobRecord, type JobView, publishedJob } from './job.ts';
+import { isOver, type JobRecord, type JobView, jobPage, publishedJob } from './job.ts';
 import { notesOf } from './results.ts';
 import type { CallResult } from './tool.ts';
 
@@ -28,16 +28,18 @@ export function jobNotFound(id: string): CallResult {
 }
 
 /** What `delegate` answers when its job is over. */
-export function fromJob({ record, output }: JobView): CallResult {
+export function fromJob(view: JobView): CallResult {
+  const { record } = view;
+  const { text: output = '', ...next } = jobPage(view) ?? {};
   const { job_id, session_id, model_used, duration_ms, refused = [], notices = [], timeout_ms } = record;
   const known = { job_id, ...(session_id === undefined ? {} : { session_id }) };
   const shown = { ...(refused.length === 0 ? {} : { refused }), ...(notices.length === 0 ? {} : { notices }) };
   if (record.status === 'completed') {
-    const structured = { status: 'completed', output, duration_ms, model_used, ...known, ...shown };
-    return delegateResult(structured, output, ...notesOf(record));
+    const structured = { status: 'completed', output, ...next, duration_ms, model_used, ...known, ...shown };
+    return delegateResult(structured, output, ...nextNotes(next), ...notesOf(record));
   }
   const { code = 'EXECUTION_FAILED', error = '' } = record;
-  const partial = output === '' ? {} : { partial_output: output };
+  const partial = output === '' ? {} : { partial_output: output, ...next };
   const limit = code === 'TIMEOUT' ? { timeout_ms } : {};
   const structured = { status: 'error', error, code, ...limit, ...known, ...partial, ...shown };
   const texts = [`${code}: ${error}`, ...(output === '' ? [] : [output]), ...notesOf(record)];
@@ -46,10 +48,15 @@ export function fromJob({ record, output }: JobView): CallResult {
 
 /** What is known of a job, with all it has said. */
 export function jobResult(view: JobView): CallResult {
-  const { record, output } = view;
+  const { record } = view;
+  const { text: output = '', ...next } = jobPage(view) ?? {};
   const state = record.status === 'completed' ? [] : [stateText(record)];
   const said = output === '' && record.status !== 'completed' ? [] : [output];
-  return delegateResult(publishedJob(view), ...state, ...said, ...notesOf(record));
+  return delegateResult(publishedJob(view), ...state, ...said, ...nextNotes(next), ...notesOf(record));
+}
+
+function nextNotes({ next }: { readonly next?: string }): readonly string[] {
+  return next === undefined ? [] : [`The answer goes on in the resource ${next}`];
 }
 
 /** One line of a list of jobs. */

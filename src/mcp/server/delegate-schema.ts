@@ -20,6 +20,7 @@ const JOB_PROPERTIES = {
   prompt_sha256: TEXT,
   output: TEXT,
   partial_output: TEXT,
+  next: TEXT,
   refused: TEXTS,
   notices: TEXTS,
   ...FAILURE,

@@ -13,11 +13,11 @@ export interface GuardOptions {
  */
 export function guard({ path, token }: GuardOptions): (head: RequestHead) => Refusal | undefined {
   // Digests take the same time to compare, however much of the token was right.
-  const wanted = sha256(`Bearer ${token}`);
+  const wanted = sha256(token);
   return ({ method, path: asked, headers }) => {
     if (!isOwnHost(headers.host)) return refusal(403, 'this server answers only to the names of this machine');
     if (headers.origin !== undefined && !isOwnOrigin(headers.origin)) return refusal(403, 'pages are not served');
-    if (sha256(headers.authorization ?? '') !== wanted) {
+    if (sha256(bearerOf(headers.authorization)) !== wanted) {
       return refusal(401, 'send the token of this server: Authorization: Bearer …', { 'www-authenticate': 'Bearer' });
     }
     if (asked !== path) return refusal(404, `the only address here is ${path}`);
@@ -27,8 +27,15 @@ export function guard({ path, token }: GuardOptions): (head: RequestHead) => Ref
   };
 }
 
-function isOwnHost(host: string | undefined): boolean {
-  return host !== undefined && URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname);
+/** A name and a port: what else a URL may hold there would be read as something else. */
+function isOwnHost(host = ''): boolean {
+  const [, name = ''] = /^([\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?$/i.exec(host) ?? [];
+  return isLoopback(name.toLowerCase());
+}
+
+/** The name of the scheme is the same in any case. */
+function bearerOf(authorization = ''): string {
+  return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
 }
 
 function isOwnOrigin(origin: string): boolean {

@@ -1,6 +1,7 @@
 import { type HttpServer, listen, type ServedReply, type ServedRequest } from '../../platform/http-server.ts';
 import { guard } from './guard.ts';
 import { httpSessions } from './http-sessions.ts';
+import { MAX_BYTES } from './lines.ts';
 import { readMessage } from './message.ts';
 import { protocolServer } from './protocol.ts';
 import type { Sdk } from './sdk.ts';
@@ -14,9 +15,6 @@ export interface HttpOptions {
   readonly token: string;
   readonly trace: (line: string) => void;
 }
-
-/** The longest body; a base64 image of 20 MB fits. */
-const MAX_BYTES = 32_000_000;
 
 const PATH = '/mcp';
 

@@ -6,6 +6,9 @@ import type { Roots } from './roots.ts';
 
 const MAX_BYTES = 20_000_000;
 
+/** The images that Gemini takes. */
+const TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/heic', 'image/heif'];
+
 /** Where an image is; exactly one of the first three. */
 export interface ImageArguments {
   readonly imagePath?: string | undefined;
@@ -35,11 +38,8 @@ export async function imageOf(
   }
   const bytes = await bytesOf(args, context);
   const mimeType = sniffMedia(bytes, imagePath ?? '');
-  if (mimeType === undefined || !mimeType.startsWith('image/')) {
-    throw wrong(
-      `this is no image Gemini takes${mimeType ? `, but ${mimeType}` : ''}`,
-      'PNG, JPEG, WebP, HEIC or HEIF.',
-    );
+  if (mimeType === undefined || !TYPES.includes(mimeType)) {
+    throw wrong(`this is no image Gemini takes${mimeType ? `, but ${mimeType}` : ''}`, `It takes ${TYPES.join(', ')}.`);
   }
   if (args.mimeType !== undefined && imageBase64 !== undefined && args.mimeType.toLowerCase() !== mimeType) {
     throw wrong(`mimeType says ${args.mimeType.slice(0, 60)}, but the image is ${mimeType}`, 'Leave mimeType out.');

@@ -3,9 +3,10 @@ import { parseJson } from '../../core/json.ts';
 import { isUuid } from '../../core/uuid.ts';
 import { type ProcessIdentity, stateOf, thisProcess } from '../../platform/process-identity.ts';
 import type { RecordDirectory } from '../../platform/record-directory.ts';
-import { endedAt, isOver, type JobRecord, type JobView, jobText, parseJob } from './job.ts';
+import { endedAt, isOver, type JobRecord, type JobView, jobText, newestFirst, parseJob } from './job.ts';
 
 const LONGEST_MS = 7 * 86_400_000;
+const STRAY_MS = 86_400_000;
 const MOST_JOBS = 1000;
 const MOST_BYTES = 200_000_000;
 
@@ -19,7 +20,7 @@ export interface JobStore {
   find(id: string): Promise<JobView | undefined>;
   /** The newest first. */
   list(): Promise<readonly JobRecord[]>;
-  /** Removes what is over and too old, too many or too much. Never rejects. */
+  /** Removes what is over and too old, too many or too much, and what belongs to no job. Never rejects. */
   prune(): Promise<void>;
 }
 
@@ -61,7 +62,9 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
     async prune() {
       let count = 0;
       let bytes = 0;
-      for (const record of await list()) {
+      const records = await list();
+      await removeStray(files, new Set(records.map(({ job_id }) => job_id)), clock.now());
+      for (const record of records) {
         const { job_id: id, created_at } = record;
         count += 1;
         bytes += (await files.status(`${id}.txt`))?.size ?? 0;
@@ -73,6 +76,15 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
   };
 }
 
+/** What was left half written, or was damaged: nobody is at it any more after a day. */
+async function removeStray(files: RecordDirectory, known: ReadonlySet<string>, now: number): Promise<void> {
+  for (const name of await files.names()) {
+    if (known.has(name.replace(/\.(?:json|txt)$/, ''))) continue;
+    const changedAt = (await files.status(name))?.changedAt ?? now;
+    if (now - changedAt > STRAY_MS) await files.remove(name);
+  }
+}
+
 function interrupted(record: JobRecord, at: number): JobRecord {
   return {
     ...record,
@@ -81,8 +93,4 @@ function interrupted(record: JobRecord, at: number): JobRecord {
     error: 'the server that ran it ended before the job did',
     code: 'INTERRUPTED',
   };
-}
-
-function newestFirst(left: JobRecord, right: JobRecord): number {
-  return left.created_at < right.created_at ? 1 : -1;
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
-import { isOver, type JobRecord, type JobView } from './job.ts';
+import { isOver, type JobRecord, type JobView, newestFirst } from './job.ts';
 import { type JobRunner, type JobsOptions, jobRunner } from './jobs.ts';
 
 /** The jobs of this process, and a look at those of others inside its roots. */
@@ -17,13 +17,13 @@ export interface Jobs {
 }
 
 const POLL_MS = 250;
-const PRUNE_EVERY = 100;
+const PRUNE_EVERY_MS = 3_600_000;
 
 /** The jobs that are run here, and those on disk. */
 export function jobTable(options: JobsOptions): Jobs {
   const { store, clock } = options;
   const { live, submit } = jobRunner(options);
-  let submitted = 0;
+  let prunedAt = Number.NEGATIVE_INFINITY;
   /** Those that work nowhere belong to nobody but this process. */
   const placeless = new Set<string>();
   const isVisible = ({ job_id, working_directory }: JobRecord): boolean =>
@@ -35,8 +35,10 @@ export function jobTable(options: JobsOptions): Jobs {
 
   return {
     submit(work) {
-      if (submitted % PRUNE_EVERY === 0) void store.prune();
-      submitted += 1;
+      if (clock.now() - prunedAt >= PRUNE_EVERY_MS) {
+        prunedAt = clock.now();
+        void store.prune();
+      }
       const job = submit(work);
       if (work.workingDirectory === undefined) placeless.add(job.id);
       return job;
@@ -55,7 +57,7 @@ export function jobTable(options: JobsOptions): Jobs {
     async list() {
       const stored = (await store.list()).filter((record) => !live.has(record.job_id) && isVisible(record));
       const own = [...live.values()].map((job) => job.view().record);
-      return [...own, ...stored].sort((left, right) => (left.created_at < right.created_at ? 1 : -1));
+      return [...own, ...stored].sort(newestFirst);
     },
     async cancel(id) {
       const job = live.get(id);

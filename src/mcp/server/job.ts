@@ -1,5 +1,6 @@
-import { isObject, type JsonObject, stringOf } from '../../core/json.ts';
+import { isObject, type JsonObject } from '../../core/json.ts';
 import { type ProcessIdentity, parseProcessIdentity } from '../../platform/process-identity.ts';
+import { type Page, pagesOf } from './pages.ts';
 
 export const JOB_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
@@ -58,10 +59,23 @@ export function endedAt(
     : { completed_at, duration_ms: Math.max(0, at - Date.parse(started_at)) };
 }
 
+/** More of an output than this is read page by page. */
+const PAGE_CHARACTERS = 2_000_000;
+
+/** What a job has said, or a page of it; `next` names the resource that goes on. Undefined: there is no such page. */
+export function jobPage({ record, output }: JobView, page = 1): Page | undefined {
+  const parts = output === '' ? [''] : pagesOf(output, PAGE_CHARACTERS);
+  const text = parts[page - 1];
+  if (text === undefined) return undefined;
+  return page < parts.length ? { text, next: `gmn://jobs/${record.job_id}/${page + 1}` } : { text };
+}
+
 /** The job as its callers see it: `output` once it is complete, `partial_output` before and if it failed. */
-export function publishedJob({ record, output }: JobView): JsonObject {
-  if (record.status === 'completed') return { ...record, output };
-  return output === '' ? { ...record } : { ...record, partial_output: output };
+export function publishedJob(view: JobView): JsonObject {
+  const { record } = view;
+  const { text = '', ...next } = jobPage(view) ?? {};
+  if (record.status === 'completed') return { ...record, output: text, ...next };
+  return text === '' ? { ...record } : { ...record, partial_output: text, ...next };
 }
 
 /** The text of a job's file. */
@@ -72,9 +86,40 @@ export function jobText(record: JobRecord, owner: ProcessIdentity): string {
 /** A job and whose it is, as `jobText` wrote it; undefined if it is none. */
 export function parseJob(value: unknown): { readonly record: JobRecord; readonly owner?: ProcessIdentity } | undefined {
   if (!isObject(value)) return undefined;
-  const { v: _, owner: written, ...record } = value;
-  const isWhole = ['job_id', 'created_at', 'prompt_sha256'].every((key) => stringOf(record[key]) !== undefined);
-  if (!isWhole || !JOB_STATUSES.some((status) => status === record.status)) return undefined;
-  const owner = parseProcessIdentity(written);
+  const fields = Object.entries(FIELDS).filter(([key, fits]) => fits(value[key]));
+  const record = Object.fromEntries(fields.map(([key]) => [key, value[key]]));
+  if (REQUIRED.some((key) => record[key] === undefined)) return undefined;
+  const owner = parseProcessIdentity(value.owner);
   return { record: record as unknown as JobRecord, ...(owner === undefined ? {} : { owner }) };
 }
+
+/** For sorting: the newest first. */
+export function newestFirst(left: JobRecord, right: JobRecord): number {
+  return left.created_at < right.created_at ? 1 : -1;
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isNumber = (value: unknown): boolean => Number.isFinite(value);
+const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+
+/** What each field must be; one that was damaged is left out, and with it the job if it cannot be without. */
+const FIELDS: Readonly<Record<keyof JobRecord, (value: unknown) => boolean>> = {
+  job_id: isText,
+  status: (value) => JOB_STATUSES.some((status) => status === value),
+  created_at: isTime,
+  started_at: isTime,
+  completed_at: isTime,
+  duration_ms: isNumber,
+  session_id: isText,
+  model_used: isText,
+  working_directory: isText,
+  prompt_sha256: isText,
+  timeout_ms: isNumber,
+  error: isText,
+  code: isText,
+  refused: isTexts,
+  notices: isTexts,
+};
+
+const REQUIRED = ['job_id', 'status', 'created_at', 'prompt_sha256', 'timeout_ms'] as const;

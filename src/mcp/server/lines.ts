@@ -1,5 +1,5 @@
-/** A base64 image of 20 MB fits. */
-const MAX_BYTES = 32_000_000;
+/** The longest message; a base64 image of 20 MB fits. */
+export const MAX_BYTES = 32_000_000;
 
 const NEWLINE = 0x0a;
 

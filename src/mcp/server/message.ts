@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '../../core/json.ts';
+import { paramsFault } from './params.ts';
 import type { SdkMessage } from './sdk.ts';
 
 /** The revision that a client means which names none. */
@@ -28,8 +29,10 @@ function checkedMessage(value: unknown): Read {
   if (typeof method !== 'string') return refused(value, -32600, 'Invalid Request: method must be a string');
   if (params !== undefined && !isObject(params))
     return refused(value, -32602, 'Invalid params: params must be an object');
-  if (method === 'initialize') return taken({ ...value, params: greeting(params ?? {}) });
-  return taken(value);
+  const given = method === 'initialize' ? greeting(params ?? {}) : params;
+  const fault = id === undefined ? undefined : paramsFault(method, given ?? {});
+  if (fault !== undefined) return refused(value, -32602, `Invalid params: ${fault}`);
+  return taken(given === undefined ? value : { ...value, params: given });
 }
 
 /** The answer to a line that was not kept. */
@@ -43,9 +46,18 @@ function isResponse({ id, result, error }: Readonly<Record<string, unknown>>): b
   return id !== undefined && (isObject(result) || isObject(error));
 }
 
-function greeting(params: Readonly<Record<string, unknown>>): object {
-  const { protocolVersion = OLDEST, capabilities = {}, clientInfo = UNKNOWN_CLIENT, ...rest } = params;
-  return { ...rest, protocolVersion, capabilities, clientInfo };
+function greeting(params: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const { protocolVersion = OLDEST, capabilities = {}, clientInfo = {}, ...rest } = params;
+  return { ...rest, protocolVersion, capabilities, clientInfo: isObject(clientInfo) ? client(clientInfo) : clientInfo };
+}
+
+/** Nothing hangs on who it says it is. */
+function client({ name, version, ...rest }: Readonly<Record<string, unknown>>): object {
+  return {
+    ...rest,
+    name: typeof name === 'string' ? name : UNKNOWN_CLIENT.name,
+    version: typeof version === 'string' ? version : UNKNOWN_CLIENT.version,
+  };
 }
 
 function refused(value: unknown, code: number, message: string): { readonly answer: SdkMessage } {

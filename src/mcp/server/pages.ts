@@ -4,12 +4,18 @@ const PAGE_CHARACTERS = 40_000;
 const MOST_ANSWERS = 64;
 const MOST_CHARACTERS = 32_000_000;
 
+/** A part of a long text, and the name of the next if there is one. */
+export interface Page {
+  readonly text: string;
+  readonly next?: string;
+}
+
 /** The rest of long answers, for as long as this process runs and there is room. */
 export interface Pages {
   /** The first page, and the name of the next if there is one. */
-  split(text: string): { readonly text: string; readonly next?: string };
+  split(text: string): Page;
   /** A page by its name; undefined if there is none, or no longer. */
-  read(uri: string): { readonly text: string; readonly next?: string } | undefined;
+  read(uri: string): Page | undefined;
 }
 
 /** Pages under names that `newId` makes; the oldest answers are forgotten first. */
@@ -26,7 +32,7 @@ export function pages(newId: () => string): Pages {
     split(text) {
       if (text.length <= PAGE_CHARACTERS) return { text };
       const id = newId();
-      const parts = pagesOf(text);
+      const parts = pagesOf(text, PAGE_CHARACTERS);
       answers.set(id, parts);
       characters += lengthOf(parts);
       for (const oldest of [...answers.keys()]) {
@@ -44,11 +50,11 @@ export function pages(newId: () => string): Pages {
   };
 }
 
-/** A pair of surrogates is never parted. */
-function pagesOf(text: string): readonly string[] {
+/** A text in pieces of so many characters; a pair of surrogates is never parted. */
+export function pagesOf(text: string, characters: number): readonly string[] {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {
-    const end = at + PAGE_CHARACTERS;
+    const end = at + characters;
     const isParted = /[\uD800-\uDBFF]/.test(text[end - 1] ?? '') && end < text.length;
     parts.push(text.slice(at, isParted ? end - 1 : end));
     at = isParted ? end - 1 : end;

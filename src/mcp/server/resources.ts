@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts';
 import { helpText } from './help.ts';
 import type { Host } from './host.ts';
-import { publishedJob } from './job.ts';
+import { jobPage, publishedJob } from './job.ts';
 import { publishedSession, visibleSessions } from './session-choice.ts';
 
 interface Resource {
@@ -84,6 +84,13 @@ export const RESOURCE_TEMPLATES = [
     description: 'One delegated job with its output.',
     mimeType: JSON_TYPE,
   },
+  {
+    uriTemplate: 'gmn://jobs/{job_id}/{page}',
+    name: 'job-page',
+    title: 'Page of the output of a job',
+    description: 'Where an output of more than 2,000,000 characters goes on; next of the job names it.',
+    mimeType: 'text/plain',
+  },
 ] as const;
 
 /** The resource of this name; undefined if there is none. Throws AppError if it cannot be made. */
@@ -92,8 +99,12 @@ export async function readResource(host: Host, uri: string): Promise<ReadResourc
   if (known !== undefined) return { mimeType: known.mimeType, text: await known.read(host) };
   const page = host.pages.read(uri);
   if (page !== undefined) return { mimeType: 'text/plain', ...page };
-  const job = uri.startsWith('gmn://jobs/') ? await host.jobs.find(uri.slice('gmn://jobs/'.length)) : undefined;
-  return job && { mimeType: JSON_TYPE, text: jsonText(publishedJob(job)) };
+  const [, id, number] = /^gmn:\/\/jobs\/([^/]+)(?:\/(\d{1,6}))?$/.exec(uri) ?? [];
+  const job = id === undefined ? undefined : await host.jobs.find(id);
+  if (job === undefined || number === undefined)
+    return job && { mimeType: JSON_TYPE, text: jsonText(publishedJob(job)) };
+  const part = jobPage(job, Number(number));
+  return part && { mimeType: 'text/plain', ...part };
 }
 
 function capabilities({ name, version, offers, roots, allowed }: Host): JsonObject {

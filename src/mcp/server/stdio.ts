@@ -1,7 +1,9 @@
 import type { ClaimedStdout } from '../../platform/claimed-stdout.ts';
+import { randomId } from '../../platform/random-id.ts';
 import { type Line, linesOf } from './lines.ts';
 import { type Read, readMessage, TOO_LONG } from './message.ts';
 import { opening } from './opening.ts';
+import { pending } from './pending.ts';
 import { protocolServer } from './protocol.ts';
 import type { Sdk, SdkMessage, SdkTransport } from './sdk.ts';
 import type { Service } from './tool.ts';
@@ -12,6 +14,9 @@ export interface StdioOptions {
   readonly trace: (line: string) => void;
   readonly loadSdk: () => Promise<Sdk>;
 }
+
+/** How long the last answers may take. */
+const PATIENCE_MS = 2000;
 
 /** Serves one client, one message a line, until its input ends or nobody reads the output. Never throws. */
 export async function serveLines(service: Service, options: StdioOptions): Promise<void> {
@@ -32,7 +37,14 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
       await output.ready();
     }
   };
-  await Promise.race([pump().catch(() => {}), output.gone]);
+  const patience = new AbortController();
+  const heard = pump()
+    .catch(() => {})
+    .then(() =>
+      Promise.race([wire?.answered(), service.host.clock.sleep(PATIENCE_MS, patience.signal).catch(() => {})]),
+    );
+  await Promise.race([heard, output.gone]);
+  patience.abort();
   await wire?.close();
 }
 
@@ -44,11 +56,10 @@ function readLine(line: Line): Read | undefined {
 /** The SDK's side of the line. */
 interface Wire {
   deliver(message: SdkMessage): void;
+  /** Resolves when there is an answer to all that needs nobody else. */
+  answered(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** Under which the SDK is told of an `initialize` that was answered without it. */
-const OPENING_ID = 'gmn-opening';
 
 interface WireOptions extends Pick<StdioOptions, 'trace'> {
   readonly write: (message: SdkMessage) => Promise<void>;
@@ -57,19 +68,27 @@ interface WireOptions extends Pick<StdioOptions, 'trace'> {
 }
 
 function openWire(sdk: Sdk, service: Service, { write, trace, heard }: WireOptions): Wire {
+  /** Under which the SDK is told of an `initialize` that was answered without it. */
+  const openingId = randomId();
+  const unanswered = pending(service);
   const transport: SdkTransport = {
     start: async () => {},
     async send(message) {
       // The client has its answer to that.
-      if (!('id' in message) || message.id !== OPENING_ID) await write(message).catch(() => {});
+      if (!('id' in message) || message.id !== openingId) await write(message).catch(() => {});
+      unanswered.sent(message);
     },
     close: async () => {},
   };
   const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
   const handle = sdk.serveStdio(() => protocolServer(sdk, service), { transport, onerror });
-  for (const message of heard) transport.onmessage?.('id' in message ? { ...message, id: OPENING_ID } : message);
+  for (const message of heard) transport.onmessage?.('id' in message ? { ...message, id: openingId } : message);
   return {
-    deliver: (message) => transport.onmessage?.(message),
+    deliver(message) {
+      unanswered.heard(message);
+      transport.onmessage?.(message);
+    },
+    answered: () => unanswered.none(),
     async close() {
       transport.onclose?.();
       await handle.close().catch(() => {});

@@ -29,7 +29,10 @@ export interface TurnListener {
   readonly onRefused?: (refused: readonly string[]) => void;
 }
 
-/** Runs a turn to its end. Throws AppError if it failed. */
+/** More than this is held in no memory. */
+const LONGEST_ANSWER = 16_000_000;
+
+/** Runs a turn to its end. Throws AppError if it failed, `limit` if it says too much. */
 export async function answerTo(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
   const turn = await engine.startTurn(request);
   if (turn.sessionId !== undefined) listener.onSession?.(turn.sessionId);
@@ -40,6 +43,7 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
     if (event.type === 'begin') listener.onModel?.(event.model);
     if (event.type === 'text') {
       text += event.delta;
+      if (text.length > LONGEST_ANSWER) throw tooLong();
       listener.onText?.(event.delta);
     }
     if (event.type === 'notice') notices.push(forCallers(event.message));
@@ -52,4 +56,10 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
     }
   }
   throw new AppError('internal', 'the turn ended without an ending');
+}
+
+function tooLong(): AppError {
+  return new AppError('limit', `the answer is longer than ${LONGEST_ANSWER / 1_000_000} million characters`, {
+    hint: 'Ask for less at once.',
+  });
 }

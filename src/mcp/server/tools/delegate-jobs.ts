@@ -8,6 +8,7 @@ export const delegateJobs = serverTool({
   name: 'delegate_jobs',
   title: 'List delegated jobs',
   description: 'The delegated jobs, newest first, without their output: delegate_status has that.',
+  isQuick: true,
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   input: {
     properties: {

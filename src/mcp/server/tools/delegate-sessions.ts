@@ -8,6 +8,7 @@ export const delegateSessions = serverTool({
   name: 'delegate_sessions',
   title: 'List sessions',
   description: 'The saved conversations that were begun inside the roots of this server, newest first.',
+  isQuick: true,
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   input: {
     properties: {

@@ -7,6 +7,7 @@ export const getHelp = serverTool({
   name: 'get_help',
   title: 'Help',
   description: 'What this server can do, with its limits and the next steps when something is refused.',
+  isQuick: true,
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   input: { properties: {} },
   fail: plainFailure,

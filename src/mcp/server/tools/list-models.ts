@@ -6,6 +6,7 @@ export const listModels = serverTool({
   name: 'list_models',
   title: 'List models',
   description: 'The Gemini models this server knows, what they can do, and their short names.',
+  isQuick: true,
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
   input: { properties: {} },
   fail: plainFailure,
