@@ -19,7 +19,8 @@ export interface Changes {
   handOn(session: Session, next: Session): void;
   /**
    * Puts back what the last turn of the session changed, of those that changed anything and were not taken back. Throws
-   * AppError `usage` if there is none.
+   * AppError `usage` if there is none, and the first time also if the last turn of all changed nothing: who asks again means
+   * one before it.
    */
   undo(session: Session): Promise<readonly TakenBack[]>;
   /** All that is different now from what it was, as unified diffs; empty if nothing is. */
@@ -30,7 +31,8 @@ export interface Changes {
 export interface TurnJournal {
   /** Opens it, for the directories that may be written to. */
   open(roots: readonly string[]): Journal;
-  begin(sessionId: string): void;
+  /** From now on changes belong to a new turn, whose name it returns. */
+  begin(sessionId: string): string;
 }
 
 /** Notes changes in `store`. */
@@ -43,7 +45,9 @@ export function turnJournal(store: UndoStore): TurnJournal {
       return { before: (...change) => current.before(...change) };
     },
     begin: (sessionId) => {
-      current = store.journal(`${sessionId}.${randomId()}`, roots);
+      const run = `${sessionId}.${randomId()}`;
+      current = store.journal(run, roots);
+      return run;
     },
   };
 }
@@ -54,6 +58,8 @@ export function sessionChanges(
   { workspace, begin, cwd }: { readonly workspace: Workspace; readonly cwd: string } & Pick<TurnJournal, 'begin'>,
 ): Changes {
   const ids = new WeakMap<Session, ReadonlySet<string>>();
+  /** The last turn, until somebody has asked to undo it. */
+  let lastTurn: string | undefined;
   // One that goes on as a copy has another id after that.
   const idsOf = (session: Session): ReadonlySet<string> => new Set(ids.get(session)).add(session.id);
   const changesOf = async (session: Session): Promise<readonly Change[]> => {
@@ -63,7 +69,7 @@ export function sessionChanges(
   return {
     begin(session) {
       ids.set(session, idsOf(session));
-      begin(session.id);
+      lastTurn = begin(session.id);
     },
     handOn: (session, next) => void ids.set(next, idsOf(session)),
     shown: async (path, bytes) => {
@@ -77,6 +83,13 @@ export function sessionChanges(
       if (last === undefined) {
         throw new AppError('usage', 'there is nothing to undo in this session', {
           hint: 'Files that tools changed are put back; /rewind drops exchanges.',
+        });
+      }
+      const isEarlier = lastTurn !== undefined && !changes.some(({ run }) => run === lastTurn);
+      lastTurn = undefined;
+      if (isEarlier) {
+        throw new AppError('usage', 'the last turn changed no files', {
+          hint: 'To put back what an earlier one changed: /undo again',
         });
       }
       return takeBackAll(

@@ -120,7 +120,8 @@ async function answered(
     if (error.fault === 'pipe') return 'leave';
     if (hasLeft()) return undefined;
     failures.push(error);
-    await chat.fail(error);
+    // There was no answer of which the rest could be had.
+    await chat.fail(error === chat.signal.reason ? new AppError(error.fault, error.message) : error);
     return undefined;
   }
 }

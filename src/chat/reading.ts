@@ -147,5 +147,6 @@ async function completed({ editor, complete, after }: Desk): Promise<void> {
 async function edited({ editor, screen, edit }: Desk): Promise<void> {
   screen.erase();
   const text = await edit(editor.text);
-  if (text !== undefined) editor.replace(text);
+  if (text === undefined) editor.tell('The editor failed. VISUAL or EDITOR names the one to use.');
+  else editor.replace(text);
 }

@@ -30,8 +30,11 @@ export function percent(tokens: number, limit: number): string {
   return `${share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }
 
+/** What fills a window. */
+export type Windowed = Pick<Chat, 'assistant'> & { readonly session: Pick<Chat['session'], 'contents'> };
+
 /** What the next request will hold, estimated: four characters of plain text are taken for a token. */
-export function windowShares({ session, assistant: { agent } }: Chat): readonly WindowShare[] {
+export function windowShares({ session, assistant: { agent } }: Windowed): readonly WindowShare[] {
   const declared = agent.tools.map(({ name, description, input }) => JSON.stringify({ name, description, input }));
   const system = agent.request.systemInstruction;
   const parts = (matches: (content: KeptContent, part: Part) => boolean): number =>

@@ -1,4 +1,4 @@
-import { CommanderError, Command as Parser } from 'commander';
+import { type CommanderError, Command as Parser } from 'commander';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { environmentOptions } from './environment-options.ts';
@@ -17,11 +17,7 @@ export function parseCommandLine(root: Command, argv: readonly string[], env: En
     onRun: (invocation) => (found = invocation),
     env,
   });
-  try {
-    parser.parse(argv, { from: 'user' });
-  } catch (thrown) {
-    throw thrown instanceof CommanderError ? usageError(thrown) : thrown;
-  }
+  parser.parse(argv, { from: 'user' });
   if (found === undefined) throw new AppError('usage', 'nothing to do', { hint: 'Run: gmn --help' });
   return found;
 }
@@ -44,7 +40,10 @@ interface ParserInput {
 function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput): Parser {
   const parser = new Parser(command.name);
   const here = [...path, command.name];
-  parser.exitOverride().configureOutput({ writeErr: () => {}, writeOut: () => {} });
+  parser.exitOverride((error) => {
+    throw usageError(error, here);
+  });
+  parser.configureOutput({ writeErr: () => {}, writeOut: () => {} });
   parser.helpOption(false).helpCommand(false).enablePositionalOptions().showSuggestionAfterError(true);
   parser.option('-h, --help').allowExcessArguments(command.subcommands === undefined);
   if (path.length === 0) parser.option('-v, --version');
@@ -60,7 +59,7 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
     parser.addCommand(parserFor({ command: child, path: here, argv, env, above: below, onRun }));
   }
   parser.action(() => {
-    const words = command.endsFlags === undefined ? parser.args : ownWords(parser, command.endsFlags);
+    const words = command.endsFlags === undefined ? parser.args : ownWords(parser, command.endsFlags, here);
     const given = parser.opts<Record<string, unknown>>();
     if (given.version === true) return onRun({ kind: 'version' });
     if (command.name === 'help') return onRun({ kind: 'help', path: parser.args });
@@ -82,7 +81,11 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
 }
 
 /** The words of a line whose end is for another program: flags before and between the first words are ours, until `--`. */
-function ownWords(parser: Parser, endsFlags: NonNullable<Command['endsFlags']>): readonly string[] {
+function ownWords(
+  parser: Parser,
+  endsFlags: NonNullable<Command['endsFlags']>,
+  here: readonly string[],
+): readonly string[] {
   const words: string[] = [];
   // Whatever stood before the first word has been read.
   let rest = parser.args;
@@ -92,7 +95,8 @@ function ownWords(parser: Parser, endsFlags: NonNullable<Command['endsFlags']>):
     if (endsFlags(words)) return [...words, ...(after[0] === '--' ? after.slice(1) : after)];
     const end = after.indexOf('--');
     const { operands, unknown } = parser.parseOptions(end === -1 ? after : after.slice(0, end));
-    if (unknown.length > 0) throw new AppError('usage', `unknown option '${unknown[0]}'`, { hint: 'Run: gmn --help' });
+    if (unknown.length > 0)
+      throw new AppError('usage', `unknown option '${unknown[0]}'`, { hint: `Run: ${here.join(' ')} --help` });
     if (end !== -1) return [...words, ...operands, ...after.slice(end + 1)];
     rest = operands;
   }
@@ -157,11 +161,11 @@ function unknownWord(command: Command, here: readonly string[], words: readonly 
   });
 }
 
-function usageError(thrown: CommanderError): AppError {
+function usageError(thrown: CommanderError, here: readonly string[]): AppError {
   const [first = '', ...rest] = thrown.message.replace(/^error: /, '').split('\n');
   const suggestion = rest.join(' ').replace(/^\((.*)\)$/, '$1');
   return new AppError('usage', first, {
-    hint: suggestion || 'Run: gmn --help',
+    hint: suggestion || `Run: ${here.join(' ')} --help`,
     cause: thrown,
   });
 }

@@ -41,7 +41,8 @@ export interface ApprovalOptions {
 /** Runs a question to its answer: until then the terminal is the person's, and so is the time. */
 export type Lend = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-const NO = 'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
+/** The person is shown the first line. */
+const NO = 'The user said no to this call.\nDo not repeat it; ask what they would like instead, or go on without it.';
 
 /**
  * Decides by the policy, and asks the person where it says so: on /dev/tty, if stderr is a terminal and the format is

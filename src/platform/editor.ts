@@ -78,6 +78,12 @@ interface Running extends Pick<Editing, 'env' | 'terminal'> {
   readonly file: string;
 }
 
+/** What ends the script if there is no such program: the words of a shell about that help nobody. */
+function existing(program: string): string {
+  const [name] = /^[\w./+-]+(?= |$)/.exec(program) ?? [];
+  return name === undefined ? '' : `command -v ${name} > /dev/null 2>&1 || exit 127; `;
+}
+
 function runProgram({ program, file, env, terminal }: Running, signal: AbortSignal): Promise<number | null> {
   const isWindows = process.platform === 'win32';
   const descriptor = openSync(terminal, 'r+');
@@ -85,7 +91,7 @@ function runProgram({ program, file, env, terminal }: Running, signal: AbortSign
     const stdio = [descriptor, descriptor, descriptor];
     const child = isWindows
       ? spawn(`${program} "${file}"`, { stdio: 'inherit', env, shell: true })
-      : spawn('/bin/sh', ['-c', `${program} "$1"`, program, file], { stdio, env });
+      : spawn('/bin/sh', ['-c', `${existing(program)}${program} "$1"`, program, file], { stdio, env });
     const stop = (): void => {
       child.kill();
       reject(signal.reason);

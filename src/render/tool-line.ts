@@ -48,6 +48,7 @@ function linesOf(text: string): readonly string[] {
 
 function clipped(text: string, most: number): string {
   const [line = ''] = text.trim().split('\n');
-  const isWhole = line.length <= most && line.length === text.trim().length;
+  // What follows a whole sentence is not missed.
+  const isWhole = line.length <= most && (line.endsWith('.') || line.length === text.trim().length);
   return isWhole ? line : `${line.slice(0, most - 1).toWellFormed()}…`;
 }

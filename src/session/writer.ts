@@ -37,7 +37,7 @@ export function sessionWriter({ file, report }: WriterOptions): SessionWriter {
       await work();
       return true;
     } catch (thrown) {
-      if (!isFailing) report(`this chat is no longer being saved: ${troubleOf(thrown)}`);
+      if (!isFailing) report(`this session is no longer being saved: ${troubleOf(thrown)}`);
       isFailing = true;
       return false;
     }
@@ -47,7 +47,7 @@ export function sessionWriter({ file, report }: WriterOptions): SessionWriter {
     if (unsaved.length === 0) return;
     await file.add(unsaved);
     unsaved = [];
-    if (isFailing) report('this chat is being saved again');
+    if (isFailing) report('this session is being saved again');
     isFailing = false;
   }
 

@@ -157,7 +157,7 @@ test('/retry asks a prompt again that failed', async (t) => {
 
 test('/compress goes on from a summary that the model makes', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('You said x.'), reply('b')]);
-  const { stdout, stderr } = await pipedChat(t, ['/compress', 'x', '/compress', 'y'], { gemini });
+  const { stdout, stderr } = await pipedChat(t, ['/compress', 'x '.repeat(200), '/compress', 'y'], { gemini });
   expect(stdout).toBe('a\nb\n');
   expect(stderr).toMatch(
     /^Error: there is no conversation to make a summary of\n.*\nThe conversation is a summary now: about \d+ tokens/,
@@ -189,7 +189,7 @@ test('/save names, /load goes on, /sessions lists', async (t) => {
 test('/save keeps a chat that was not to be saved', async (t) => {
   const { env } = sharedHome(t);
   await pipedChat(t, ['hello', '/save kept'], { env, args: ['--demo'] });
-  const { stderr } = await pipedChat(t, ['/copy', '/pipe cat; echo'], { env, args: ['--demo', '-r', 'kept'] });
+  const { stderr } = await pipedChat(t, ['/copy', '/pipe cat'], { env, args: ['--demo', '-r', 'kept'] });
   expect(stderr.replace(/^this session was begun in .*\n/, '').replace(/[\d.]+s$/m, '1s')).toBe(
     [
       'Error: nothing was copied: a clipboard needs a terminal',

@@ -62,7 +62,8 @@ test('/pipe hands the last answer to a command, whose output is not an answer', 
       'Hello! How can I help you today?',
       'Error: there is no answer yet',
       'Type a prompt.',
-      'HELLO! HOW CAN I HELP YOU TODAY?Error: the command failed (exit code 3)',
+      'HELLO! HOW CAN I HELP YOU TODAY?',
+      'Error: the command failed (exit code 3)',
       'See what it says above.',
       'Error: /pipe needs a command',
       'Example: /pipe less\n',
@@ -82,14 +83,14 @@ test('/diff shows what tools changed, /undo puts back the last turn, and the mod
     reply('c'),
   ]);
   const { env } = sharedHome(t);
-  const lines = ['x', '/diff', 'y', '/undo', '/diff', 'z', '/undo', '/undo', '/diff'];
+  const lines = ['x', '/diff', 'y', '/undo', '/diff', 'z', '/undo', '/undo', '/undo', '/diff'];
   const { stderr } = await pipedChat(t, lines, { gemini, env, args: ['--approval-mode', 'auto_edit'] });
   const diff = '--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+one\n';
   expect(stderr).toMatch(/^✓ write_file a\.txt \+1\n/);
   expect(stderr.split(diff)).toHaveLength(3);
   expect(stderr).toMatch(/✓ write_file b\.txt \+1\nremoved b\.txt\n/);
   expect(stderr).toMatch(
-    /removed a\.txt\nError: there is nothing to undo in this session\n.*\nTools changed nothing in this session\.\n/,
+    /\nError: the last turn changed no files\n.*\nremoved a\.txt\nError: there is nothing to undo in this session\n.*\nTools changed nothing in this session\.\n/,
   );
   expect(gemini.requests[4]?.body.contents.at(-1).parts).toEqual([
     { text: 'I took back changes that your tools made:\n\nremoved b.txt' },

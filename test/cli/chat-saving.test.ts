@@ -16,7 +16,7 @@ test('/save says so when nothing can be written, and /export then writes what wa
       'Hello! How can I help you today?',
       'Error: this session could not be saved',
       'Write it to a file of yours: /export <file>',
-      'this chat is no longer being saved: a file is where a directory should be',
+      'this session is no longer being saved: a file is where a directory should be',
       `Wrote ${file}.\n`,
     ].join('\n'),
   );
@@ -60,5 +60,5 @@ posixTest('no command to go on is named when the last turns could not be saved',
   t.onTestFinished(() => void child.kill('SIGKILL'));
   child.stdin.end(`hello\n${'long '.repeat(5000)}\n`);
   const stderr = await text(child.stderr);
-  expect(stderr).toMatch(/^this chat is no longer being saved: .*\n2 turns · .*\n$/);
+  expect(stderr).toMatch(/^this session is no longer being saved: .*\n2 turns · .*\n$/);
 });

@@ -242,6 +242,6 @@ test('a session that cannot be written is told, and stops no answer', async (t) 
   expect(stdout).toBe('one\ntwo\n');
   expect(exitCode).toBe(0);
   expect(stderr).toMatch(
-    /^this chat is no longer being saved: a file is where a directory should be\n2 turns · [^\n]*\n$/,
+    /^this session is no longer being saved: a file is where a directory should be\n2 turns · [^\n]*\n$/,
   );
 });

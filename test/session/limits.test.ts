@@ -49,8 +49,8 @@ test.runIf(process.platform === 'linux')(
     expect(JSON.parse(run.stdout)).toEqual({
       said: [
         // Which of them depends on whether a part of the record found room.
-        expect.stringMatching(/^this chat is no longer being saved: (?:the disk is full|there is no room)$/),
-        'this chat is being saved again',
+        expect.stringMatching(/^this session is no longer being saved: (?:the disk is full|there is no room)$/),
+        'this session is being saved again',
       ],
       whole: true,
       records: 21,
@@ -69,7 +69,7 @@ posixTest('a session that may not be written is read, and gone on with in memory
   const session = await store.resume(await store.find('last'), '/work');
   await talk(session, ['two']);
   await session.close();
-  expect([session.contents.length, said]).toEqual([4, ['this chat is no longer being saved: permission denied']]);
+  expect([session.contents.length, said]).toEqual([4, ['this session is no longer being saved: permission denied']]);
   expect(readFileSync(file)).toEqual(before);
 });
 

@@ -97,7 +97,7 @@ test('a copy that cannot be made now is made later', async () => {
   await session.append(reply('two!'));
   await session.close();
   expect([said.slice(1), session.isSaved]).toEqual([
-    ['somebody else wrote to this session; going on with a copy, aaaabbbb', 'this chat is being saved again'],
+    ['somebody else wrote to this session; going on with a copy, aaaabbbb', 'this session is being saved again'],
     true,
   ]);
   expect((await contentsOf(home, 'aaaabbbb')).length).toBe(4);
@@ -245,11 +245,11 @@ test('where nothing can be written the conversation goes on in memory, and that 
   const session = await store.create({ cwd: '/work', by: 'chat', name: 'mine' });
   await talk(session, ['one', 'two']);
   expect([session.turns, session.contents.length, said.length]).toEqual([2, 4, 1]);
-  expect(said[0]).toMatch(/^this chat is no longer being saved: /);
+  expect(said[0]).toMatch(/^this session is no longer being saved: /);
   rmSync(home);
   mkdirSync(home);
   await session.append(prompt('three'));
-  expect(said.slice(1)).toEqual(['this chat is being saved again']);
+  expect(said.slice(1)).toEqual(['this session is being saved again']);
   await session.close();
   expect((await contentsOf(home)).length).toBe(5);
 });

@@ -7,7 +7,7 @@ import { approvalPolicy } from '../../src/tools/policy.ts';
 
 /** What the model is told of a bare no. */
 export const NO =
-  'The user said no to this call. Do not repeat it; ask what they would like instead, or go on without it.';
+  'The user said no to this call.\nDo not repeat it; ask what they would like instead, or go on without it.';
 
 interface Person {
   readonly keys?: readonly string[];

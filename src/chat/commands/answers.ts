@@ -53,7 +53,8 @@ export const PIPE: SlashCommand = {
   help: 'Hand the last answer to a command',
   async run(argument, chat, signal) {
     if (argument === '') throw new AppError('usage', '/pipe needs a command', { hint: 'Example: /pipe less' });
-    await feed(chat, argument, wantedText(chat, ''), signal);
+    // As the lines of every text: without its end, what is said next would stand on the last of them.
+    await feed(chat, argument, wantedText(chat, '').replace(/\n?$/, '\n'), signal);
     return undefined;
   },
 };

@@ -1,11 +1,10 @@
 import type { Content, KeptContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { randomId } from '../../platform/random-id.ts';
-import type { Chat } from '../chat.ts';
 import { memorySession } from '../memory-session.ts';
 import type { SlashCommand } from '../slash-command.ts';
 import { askAside } from '../turn.ts';
-import { percent, windowLimit, windowShares } from '../window.ts';
+import { percent, type Windowed, windowLimit, windowShares } from '../window.ts';
 
 /** `/new` */
 export const NEW: SlashCommand = {
@@ -64,7 +63,8 @@ export const REWIND: SlashCommand = {
     await chat.session.rewind(dropped);
     chat.tally.forgetWindow();
     chat.lastPrompt = undefined;
-    await chat.say(`Dropped ${dropped === 1 ? 'the last exchange' : `the last ${dropped} exchanges`}.`);
+    const what = dropped === 1 ? 'the last exchange' : `the last ${dropped} exchanges`;
+    await chat.say(`Dropped ${what}${dropped < turns ? '; there were no more' : ''}.`);
     return undefined;
   },
 };
@@ -82,13 +82,19 @@ export const COMPRESS: SlashCommand = {
     }
     const before = sizeOf(chat);
     const summary = await askAside(chat, textContent('user', SUMMARY_REQUEST), signal);
-    await chat.session.replace([
+    const contents = [
       textContent('user', `This is a summary of our conversation so far:\n\n${summary}`),
       textContent('model', 'I go on from there.'),
-    ]);
+    ];
+    const after = sizeOf({ ...chat, session: { contents } });
+    if (after >= before) {
+      await chat.say(`The conversation stays as it is: about ${before} tokens, and its summary would have ${after}.`);
+      return undefined;
+    }
+    await chat.session.replace(contents);
     chat.tally.forgetWindow();
     chat.lastPrompt = undefined;
-    await chat.say(`The conversation is a summary now: about ${sizeOf(chat)} tokens, before that about ${before}.`);
+    await chat.say(`The conversation is a summary now: about ${after} tokens, before that about ${before}.`);
     return undefined;
   },
 };
@@ -118,7 +124,7 @@ export const CONTEXT: SlashCommand = {
   },
 };
 
-function sizeOf(chat: Chat): number {
+function sizeOf(chat: Windowed): number {
   return windowShares(chat).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 

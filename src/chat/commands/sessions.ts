@@ -59,12 +59,13 @@ async function beginSaving(chat: Chat, name: string): Promise<void> {
 export const LOAD: SlashCommand = {
   name: 'load',
   aliases: ['resume'],
-  argument: '<session>',
-  help: 'Go on with a saved session: its id, name or number',
+  argument: '[session]',
+  help: 'Go on with a saved session: its id, name or number; alone, choose one',
   complete: sessionCandidates,
   async run(argument, chat) {
-    if (argument === '') return SESSIONS.run('', chat, chat.signal);
-    const summary = await chat.store.find(argument);
+    const wanted = argument === '' ? await chosen(chat) : argument;
+    if (wanted === undefined) return undefined;
+    const summary = await chat.store.find(wanted);
     if (summary.id === chat.session.id) {
       throw new AppError('usage', 'this is the session you are in', { hint: 'To see the others: /sessions' });
     }
@@ -80,7 +81,15 @@ export const LOAD: SlashCommand = {
   },
 };
 
-async function sessionCandidates({ store }: Chat): Promise<readonly Candidate[]> {
-  const all = await store.list();
+/** Lists the sessions, and lets the person choose where there is one. */
+async function chosen(chat: Chat): Promise<string | undefined> {
+  await SESSIONS.run('', chat, chat.signal);
+  if (!chat.lines.isTerminal || (await chat.store.list()).length === 0) return undefined;
+  const entry = await chat.lines.read({ prompt: 'number, id or name (Ctrl+D: none) › ' });
+  return entry.kind === 'text' ? entry.text.trim() : undefined;
+}
+
+async function sessionCandidates({ store, session }: Chat): Promise<readonly Candidate[]> {
+  const all = (await store.list()).filter(({ id }) => id !== session.id);
   return all.map((summary) => ({ insert: summary.name ?? shortId(summary), hint: summary.title }));
 }

@@ -58,8 +58,14 @@ export function findCommand(entry: string): { readonly command: SlashCommand; re
 function unknown(name: string): AppError {
   const names = COMMANDS.flatMap((command) => [command.name, ...(command.aliases ?? [])]);
   const near = nearestNames(name, names).map((word) => `/${word}`);
-  const instead = near.length === 0 ? 'To see the commands: /help' : `Did you mean ${near.join(' or ')}?`;
+  if (name === '') {
+    return new AppError('usage', 'a command stands right after the slash', { hint: 'To see the commands: /help' });
+  }
+  const asPrompt = `o send it as a prompt: //${visible(name)}`;
   return new AppError('usage', `there is no command /${visible(name)}`, {
-    hint: `${instead} To send it as a prompt: //${visible(name)}`,
+    hint:
+      near.length === 0
+        ? `To see the commands: /help; t${asPrompt}`
+        : `Did you mean ${near.join(' or ')}? T${asPrompt}`,
   });
 }

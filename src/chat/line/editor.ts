@@ -29,6 +29,8 @@ export interface LineEditor {
   offer(completion: Completion): void;
   /** Another text for the whole line, as one change that can be undone. */
   replace(text: string): void;
+  /** Shows words to the person below the line, until the next key. */
+  tell(note: string): void;
   /** Starts over, after an entry was taken. */
   clear(): void;
   frame(): Frame;
@@ -81,6 +83,9 @@ export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions):
     },
     offer: (completion) => offer(editing, completion),
     replace: (text) => line.replace(cleaned(text)),
+    tell(note) {
+      editing.note = note;
+    },
     clear() {
       line.reset(pastes.unfold);
       pastes.clear();

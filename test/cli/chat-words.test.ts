@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import { pipedChat, said, sharedHome } from '../support/chat.ts';
+import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+
+const CTRL_D = '\u0004';
+const CTRL_G = '\u0007';
+const WRITE = { functionCall: { name: 'write_file', args: { file_path: 'a.txt', content: 'one\n' } } };
+
+test('/undo says that the last turn changed nothing, and again it puts back what one before it changed', async (t) => {
+  const gemini = await fakeGemini(t, [reply(WRITE), reply('a'), reply('b')]);
+  const { stderr } = await pipedChat(t, ['x', 'y', '/undo', '!cat a.txt', '/undo', '!cat a.txt || echo gone'], {
+    gemini,
+    args: ['--approval-mode', 'auto_edit'],
+  });
+  expect(stderr.split('\n').slice(0, 8)).toEqual([
+    '✓ write_file a.txt +1',
+    'Error: the last turn changed no files',
+    'To put back what an earlier one changed: /undo again',
+    'one',
+    'This goes with your next prompt; /file - drops it.',
+    'removed a.txt',
+    expect.stringContaining('a.txt'),
+    'gone',
+  ]);
+});
+
+posixTest('who says no to a call is not shown what the model is told about it', async (t) => {
+  const gemini = await fakeGemini(t, [reply(WRITE), reply('As you like.')]);
+  const chat = chatInTerminal(t, [], { gemini });
+  await chat.until(/❯ /);
+  chat.enter('x');
+  await chat.until(/› $/);
+  chat.type('n');
+  await chat.until(/As you like\.[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  const { output } = await chat.ended;
+  expect(screenOf(output)).toContain('✗ write_file a.txt: The user said no to this call.\nAs you like.');
+});
+
+test('/compress keeps a conversation that its summary would make longer', async (t) => {
+  const gemini = await fakeGemini(t, [reply('a'), reply('a very long summary '.repeat(100)), reply('b')]);
+  const { stderr } = await pipedChat(t, ['x', '/compress', 'y'], { gemini });
+  expect(stderr).toMatch(
+    /^The conversation stays as it is: about \d+ tokens, and its summary would have \d+\.\n2 turns/,
+  );
+  expect(gemini.requests[2]?.body.contents.map(({ parts }: { parts: object[] }) => parts[0])).toEqual([
+    { text: 'x' },
+    { text: 'a' },
+    { text: 'y' },
+  ]);
+});
+
+test('/rewind tells when there were fewer exchanges than it should drop', async (t) => {
+  expect(await said(t, ['hello', '/rewind 3'])).toBe(
+    'Hello! How can I help you today?\nDropped the last exchange; there were no more.\n',
+  );
+});
+
+posixTest('an editor that is missing is told in our words, and the line stays', async (t) => {
+  const chat = chatInTerminal(t, ['--demo'], { env: { VISUAL: 'no-such-editor -w' } });
+  await chat.until(/❯ /);
+  chat.type(`hello${CTRL_G}`);
+  await chat.until(/The editor failed\. VISUAL or EDITOR names the one to use\./);
+  chat.type('\r');
+  await chat.until(/help you today[\s\S]*❯ /);
+  chat.enter('/edit');
+  await chat.until(/Error: the editor failed[\s\S]*❯ /);
+  chat.type(CTRL_D);
+  expect((await chat.ended).output).not.toContain('not found');
+});
+
+test.for([
+  ['/ help', 'a command stands right after the slash', 'To see the commands: /help'],
+  ['/xyzzy', 'there is no command /xyzzy', 'To see the commands: /help; to send it as a prompt: //xyzzy'],
+  ['/hlep', 'there is no command /hlep', 'Did you mean /help? To send it as a prompt: //hlep'],
+] as const)('%s is no command, and the hint is a sentence', async ([line, message, hint], t) => {
+  expect(await said(t, [line])).toBe(`Error: ${message}\n${hint}\n`);
+});
+
+test('a wrong flag of a command leads to the help of that command', async (t) => {
+  const { stderr, exitCode } = await runGmn(t, ['sessions', 'list', '--xyzzy']);
+  expect(stderr).toBe("Error: unknown option '--xyzzy'\nRun: gmn sessions list --help\n");
+  expect(exitCode).toBe(1);
+});
+
+posixTest('SIGTERM during a command of the person promises no answer', async (t) => {
+  const chat = chatInTerminal(t, ['--demo']);
+  await chat.until(/❯ /);
+  chat.enter('!sleep 60');
+  await chat.until(/⠋/);
+  chat.kill('SIGTERM');
+  const { output, exitCode } = await chat.ended;
+  expect(exitCode).toBe(143);
+  expect(output).toContain('Interrupted (SIGTERM).');
+  expect(output).not.toContain('whole answer');
+});
+
+posixTest('/resume alone lets one choose by number, and Tab does not offer the session one is in', async (t) => {
+  const { env } = sharedHome(t);
+  await pipedChat(t, ['hello'], { env, args: ['--demo', '--session-name', 'first'] });
+  const chat = chatInTerminal(t, ['--demo', '--session-name', 'second'], { env });
+  await chat.until(/❯ /);
+  chat.enter('hello');
+  await chat.until(/help you today[\s\S]*❯ /);
+  chat.enter('/resume');
+  await chat.until(/ {2}2 {2}[\da-f]{8} {2}first[\s\S]*› /);
+  chat.enter('2');
+  await chat.until(/Going on with first: 1 turn\.[\s\S]*❯ /);
+  chat.type('/load \t');
+  await chat.until(/\/load second/);
+  chat.type('\r');
+  await chat.until(/Going on with second: 1 turn\.[\s\S]*❯ /);
+  chat.enter('/resume');
+  await chat.until(/second[\s\S]*› [\s\S]*› /);
+  chat.type(CTRL_D);
+  chat.enter('/q');
+  const { output } = await chat.ended;
+  expect(screenOf(output)).toMatch(/Resume: gmn chat --demo -r second$/);
+});
+
+test('what follows /pipe begins on a line of its own', async (t) => {
+  const gemini = await fakeGemini(t, [reply('no newline')]);
+  const { stderr } = await pipedChat(t, ['x', '/pipe cat', '/nope'], { gemini });
+  expect(stderr).toMatch(/^no newline\nError: there is no command \/nope\n/);
+});
