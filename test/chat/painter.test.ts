@@ -75,6 +75,12 @@ test('after a change of width nothing of the old line is left, and nothing above
   );
 });
 
+test('a row of wide characters is broken before the one that no longer fits, and not within it', () => {
+  const frame = layOut({ prompt: '', text: 'あ'.repeat(50), caret: 50, columns: 80 });
+  // Thirteen to a row of 27: the first forty take four rows, and the caret stands behind the tenth after them.
+  expect(rewrapped(frame, 27).caret).toEqual({ row: 4, column: 20 });
+});
+
 test('a line that was sent stays, and what comes next begins below it', () => {
   fc.assert(
     fc.property(drafts, widths, (draft, columns) => {

@@ -99,19 +99,34 @@ function rewrapped(lines: readonly Line[], cursor: { row: number; column: number
     whole.push(...cells);
     if (isWrapped) continue;
     const start = result.length;
-    for (let at = 0; at === 0 || at < whole.length; at += columns) {
-      result.push({ cells: whole.slice(at, at + columns), isWrapped: at + columns < whole.length });
+    const starts = rowStarts(whole, columns);
+    for (const [row, from] of starts.entries()) {
+      const end = starts[row + 1];
+      result.push({ cells: whole.slice(from, end), isWrapped: end !== undefined });
     }
     if (cursorAt !== undefined) {
       // Behind the last character of a full row it waits there, until something is printed.
-      const isWaiting = cursorAt > 0 && cursorAt === whole.length && cursorAt % columns === 0;
+      const row = starts.findLastIndex((from) => from <= (cursorAt ?? 0));
+      const column = cursorAt - (starts[row] ?? 0);
+      const isWaiting = cursorAt === whole.length && column >= columns;
       moved = isWaiting
-        ? { row: start + cursorAt / columns - 1, column: columns }
-        : { row: start + Math.floor(cursorAt / columns), column: cursorAt % columns };
+        ? { row: start + row, column }
+        : { row: start + row + Math.floor(column / columns), column: column % columns };
       while (result.length <= moved.row) result.push({ cells: [], isWrapped: false });
     }
     whole = [];
     cursorAt = undefined;
   }
   return { lines: result, ...moved };
+}
+
+/** Where the rows of a line begin: a wide character is not broken, but goes to the next row as a whole. */
+function rowStarts(cells: readonly string[], columns: number): readonly number[] {
+  const starts = [0];
+  for (;;) {
+    const edge = (starts.at(-1) ?? 0) + columns;
+    const end = cells[edge] !== '' ? edge : columns === 1 ? edge + 1 : edge - 1;
+    if (end >= cells.length) return starts;
+    starts.push(end);
+  }
 }

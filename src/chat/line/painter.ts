@@ -56,11 +56,26 @@ export function erasing({ caret }: Frame): string {
  * broken by the terminal, as all do that rewrap at all.
  */
 export function rewrapped({ rows, caret }: Frame, columns: number): Frame {
-  const above = rows.slice(0, caret.row).reduce((sum, row) => sum + Math.max(1, Math.ceil(widthOf(row) / columns)), 0);
-  // Behind a row that is full now, the cursor waits at its edge.
-  const isLast = caret.column > 0 && caret.column === widthOf(rows[caret.row] ?? []);
-  const within = Math.floor((isLast ? caret.column - 1 : caret.column) / columns);
-  return { rows, caret: { row: above + within, column: caret.column % columns } };
+  const above = rows.slice(0, caret.row).reduce((sum, row) => sum + broken(row, columns).row + 1, 0);
+  const within = broken(rows[caret.row] ?? [], columns, caret.column);
+  return { rows, caret: { row: above + within.row, column: within.column } };
+}
+
+/**
+ * Where the cursor is on a row that the terminal has broken, after so many cells of it. A character that is too wide for what
+ * is left goes to the next row; behind a row that is full and has no more, the cursor waits at its edge.
+ */
+function broken(row: Row, columns: number, end = Number.POSITIVE_INFINITY): Cell {
+  let at = { row: 0, column: 0 };
+  let passed = 0;
+  for (const { width } of row) {
+    if (width === 0) continue;
+    if (at.column > 0 && at.column + width > columns) at = { row: at.row + 1, column: 0 };
+    if (passed >= end) break;
+    at = { row: at.row, column: at.column + width };
+    passed += width;
+  }
+  return at;
 }
 
 function widthOf(row: Row): number {
