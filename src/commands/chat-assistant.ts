@@ -83,6 +83,19 @@ async function assistantWith(
     }
   };
   let current = await open(firstSetup(options));
+  let last: Promise<unknown> = Promise.resolve();
+  const change = (setup: Partial<Setup>): Promise<readonly string[]> => {
+    const changed = last.then(async () => {
+      const before = current;
+      current = await open({ ...before.setup, ...setup }, before);
+      if (current.model !== before.model) await before.model.close();
+      return current.notices;
+    });
+    last = changed.catch(() => undefined);
+    return changed;
+  };
+  // Behind the prompt: the next turn has the tools that the servers have by then.
+  context.remote?.watch(() => void change({}).catch(() => undefined), context.app.signal);
   return {
     notices: [...current.notices, ...(context.remote?.notices ?? [])],
     servers: context.servers,
@@ -97,12 +110,7 @@ async function assistantWith(
     get tools() {
       return current.agent.chosen;
     },
-    async change(change) {
-      const before = current;
-      current = await open({ ...before.setup, ...change }, before);
-      if (current.model !== before.model) await before.model.close();
-      return current.notices;
-    },
+    change,
     close: async () => {
       await context.remote?.close();
       await current.model.close();

@@ -4,6 +4,8 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
 import type { Connection } from '../mcp/client/connection.ts';
+import type { ConfiguredServer } from '../mcp/client/servers.ts';
+import { cacheOffer } from '../mcp/client/tool-memory.ts';
 import { deadline } from '../platform/clock.ts';
 import type { ServerEntry } from './mcp-roster.ts';
 import { lookAt } from './mcp-session.ts';
@@ -61,7 +63,7 @@ async function check(entry: ServerEntry, app: App): Promise<Outcome> {
   const startedAt = app.clock.now();
   const limit = deadline(app.signal, CHECK_MS, tooSlow);
   const look = await lookAt(state.server, { context: app, signal: limit.signal }, (connection) =>
-    offers(connection, limit.signal),
+    offers(connection, state.server, { app, signal: limit.signal }),
   ).finally(limit.clear);
   if ('error' in look) {
     const { error } = look;
@@ -74,8 +76,15 @@ async function check(entry: ServerEntry, app: App): Promise<Outcome> {
   return { row: [...head('✓', commandLine), toolWords(look.value), formatDuration(ms)], json, isFailure: false };
 }
 
-async function offers(connection: Connection, signal: AbortSignal): Promise<readonly string[]> {
-  return (await connection.listTools({ signal })).items.map(({ name }) => name);
+/** The names of its tools; what it offers is remembered for the model. */
+async function offers(
+  connection: Connection,
+  server: ConfiguredServer,
+  { app, signal }: { readonly app: App; readonly signal: AbortSignal },
+): Promise<readonly string[]> {
+  const { items } = await connection.listTools({ signal });
+  await cacheOffer(server, { tools: items, instructions: connection.instructions }, app);
+  return items.map(({ name }) => name);
 }
 
 function toolWords(names: readonly string[]): string {

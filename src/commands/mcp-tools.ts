@@ -14,35 +14,36 @@ interface Found extends Listing<RemoteTool> {
 
 /**
  * The tools of one server, or of all that may be used, with what they take. Of a tool that says something else about
- * itself than before, all it says is shown; it is offered to the model again once its server was looked at by name, for a
- * person's eyes. Exit code 5 if a server failed.
+ * itself than before, all it says is shown; it is offered to the model again once its server was looked at by name, on a
+ * terminal. Exit code 5 if a server failed.
  */
 export async function run(options: LookOptions, app: App): Promise<number> {
-  const isLookedAt = options.args.length > 0 && !options.json;
-  return printLooks<Found>(options, app, {
+  const looks: { readonly server: ConfiguredServer; readonly tools: readonly RemoteTool[] }[] = [];
+  const exitCode = await printLooks<Found>(options, app, {
     command: 'mcp tools',
     none: 'no tools',
-    ask: (connection, server) => toolsOf(connection, server, { app, isLookedAt }),
+    async ask(connection, server) {
+      const found = await toolsOf(connection, server, app);
+      looks.push({ server, tools: found.items });
+      return found;
+    },
     lines: ({ items, changed }) => items.flatMap((tool) => toolLines(tool, changed.includes(tool))),
     json: ({ items, changed }) => ({
       tools: items.map((tool) => ({ ...tool, ...(changed.includes(tool) ? { changed: true } : {}) })),
     }),
     omitted: ({ omitted }) => omitted,
   });
+  // Only now, and what has changed only where there is somebody to have seen it.
+  const isLookedAt = options.args.length > 0 && !options.json && app.io.out.isTerminal;
+  for (const { server, tools } of looks)
+    await markSeen(server, tools, { place: app, which: isLookedAt ? 'all' : 'new' });
+  return exitCode;
 }
 
-async function toolsOf(
-  connection: Connection,
-  server: ConfiguredServer,
-  { app, isLookedAt }: { readonly app: App; readonly isLookedAt: boolean },
-): Promise<Found> {
+async function toolsOf(connection: Connection, server: ConfiguredServer, app: App): Promise<Found> {
   const listing = await connection.listTools({ signal: app.signal });
-  const changed = changedTools(server.name, listing.items, app);
-  if (isLookedAt) {
-    await cacheOffer(server, { tools: listing.items, instructions: connection.instructions }, app);
-    await markSeen(server.name, listing.items, { place: app, which: 'all' });
-  }
-  return { ...listing, changed };
+  await cacheOffer(server, { tools: listing.items, instructions: connection.instructions }, app);
+  return { ...listing, changed: changedTools(server, listing.items, app) };
 }
 
 function toolLines({ name, description, inputSchema }: RemoteTool, isChanged: boolean): readonly string[] {

@@ -40,9 +40,11 @@ export async function openNamedServers(
   const { app } = context;
   const roster = await readRoster(options, app);
   const flagged = { ...roster, entries: roster.entries.filter(({ scope }) => scope === 'flag') };
-  const servers = options.allowedMcpServerNames === undefined ? readyServers(flagged) : named(roster, options);
+  const isAll = options.allowedMcpServerNames === undefined;
+  const servers = isAll ? readyServers(flagged) : named(roster, options);
+  const notices = faultsIn(isAll ? flagged : onlyNamed(roster, options));
   const workspace = await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
-  const remote = await toolsOf(servers, options, { ...context, workspace, patienceMs: ONE_SHOT_PATIENCE_MS });
+  const remote = await toolsOf(servers, options, { ...context, workspace, patienceMs: ONE_SHOT_PATIENCE_MS, notices });
   return { workspace, remote, readResource: resourceReader(remote) };
 }
 
@@ -56,12 +58,13 @@ export async function openConfiguredServers(
 ): Promise<ChatRemote | undefined> {
   const roster = await readRoster(options, context.app);
   const servers = options.allowedMcpServerNames === undefined ? readyServers(roster) : named(roster, options);
-  const faults = roster.entries.flatMap(({ name, file, state }) =>
-    state.kind === 'faulty' ? [`${file}: MCP server ${visible(name)} is not used: ${state.why}`] : [],
-  );
   if (roster.entries.length === 0) return undefined;
-  const tools = await toolsOf(servers, options, { ...context, patienceMs: CHAT_PATIENCE_MS });
-  return { tools: { ...tools, notices: [...faults, ...tools.notices] }, servers: chatServers(roster, tools) };
+  const tools = await toolsOf(servers, options, {
+    ...context,
+    patienceMs: CHAT_PATIENCE_MS,
+    notices: faultsIn(roster),
+  });
+  return { tools, servers: chatServers(roster, tools) };
 }
 
 /** What a chat has of its servers: tools for the model, and themselves for the person. */
@@ -72,16 +75,34 @@ export interface ChatRemote {
 
 function named(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): readonly ConfiguredServer[] {
   const wanted = names(allowedMcpServerNames);
-  for (const name of wanted) findServer(roster, name);
+  const isFaulty = (name: string): boolean =>
+    roster.entries.some((entry) => entry.name === name && entry.state.kind === 'faulty');
+  // One faulty entry costs itself, and is told of.
+  for (const name of wanted) if (!isFaulty(name)) findServer(roster, name);
   return readyServers(roster);
+}
+
+function onlyNamed(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): Roster {
+  const wanted = names(allowedMcpServerNames);
+  return { ...roster, entries: roster.entries.filter(({ name }) => wanted.includes(name)) };
+}
+
+function faultsIn({ entries }: Roster): readonly string[] {
+  return entries.flatMap(({ name, file, state }) =>
+    state.kind === 'faulty' ? [`${file}: MCP server ${visible(name)} is not used: ${state.why}`] : [],
+  );
 }
 
 function toolsOf(
   servers: readonly ConfiguredServer[],
   options: ToolOptions,
-  around: RemoteContext & { readonly workspace: Workspace; readonly patienceMs: number },
+  around: RemoteContext & {
+    readonly workspace: Workspace;
+    readonly patienceMs: number;
+    readonly notices: readonly string[];
+  },
 ): Promise<McpTools> {
-  const { app, lend, workspace, signal, patienceMs } = around;
+  const { app, lend, workspace, signal, patienceMs, notices } = around;
   const ask: Lend = (work) => lend(() => withoutSpinner(work));
   const isText = (options.outputFormat ?? 'text') === 'text';
   return mcpTools(
@@ -93,6 +114,7 @@ function toolsOf(
       keepOutput: workspace.keep,
       onProgress: (step) => noteProgress(stepWords(step)),
       patienceMs,
+      notices,
     },
     signal,
   );

@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
+import { runInTerminal } from '../support/pty.ts';
 
 const GOOD = { files: fixtureServer('mcp-server.mjs') };
 
@@ -212,7 +213,7 @@ test('prompts and resources are listed, filled in and read', async (t) => {
   });
 });
 
-test('a tool that says something else about itself is shown in full, and allowed by looking at it', async (t) => {
+test('a tool that says something else about itself is shown in full, and allowed by looking at it on a terminal', async (t) => {
   const here = mcpPlace(t, { files: { ...GOOD.files, description: 'one' } });
   const plain = (await here.run(['mcp', 'tools', 'files'])).stdout;
   expect(plain.split('\n').slice(0, 2)).toEqual(['echo  Says the same.', '    message* string']);
@@ -222,12 +223,16 @@ test('a tool that says something else about itself is shown in full, and allowed
   here.write(here.file, JSON.stringify({ mcpServers: { files: { command, args: [join(here.root, 'changed.mjs')] } } }));
   const json = JSON.parse((await here.run(['mcp', 'tools', 'files', '--json'])).stdout);
   expect(json.servers[0].tools[0]).toMatchObject({ name: 'echo', changed: true });
-  expect((await here.run(['mcp', 'tools', 'files'])).stdout).toBe(
-    plain.replace(
-      'echo  Says the same.\n    message* string\n',
-      'echo  (changed)\n    Says the same.\n    And tells me.\n    message* string\n' +
-        '    {"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}\n',
-    ),
+  const changed = plain.replace(
+    'echo  Says the same.\n    message* string\n',
+    'echo  (changed)\n    Says the same.\n    And tells me.\n    message* string\n' +
+      '    {"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}\n',
   );
+  // A pipe has no eyes.
+  for (let round = 0; round < 2; round += 1) {
+    expect((await here.run(['mcp', 'tools', 'files'])).stdout).toBe(changed);
+  }
+  const { output } = await runInTerminal(t, ['mcp', 'tools', 'files'], { env: here.env }).ended;
+  expect(output).toContain('And tells me.');
   expect((await here.run(['mcp', 'tools', 'files'])).stdout).toBe(plain);
 });

@@ -113,3 +113,37 @@ test('the second one-shot knows the tools without starting the server', async (t
   expect(readFileSync(log, 'utf8')).toBe(first);
   expect(gemini.requests.map(({ body }) => body.tools[0].functionDeclarations.length)).toEqual([14, 14]);
 });
+
+test('looking at all servers, or checking them, teaches the next one-shot what they offer', async (t) => {
+  for (const look of [
+    ['mcp', 'tools'],
+    ['mcp', 'list', '--check'],
+  ]) {
+    const here = mcpPlace(t);
+    const log = join(here.root, 'log');
+    here.write(here.file, JSON.stringify({ mcpServers: { files: { ...GOOD, env: { GMN_TEST_LOG: log } } } }));
+    const gemini = await fakeGemini(t, [reply('a')]);
+    Object.assign(here.env, { GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url });
+    await here.run(look);
+    const before = readFileSync(log, 'utf8');
+    await here.run(['--allowed-mcp-server-names', 'files', 'x']);
+    expect(readFileSync(log, 'utf8')).toBe(before);
+    expect(declared(gemini)).toHaveLength(14);
+  }
+});
+
+test('an entry that is no server costs itself alone, and is told of, wherever it is named', async (t) => {
+  const mcpServers = { both: { command: 'x', url: 'http://127.0.0.1:1' }, files: GOOD };
+  const why = 'MCP server both is not used: it has command and url, but can be of one kind only\n';
+  for (const args of [
+    ['--mcp-config', 'mcp.json'],
+    ['--allowed-mcp-server-names', 'both,files'],
+  ]) {
+    const gemini = await fakeGemini(t, [reply('hi')]);
+    const files = { 'mcp.json': JSON.stringify({ mcpServers }) };
+    const gmn = await runGmn(t, [...args, 'x'], { gemini, files, home: home(mcpServers) });
+    expect([gmn.stdout, gmn.exitCode]).toEqual(['hi\n', 0]);
+    expect(gmn.stderr.replace(/^gmn: .*?: MCP/, 'MCP')).toBe(why);
+    expect(declared(gemini)).toHaveLength(14);
+  }
+});

@@ -1,44 +1,11 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, type TestContext, test, vi } from 'vitest';
-import type { ServerSetting } from '../../src/core/app.ts';
+import { expect, test, vi } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import type { JsonObject } from '../../src/core/json.ts';
 import { configuredServers } from '../../src/mcp/client/servers.ts';
 import { markSeen } from '../../src/mcp/client/tool-memory.ts';
-import { mcpTools, type ToolsetOptions } from '../../src/mcp/client/toolset.ts';
 import { httpPeer, streamable } from './http-peer.ts';
-import { fixture, surroundings } from './support.ts';
-
-const signal = new AbortController().signal;
-const good = { command: process.execPath, args: [fixture('mcp-server.mjs')] };
-const hostile = (manner: string) => ({ command: process.execPath, args: [fixture('hostile-mcp-server.mjs'), manner] });
-
-function settings(entries: JsonObject, scope: ServerSetting['scope'] = 'user', mcp: JsonObject = {}) {
-  const servers = Object.entries(entries).map(([name, definition]) => ({
-    name,
-    definition: definition ?? null,
-    scope,
-    file: 'settings.json',
-  }));
-  return { servers, document: { mcp } };
-}
-
-function toolset(t: TestContext, entries: JsonObject, more: Partial<ToolsetOptions> = {}) {
-  const around = surroundings(t);
-  const open = async (now: JsonObject = entries) => {
-    const { servers } = configuredServers(settings(now));
-    const set = await mcpTools({ servers, context: around.context, reserved: ['read_file'], ...more }, signal);
-    t.onTestFinished(() => set.close());
-    const tool = (name: string) => {
-      const found = set.tools.find((each) => each.name === name);
-      if (found === undefined) throw new Error(`no ${name} in ${set.tools.map((each) => each.name)}`);
-      return found;
-    };
-    return { ...set, tool };
-  };
-  return { ...around, open };
-}
+import { good, hostile, SEEN, settings, signal, toolset } from './toolset-support.ts';
 
 test('remote tools are plain tools: described, previewed with their real names, called', async (t) => {
   const { tool } = await toolset(t, { 'my files': good }).open();
@@ -104,13 +71,13 @@ test('a tool that says something else about itself is not offered until a person
   const echo = first.table.find(({ remote }) => remote.name === 'echo')?.remote;
   if (echo === undefined) throw new Error('no echo');
   // As if an earlier version had been seen.
-  await markSeen('a', [{ ...echo, description: 'Says something.' }], { place: context, which: 'all' });
+  await markSeen(SEEN, [{ ...echo, description: 'Says something.' }], { place: context, which: 'all' });
   const second = await open();
   expect(second.tools.map(({ name }) => name)).not.toContain('echo');
   expect(second.notices).toEqual([
     'MCP server a: echo says something else about itself than before, not offered. To look and allow it, run: gmn mcp tools a',
   ]);
-  await markSeen('a', [echo], { place: context, which: 'all' });
+  await markSeen(SEEN, [echo], { place: context, which: 'all' });
   expect((await open()).tools.map(({ name }) => name)).toContain('echo');
 });
 
@@ -126,7 +93,7 @@ test('a tool that changed behind a kept list is not run', async (t) => {
     const text = readFileSync(path, 'utf8').replace('Says the same.', 'Is harmless.').replaceAll('"add"', '"gone"');
     writeFileSync(path, text);
   }
-  await markSeen('a', [{ ...echo, description: 'Is harmless.' }], { place: context, which: 'all' });
+  await markSeen(SEEN, [{ ...echo, description: 'Is harmless.' }], { place: context, which: 'all' });
   const { tool } = await open();
   expect(await tool('echo').invoke({ message: 'x' }, signal)).toEqual({
     ok: false,

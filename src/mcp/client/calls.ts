@@ -22,13 +22,43 @@ export interface CallHandling {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** What a server offers today, which is remembered, and what of it had to be left out. Throws as a connection does. */
-export async function askedOffer(
+/** What a server said it offers, and what of it had to be left out. */
+export interface AskedOffer {
+  readonly offer: Offer;
+  readonly notices: readonly string[];
+}
+
+/** What a server offers today, which is remembered; each connection is asked once. Throws as a connection does. */
+export type AskOffer = (server: ConfiguredServer, signal: AbortSignal) => Promise<AskedOffer>;
+
+/** Asks servers what they offer, and anew after they said that it is something else by now: then `onStale` is called too. */
+export function offerAsker({ context, pool }: Around, onStale: (server: ConfiguredServer) => void): AskOffer {
+  const asked = new WeakMap<Connection, Promise<AskedOffer>>();
+  const watched = new WeakSet<Connection>();
+  return async (server, signal) => {
+    const connection = await pool.connection(server, signal);
+    const known = asked.get(connection);
+    if (known !== undefined) return orAborted(known, signal);
+    const asking = offerOf(server, connection, { context, signal });
+    asked.set(connection, asking);
+    asking.catch(() => asked.delete(connection));
+    if (!watched.has(connection)) {
+      watched.add(connection);
+      connection.onListChanged((kind) => {
+        if (kind !== 'tools') return;
+        asked.delete(connection);
+        onStale(server);
+      });
+    }
+    return asking;
+  };
+}
+
+async function offerOf(
   server: ConfiguredServer,
-  { context, pool }: Around,
-  signal: AbortSignal,
-): Promise<{ readonly offer: Offer; readonly notices: readonly string[] }> {
-  const connection = await pool.connection(server, signal);
+  connection: Connection,
+  { context, signal }: { readonly context: ClientContext; readonly signal: AbortSignal },
+): Promise<AskedOffer> {
   const { items, omitted } = await connection.listTools({ signal });
   const offer = { tools: items, instructions: connection.instructions };
   await cacheOffer(server, offer, context);
@@ -40,14 +70,16 @@ export async function askedOffer(
  * themselves: one that says something else than the model was told is not run.
  */
 export function remoteCalls(
-  around: Around,
+  pool: ServerPool,
+  ask: AskOffer,
   { keepOutput = async () => undefined, onProgress = () => {} }: CallHandling = {},
 ): RegistrationOptions['call'] {
-  const hashesOf = todaysHashes(around);
   const attempt = async ({ server, remote }: Origin, args: JsonObject, signal: AbortSignal): Promise<ToolOutcome> => {
-    const connection = await around.pool.connection(server, signal);
-    const hash = (await hashesOf(server, connection, signal)).get(remote.name);
-    if (hash !== toolHash(remote)) return refusal(changedWords(server, remote, hash));
+    const { offer } = await ask(server, signal);
+    const today = offer.tools.find(({ name }) => name === remote.name);
+    if (today === undefined || toolHash(today) !== toolHash(remote))
+      return refusal(changedWords(server, remote, today));
+    const connection = await pool.connection(server, signal);
     return outcomeOf(await connection.callTool(remote.name, args, { signal, onProgress }), keepOutput);
   };
   return async (origin, args, signal) => {
@@ -66,29 +98,12 @@ export function remoteCalls(
 }
 
 type Origin = Pick<RegisteredTool, 'server' | 'remote'>;
-type Hashes = ReadonlyMap<string, string>;
-
-function todaysHashes(around: Around) {
-  const lists = new WeakMap<Connection, Promise<Hashes>>();
-  return (server: ConfiguredServer, connection: Connection, signal: AbortSignal): Promise<Hashes> => {
-    const known = lists.get(connection);
-    if (known !== undefined) return orAborted(known, signal);
-    const asking = askedOffer(server, around, signal).then(
-      ({ offer }) => new Map(offer.tools.map((tool) => [tool.name, toolHash(tool)])),
-    );
-    lists.set(connection, asking);
-    asking.catch(() => lists.delete(connection));
-    connection.onListChanged((kind) => void (kind === 'tools' && lists.delete(connection)));
-    return asking;
-  };
-}
-
 function refusal(error: string): ToolOutcome {
   return { ok: false, response: { error } };
 }
 
-function changedWords({ name }: ConfiguredServer, remote: RemoteTool, hash: string | undefined): string {
+function changedWords({ name }: ConfiguredServer, remote: RemoteTool, today: RemoteTool | undefined): string {
   const server = visible(name);
-  if (hash === undefined) return `the MCP server ${server} no longer has the tool ${visible(remote.name)}`;
+  if (today === undefined) return `the MCP server ${server} no longer has the tool ${visible(remote.name)}`;
   return `${visible(remote.name)} was not run: it says something else about itself than before. The user can look at it and allow it with: gmn mcp tools ${server}`;
 }

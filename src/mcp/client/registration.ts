@@ -3,7 +3,7 @@ import type { Preview, Tool, ToolOutcome } from '../../core/tool.ts';
 import { visible } from '../../core/visible.ts';
 import type { RemoteTool } from './connection.ts';
 import type { ConfiguredServer } from './servers.ts';
-import { toolNames } from './tool-names.ts';
+import { type ToolOrigin, toolNames } from './tool-names.ts';
 import { usableSchema } from './tool-schema.ts';
 
 /** A server and the tools it lists, in its order. */
@@ -28,6 +28,8 @@ export interface Registration {
 export interface RegistrationOptions {
   /** Names no remote tool may have: the built-in ones. */
   readonly reserved: readonly string[];
+  /** What was registered earlier in this run: a tool keeps its name, and no other gets it. */
+  readonly earlier?: readonly RegisteredTool[];
   /** Runs a call; as `Tool.invoke`. */
   readonly call: (
     origin: Pick<RegisteredTool, 'server' | 'remote'>,
@@ -46,7 +48,7 @@ const MAX_DESCRIPTION = 2048;
  * left out alone. Every one of them may do anything, so the policy asks before it runs.
  */
 export function registerTools(sources: readonly ToolSource[], options: RegistrationOptions): Registration {
-  const nameOf = toolNames(options.reserved);
+  const nameOf = stableNames(options);
   const room = MAX_DECLARATIONS - options.reserved.length;
   const registered: RegisteredTool[] = [];
   const notices: string[] = [];
@@ -66,6 +68,16 @@ export function registerTools(sources: readonly ToolSource[], options: Registrat
     if (beyond.length > 0) notices.push(leftOut(server, beyond, 'there are too many; choose with includeTools'));
   }
   return { registered, notices };
+}
+
+/** What the person allowed by a name must not come to mean another tool. */
+function stableNames({ reserved, earlier = [] }: RegistrationOptions): (origin: ToolOrigin) => string {
+  const key = ({ server, tool }: ToolOrigin): string => JSON.stringify([server, tool]);
+  const known = new Map(
+    earlier.map(({ tool, server, remote }) => [key({ server: server.name, tool: remote.name }), tool.name]),
+  );
+  const newName = toolNames([...reserved, ...known.values()]);
+  return (origin) => known.get(key(origin)) ?? newName(origin);
 }
 
 /** `excludeTools` wins. Of two with one name the first counts: the server could not tell them apart either. */

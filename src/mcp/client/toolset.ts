@@ -2,14 +2,21 @@ import { AppError } from '../../core/error.ts';
 import type { Tool } from '../../core/tool.ts';
 import { visible } from '../../core/visible.ts';
 import { deadline } from '../../platform/clock.ts';
-import { askedOffer, type CallHandling, remoteCalls } from './calls.ts';
+import { isAllowed } from './allowed-tools.ts';
+import { type AskOffer, type CallHandling, offerAsker, remoteCalls } from './calls.ts';
 import type { RemoteTool } from './connection.ts';
 import type { ClientContext } from './context.ts';
 import { serverFault } from './fault.ts';
 import { openServers, type ServerPool } from './pool.ts';
-import { type RegisteredTool, registerTools, type ToolSource } from './registration.ts';
+import {
+  type RegisteredTool,
+  type Registration,
+  type RegistrationOptions,
+  registerTools,
+  type ToolSource,
+} from './registration.ts';
 import type { ConfiguredServer } from './servers.ts';
-import { cachedOffer, changedTools, markSeen } from './tool-memory.ts';
+import { cachedOffer, changedTools, markSeen, seenNames, toolHash } from './tool-memory.ts';
 
 /** Of one server, for the model. */
 const MAX_INSTRUCTIONS = 4000;
@@ -22,6 +29,8 @@ export interface ToolsetOptions extends CallHandling {
   readonly reserved: readonly string[];
   /** `--allowed-tools`: those with `server__*`, `server__tool` or a tool's name as the model has it count here. */
   readonly allowedTools?: readonly string[];
+  /** To be told before all others. */
+  readonly notices?: readonly string[];
   /** How long to wait for servers whose tools are not known yet; they are left out then. Until they are there, unless given. */
   readonly patienceMs?: number;
 }
@@ -37,6 +46,11 @@ export interface McpTools {
   readonly isTrusted: (tool: Tool) => boolean;
   /** What could not be offered, and why; every server suffers only for itself. */
   readonly notices: readonly string[];
+  /**
+   * Asks the servers that were not asked yet, and from now on every one that says its tools are others. When `tools` has
+   * become another list, `onChange` is called with what could not be offered. Until the signal. Never throws.
+   */
+  watch(onChange: (notices: readonly string[]) => void, signal: AbortSignal): void;
   /** How the servers that the user trusts want to be used, for the model; untrusted text all the same. */
   readonly instructions: readonly { readonly server: string; readonly text: string }[];
   /** The connections behind them; one is opened when it is first wanted. */
@@ -50,25 +64,46 @@ export interface McpTools {
  * the model calls it; others are started at once, all together. Throws only the signal's reason; then nothing is left open.
  */
 export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Promise<McpTools> {
-  const { servers, context, reserved, allowedTools = [] } = options;
+  const { servers, context } = options;
   const pool = openServers(context);
+  let onStale: (server: ConfiguredServer) => void = () => {};
+  const ask = offerAsker({ context, pool }, (server) => onStale(server));
   try {
-    const found = await Promise.all(
-      servers.map(async (server) => ({ server, ...(await sourceOf(server, { ...options, pool }, signal)) })),
-    );
-    const sources = found.flatMap(({ source }) => source ?? []);
-    const call = remoteCalls({ context, pool }, options);
-    const { registered, notices } = registerTools(sources, { reserved, call });
-    const origins = new Map(registered.map((entry) => [entry.tool, entry]));
+    const found = await Promise.all(servers.map((server) => sourceOf(server, { ...options, ask }, signal)));
+    const offered = registry(options, found, remoteCalls(pool, ask, options));
     return {
-      tools: registered.map(({ tool }) => tool),
-      table: registered,
-      servers: found.map(({ server, source, notices: [fault = ''] }) => (source ? { server } : { server, fault })),
-      isTrusted: (tool) => isAllowed(origins.get(tool), allowedTools),
-      notices: [...found.flatMap((each) => each.notices), ...notices],
-      instructions: found.flatMap(({ source, instructions: text }) =>
-        source?.server.isTrusted && text ? [{ server: source.server.name, text: text.slice(0, MAX_INSTRUCTIONS) }] : [],
-      ),
+      get tools() {
+        return offered.table().map(({ tool }) => tool);
+      },
+      get table() {
+        return offered.table();
+      },
+      get servers() {
+        return servers.map((server, index) => {
+          const { source, notices: [fault = ''] = [] } = found[index] ?? NOTHING;
+          return source === undefined ? { server, fault } : { server };
+        });
+      },
+      isTrusted: offered.isTrusted,
+      notices: [...(options.notices ?? []), ...found.flatMap((each) => each.notices), ...offered.notices()],
+      get instructions() {
+        return instructionsOf(found);
+      },
+      watch(onChange, until) {
+        onStale = (server) => void refresh(server);
+        const refresh = async (server: ConfiguredServer): Promise<void> => {
+          const fresh = await sourceOf(server, { ...options, ask, patienceMs: 0, isAnew: true }, until).catch(
+            () => NOTHING,
+          );
+          // What was known stays: a call tells what is the matter.
+          if (fresh.source === undefined || until.aborted) return;
+          found[servers.indexOf(server)] = fresh;
+          if (offered.renew()) onChange([...fresh.notices, ...offered.notices()]);
+        };
+        servers.forEach((server, index) => {
+          if (!found[index]?.isAsked) void refresh(server);
+        });
+      },
       pool,
       close: pool.close,
     };
@@ -78,27 +113,80 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
   }
 }
 
+/** What is registered now, of what was found of each server. */
+function registry(options: ToolsetOptions, found: readonly Found[], call: RegistrationOptions['call']) {
+  const { servers, context, reserved, allowedTools: patterns = [] } = options;
+  const register = (earlier: readonly RegisteredTool[]): Registration =>
+    registerTools(
+      found.flatMap(({ source }) => source ?? []),
+      { reserved, earlier, call },
+    );
+  let current = register([]);
+  let earlier = current.registered;
+  const absent = servers.flatMap((server, index) =>
+    found[index]?.source === undefined ? [{ server, before: seenNames(server, context) }] : [],
+  );
+  return {
+    table: () => current.registered,
+    notices: () => current.notices,
+    isTrusted(tool: Tool): boolean {
+      const entry = earlier.find((each) => each.tool === tool);
+      return entry !== undefined && isAllowed(entry, { patterns, table: current.registered, servers, absent });
+    },
+    /** Whether the tools are others than before. */
+    renew(): boolean {
+      const before = current.registered;
+      current = register(earlier);
+      earlier = [...earlier, ...current.registered];
+      return signature(before) !== signature(current.registered);
+    },
+  };
+}
+
+function signature(table: readonly RegisteredTool[]): string {
+  return JSON.stringify(table.map(({ tool, remote }) => [tool.name, toolHash(remote)]));
+}
+
+function instructionsOf(found: readonly Found[]): McpTools['instructions'] {
+  return found.flatMap(({ source, instructions: text }) =>
+    source?.server.isTrusted && text ? [{ server: source.server.name, text: text.slice(0, MAX_INSTRUCTIONS) }] : [],
+  );
+}
+
 interface Found {
   readonly source?: ToolSource;
   readonly instructions?: string | undefined;
   readonly notices: readonly string[];
+  /** The server itself said so, in this run. */
+  readonly isAsked?: boolean;
 }
+
+const NOTHING: Found = { notices: [] };
 
 async function sourceOf(
   server: ConfiguredServer,
-  { context, pool, patienceMs = 0 }: ToolsetOptions & { readonly pool: ServerPool },
+  {
+    context,
+    ask,
+    patienceMs = 0,
+    isAnew = false,
+  }: ToolsetOptions & { readonly ask: AskOffer; readonly isAnew?: boolean },
   signal: AbortSignal,
 ): Promise<Found> {
   const limit = deadline(signal, patienceMs, () => serverFault(server, 'it was not ready in time, and is left out'));
   try {
-    const known = cachedOffer(server, context);
-    const { offer, notices } =
-      known === undefined ? await askedOffer(server, { context, pool }, limit.signal) : { offer: known, notices: [] };
+    const known = isAnew ? undefined : cachedOffer(server, context);
+    const { offer, notices } = known === undefined ? await ask(server, limit.signal) : { offer: known, notices: [] };
     const { tools, instructions } = offer;
-    const changed = changedTools(server.name, tools, context);
-    await markSeen(server.name, tools, { place: context, which: 'new' });
+    const changed = changedTools(server, tools, context);
+    await markSeen(server, tools, { place: context, which: 'new' });
     const source = { server, tools: tools.filter((tool) => !changed.includes(tool)) };
-    return { source, instructions, notices: [...notices, ...changed.map((tool) => changeNotice(server, tool))] };
+    return {
+      source,
+      instructions,
+      notices: [...notices, ...changed.map((tool) => changeNotice(server, tool))],
+      isAsked: known === undefined,
+    };
   } catch (thrown) {
     signal.throwIfAborted();
     const { message, hint } = AppError.from(thrown);
@@ -111,12 +199,4 @@ async function sourceOf(
 function changeNotice({ name }: ConfiguredServer, tool: RemoteTool): string {
   const shown = visible(name);
   return `MCP server ${shown}: ${visible(tool.name)} says something else about itself than before, not offered. To look and allow it, run: gmn mcp tools ${shown}`;
-}
-
-/** By the table, not by the look of a name, which a server chooses. */
-function isAllowed(entry: RegisteredTool | undefined, allowed: readonly string[]): boolean {
-  if (entry === undefined) return false;
-  const { server, remote, tool } = entry;
-  const names = [`${server.name}__*`, `${server.name}__${remote.name}`, tool.name];
-  return server.isTrusted || allowed.some((pattern) => names.includes(pattern));
 }
