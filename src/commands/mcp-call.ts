@@ -84,9 +84,12 @@ async function printResult(
   { notices, options }: { readonly notices: readonly string[]; readonly options: McpCallOptions },
   app: App,
 ): Promise<void> {
-  const { content, structuredContent } = result;
+  const { content, structuredContent, omitted = [] } = result;
   const { out, err } = app.io;
-  const said = [...notices, ...(await saveMedia(mediaOf(content), options.outputFile, app))];
+  const unknown = [...new Set(omitted)].map(
+    (kind) => `a piece of the kind ${visible(kind)} is left out: gmn does not know it`,
+  );
+  const said = [...notices, ...unknown, ...(await saveMedia(mediaOf(content), options.outputFile, app))];
   if (options.outputFormat === 'json') {
     const warnings = said.length > 0 ? { warnings: said } : {};
     return out.write(encodeDocument({ ...result, ...warnings }));

@@ -28,7 +28,7 @@ export async function oauthKey({ oauth }: TransportOptions, cwd: string): Promis
 }
 
 /**
- * An entry of `mcpServers` from the words of a command line: an address is taken as Streamable HTTP unless said otherwise,
+ * An entry of `mcpServers` from the words of a command line: an address gets a type only if one is said, so that both are tried,
  * all else as a program and its arguments. `more` are further keys of the entry. Throws AppError `usage`.
  */
 export function makeDefinition(
@@ -39,6 +39,9 @@ export function makeDefinition(
   const isAddress = /^https?:\/\//i.test(commandOrUrl);
   const kind = transport ?? (isAddress ? 'http' : 'stdio');
   if (kind === 'stdio') {
+    if (/^[a-z][a-z\d+.-]*:\/\//i.test(commandOrUrl) && !isAddress) {
+      throw refusal(`${visible(commandOrUrl)} is no address that gmn can reach`, 'Use http:// or https://');
+    }
     if (isAddress) throw refusal(`${visible(commandOrUrl)} is an address, no program`, 'Use --transport http or sse.');
     if (header.length > 0) throw refusal('--header is for an address', 'A program gets variables: --env K=V');
     return checked({
@@ -52,7 +55,7 @@ export function makeDefinition(
   if (args.length > 0) throw refusal('an address takes no arguments', `Leave out: ${visible(args.join(' '))}`);
   return checked({
     url: commandOrUrl,
-    type: kind,
+    ...(transport === undefined ? {} : { type: kind }),
     ...(header.length === 0 ? {} : { headers: Object.fromEntries(header.map(headerPair)) }),
     ...more,
   });

@@ -44,6 +44,13 @@ async function enableIn(file: string, name: string, app: App): Promise<boolean> 
 async function checkEnabled(name: string, app: App): Promise<void> {
   const { layers } = await readLayers(app);
   const still = layers.find(({ document }) => readSetting(document, 'mcp.excluded')?.includes(name));
+  const lists = layers.filter(({ document }) => readSetting(document, 'mcp.allowed') !== undefined);
+  const isLeftOut = lists.every(({ document }) => !readSetting(document, 'mcp.allowed')?.includes(name));
+  if (still === undefined && lists.length > 0 && isLeftOut) {
+    throw new AppError('config', `${visible(name)} stays disabled: ${lists.at(-1)?.source} does not allow it`, {
+      hint: 'Add it to mcp.allowed there.',
+    });
+  }
   if (still === undefined) return;
   throw new AppError('config', `${visible(name)} stays disabled: ${still.source} excludes it`, {
     hint: 'Take it out of mcp.excluded there.',

@@ -66,13 +66,12 @@ test('add writes a program into the user’s settings, and every comment stays',
 });
 
 test.for([
-  [['wiki', 'https://wiki.example/mcp'], { url: 'https://wiki.example/mcp', type: 'http' }],
+  [['wiki', 'https://wiki.example/mcp'], { url: 'https://wiki.example/mcp' }],
   [['-t', 'sse', 'wiki', 'https://w.example/sse'], { url: 'https://w.example/sse', type: 'sse' }],
   [
     ['wiki', 'https://w.example', '-H', 'Authorization: Bearer $TOKEN', '-H', 'X-Time: 12:30', '--description', 'd'],
     {
       url: 'https://w.example',
-      type: 'http',
       headers: { Authorization: 'Bearer $TOKEN', 'X-Time': '12:30' },
       description: 'd',
     },
@@ -212,4 +211,23 @@ test('fifty processes add a server each, and none is lost', { timeout: 120_000 }
   expect(servers.map(({ name }: { name: string }) => name).sort()).toEqual(['files', ...names].sort());
   expect(here.read()).toContain('// mine');
   expect(here.read()).toContain('/* the first */');
+});
+
+test('what mcp.allowed leaves out is not said to be enabled', async (t) => {
+  const mcp = { allowed: ['b'], excluded: ['a'] };
+  const settings = JSON.stringify({ mcpServers: { a: { command: 'node' } }, mcp });
+  const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': settings } });
+  expect(await here.run(['mcp', 'enable', 'a'])).toEqual({
+    stdout: '',
+    stderr: `Error: a stays disabled: ${here.file} does not allow it\nAdd it to mcp.allowed there.\n`,
+    exitCode: 4,
+  });
+});
+
+test('an address of a kind that gmn cannot reach is no program', async (t) => {
+  expect(await mcpPlace(t).run(['mcp', 'add', 'x', 'ftp://h/x'])).toEqual({
+    stdout: '',
+    stderr: 'Error: ftp://h/x is no address that gmn can reach\nUse http:// or https://\n',
+    exitCode: 1,
+  });
 });

@@ -175,3 +175,19 @@ test.for(Object.keys(endings))('a call at an SSE server whose stream %s fails at
   expect(withoutPort(fault.message)).toBe(`MCP server remote: it went away during tools/call${why.replace(':', '.')}`);
   expect(connection.isOpen).toBe(false);
 });
+
+test('an SSE server behind a sign-in says so, though it knows nothing of Streamable HTTP', async (t) => {
+  const { open } = await remote(
+    t,
+    ({ method }, response) => void response.writeHead(method === 'GET' ? 401 : 405).end(),
+  );
+  expect((await faultOf(open())).message).toBe('MCP server remote: it wants you to sign in (HTTP 401)');
+});
+
+test.for(['http', 'sse'])('no credential is sent in the clear to another machine, over %s', async (type, t) => {
+  const { context } = surroundings(t);
+  const entry = { url: 'http://192.0.2.1/mcp', type, headers: { Authorization: 'Bearer secret-secret' } };
+  expect((await faultOf(connect(server(entry, 'remote'), context, signal))).message).toBe(
+    'MCP server remote: its header Authorization is not sent in the clear to 192.0.2.1',
+  );
+});

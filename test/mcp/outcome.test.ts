@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ContentBlock } from '../../src/mcp/client/connection.ts';
 import { outcomeOf } from '../../src/mcp/client/outcome.ts';
+import { parseCallResult } from '../../src/mcp/client/remote-values.ts';
 
 const lost = async () => undefined;
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });
@@ -57,4 +58,37 @@ test('more media than a request takes is only described', async () => {
     '[image, image/png, 6.0 MB: attached]\n[image, image/png, 6.0 MB: too large to be shown]',
   );
   expect(media?.map(({ inlineData }) => inlineData.mimeType)).toEqual(['image/png']);
+});
+
+test('a picture in a failure is attached, as it says', async () => {
+  const data = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const outcome = await outcomeOf({ content: [{ type: 'image', mimeType: 'image/png', data }], isError: true }, lost);
+  expect(outcome).toEqual({
+    ok: false,
+    response: { error: '[image, image/png, 70 B: attached]' },
+    media: [{ inlineData: { mimeType: 'image/png', data } }],
+  });
+});
+
+test.for([undefined, null, 7, {}, { content: 'words' }, { content: {} }, { toolResult: 1 }])(
+  '%j is no result of a tool, and so a failure',
+  (value) => {
+    expect(parseCallResult(value)).toEqual({
+      content: [text('the server gave an answer that is no result of a tool')],
+      isError: true,
+    });
+  },
+);
+
+test('pieces that cannot be shown are named', async () => {
+  const result = parseCallResult({ content: [{ type: 'text', text: 'a' }, { type: 'hologram' }, { type: 'text' }, 7] });
+  expect(result).toEqual({ content: [text('a')], omitted: ['hologram', 'text', 'none'], isError: false });
+  expect((await outcomeOf(result, lost)).response.output).toBe(
+    [
+      'a',
+      '[a piece of the kind hologram is left out: it cannot be shown]',
+      '[a piece of the kind text is left out: it cannot be shown]',
+      '[a piece of the kind none is left out: it cannot be shown]',
+    ].join('\n'),
+  );
 });

@@ -34,6 +34,7 @@ test('what a tool gives reaches the model as text, media and structure', async (
       '[resource memo://1 (first)]',
       '[resource memo://1]\nkept text',
       '[resource memo://2] [file, application/pdf, 5 B: of no kind that can be shown]',
+      '[a piece of the kind hologram is left out: it cannot be shown]',
     ].join('\n'),
     structured: { answer: 42 },
   });

@@ -34,10 +34,12 @@ export const connect: Connect = async (server, context, signal) => {
     if (!(thrown instanceof AppError) || !NOT_HERE.includes(thrown.status)) throw thrown;
     try {
       return await connectOver('sse', server, context, signal);
-    } catch {
+    } catch (second) {
       signal.throwIfAborted();
-      // The first answer is from what the address was most likely meant to be.
-      throw thrown;
+      // Of two that say "not here" the first counts: it is from what the address was most likely meant to be.
+      throw second instanceof AppError && second.status !== undefined && !NOT_HERE.includes(second.status)
+        ? second
+        : thrown;
     }
   }
 };

@@ -57,8 +57,10 @@ export type ContentBlock =
 export interface CallResult {
   readonly content: readonly ContentBlock[];
   readonly structuredContent?: JsonValue;
-  /** The tool failed, and `content` says how: data for the model. */
+  /** The tool failed, and `content` says how: data for the model. So for an answer that is no result of a tool. */
   readonly isError: boolean;
+  /** The kinds of pieces that gmn does not know, or cannot read; untrusted text. Absent: there were none. */
+  readonly omitted?: readonly string[];
 }
 
 export interface PromptMessage {

@@ -1,9 +1,11 @@
+import { isLoopback } from '../../core/endpoint.ts';
 import type { AppError } from '../../core/error.ts';
 import { after } from '../../platform/clock.ts';
 import { sendHttp } from '../../platform/http.ts';
 import { failBrokenAnswers } from './broken-answers.ts';
 import type { ClientContext } from './context.ts';
-import type { RemoteDefinition, ServerDefinition } from './definition.ts';
+import type { NamedServer, RemoteDefinition } from './definition.ts';
+import { serverFault } from './fault.ts';
 import { type Fetch, fetchOver } from './fetch.ts';
 import type { OpenLink } from './link.ts';
 import { authorizationFor } from './oauth.ts';
@@ -12,10 +14,12 @@ import { authorizationFor } from './oauth.ts';
 const SOONEST_MS = 250;
 const LATEST_MS = 30_000;
 const CLOSE_MS = 500;
+/** Headers that let their bearer in. */
+const CREDENTIAL = /authorization|cookie|token|secret|key$/i;
 
 /** Streamable HTTP. */
-export const openHttp: OpenLink = async ({ definition }, context, sdk) => {
-  const remote = remoteOf(definition);
+export const openHttp: OpenLink = async (server, context, sdk) => {
+  const remote = remoteOf(server);
   const { plain, lastWords } = fetchFor(context);
   const authorization = await authorizationFor(remote, context, plain);
   const { StreamableHTTPClientTransport } = await sdk;
@@ -48,8 +52,8 @@ export const openHttp: OpenLink = async ({ definition }, context, sdk) => {
 };
 
 /** The older pair of an event stream and a place to post to. */
-export const openSse: OpenLink = async ({ definition }, context, sdk) => {
-  const remote = remoteOf(definition);
+export const openSse: OpenLink = async (server, context, sdk) => {
+  const remote = remoteOf(server);
   const { plain, lastWords } = fetchFor(context);
   const authorization = await authorizationFor(remote, context, plain);
   const { SSEClientTransport, SseError } = await sdk;
@@ -73,9 +77,16 @@ export const openSse: OpenLink = async ({ definition }, context, sdk) => {
   };
 };
 
-function remoteOf(definition: ServerDefinition): RemoteDefinition {
+/** Throws AppError `mcp` if a credential would go out in the clear, to whoever listens on the way. */
+function remoteOf(server: NamedServer): RemoteDefinition {
+  const { definition } = server;
   if (definition.kind === 'stdio') throw new TypeError(definition.kind);
-  return definition;
+  const { protocol, hostname } = new URL(definition.url);
+  const secret = Object.keys(definition.headers).find((name) => CREDENTIAL.test(name));
+  if (secret === undefined || protocol === 'https:' || isLoopback(hostname)) return definition;
+  throw serverFault(server, `its header ${secret} is not sent in the clear to ${hostname}`, {
+    hint: 'Use an https address, or leave the header out.',
+  });
 }
 
 /** A tool may be silent for as long as its timeout allows, and a stream of events for ever. */

@@ -15,7 +15,7 @@ export type KeepOutput = (text: string) => Promise<string | undefined>;
 
 /** What the model is told of a tool's answer: its text in order, media beside it, and the structure if there is one. */
 export async function outcomeOf(result: CallResult, keepOutput: KeepOutput): Promise<ToolOutcome> {
-  const { content, structuredContent, isError } = result;
+  const { content, structuredContent, isError, omitted = [] } = result;
   const media: MediaPart[] = [];
   let mediaChars = 0;
   const attach = (part: MediaPart): boolean => {
@@ -25,6 +25,7 @@ export async function outcomeOf(result: CallResult, keepOutput: KeepOutput): Pro
   };
   const texts = content.slice(0, MAX_BLOCKS).map((block) => told(block, attach));
   if (content.length > MAX_BLOCKS) texts.push(`[${content.length - MAX_BLOCKS} more pieces are left out]`);
+  for (const kind of new Set(omitted)) texts.push(`[a piece of the kind ${kind} is left out: it cannot be shown]`);
   const text = await shortened(texts.join('\n'), keepOutput);
   const structure = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
   // Most servers say the same twice, once in words.
@@ -36,8 +37,9 @@ export async function outcomeOf(result: CallResult, keepOutput: KeepOutput): Pro
           structure.length > TOLD_CHARS ? await shortened(structure, keepOutput) : (structuredContent ?? null),
       };
   const words = text === '' && isTold ? '(no output)' : text;
-  if (isError) return { ok: false, response: { error: words || 'the tool failed', ...rest } };
-  return { ok: true, response: { output: words, ...rest }, ...(media.length === 0 ? {} : { media }) };
+  const beside = media.length === 0 ? {} : { media };
+  if (isError) return { ok: false, response: { error: words || 'the tool failed', ...rest }, ...beside };
+  return { ok: true, response: { output: words, ...rest }, ...beside };
 }
 
 function told(block: ContentBlock, attach: (part: MediaPart) => boolean): string {

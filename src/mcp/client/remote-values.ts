@@ -63,11 +63,22 @@ export function parseContents(value: unknown): readonly ResourceContent[] {
   return objectsOf(isObject(value) ? value.contents : undefined).flatMap((item) => parseContent(item) ?? []);
 }
 
-/** A tool's answer; pieces of a kind gmn does not know are left out. */
+const NO_RESULT: CallResult = {
+  content: [{ type: 'text', text: 'the server gave an answer that is no result of a tool' }],
+  isError: true,
+};
+
+/** A tool's answer; pieces of a kind gmn does not know are left out, and named. What is no answer is a failure. */
 export function parseCallResult(value: unknown): CallResult {
   const { content, structuredContent, isError } = isObject(value) ? value : {};
+  const isResult = Array.isArray(content) || (content === undefined && structuredContent !== undefined);
+  if (!isResult) return NO_RESULT;
+  const pieces: readonly unknown[] = Array.isArray(content) ? content : [];
+  const blocks = pieces.map((item) => (isObject(item) ? parseBlock(item) : undefined));
+  const omitted = pieces.flatMap((item, index) => (blocks[index] === undefined ? [kindOf(item)] : []));
   return {
-    content: objectsOf(content).flatMap((item) => parseBlock(item) ?? []),
+    content: blocks.filter((block) => block !== undefined),
+    ...(omitted.length === 0 ? {} : { omitted }),
     ...(structuredContent === undefined || isTooDeep(structuredContent, MAX_DEPTH)
       ? {}
       : { structuredContent: parseValue(structuredContent) }),
@@ -123,6 +134,10 @@ function parseContent(value: unknown): ResourceContent | undefined {
   const type = mimeType === undefined ? {} : { mimeType };
   if (typeof value.text === 'string') return { uri: value.uri, ...type, text: value.text };
   return typeof value.blob === 'string' ? { uri: value.uri, ...type, blob: value.blob } : undefined;
+}
+
+function kindOf(piece: unknown): string {
+  return (isObject(piece) ? stringOf(piece.type) : undefined)?.slice(0, 80) ?? 'none';
 }
 
 function parseBlock(value: Fields): ContentBlock | undefined {
