@@ -101,7 +101,8 @@ async function wired(
   return wireContents(contents, { origin: options.origin(), distrusted: options.distrusted });
 }
 
-function offered(tools: readonly Tool[]): { readonly tools?: readonly JsonObject[] } {
+/** The tools as a request declares them; nothing if there are none. */
+export function offered(tools: readonly Tool[]): { readonly tools?: readonly JsonObject[] } {
   if (tools.length === 0) return {};
   const functionDeclarations = tools.map(({ name, description, input }) => ({
     name,

@@ -6,11 +6,9 @@ import { connect } from '../mcp/client/connect.ts';
 import type { Connection } from '../mcp/client/connection.ts';
 import type { ClientContext } from '../mcp/client/context.ts';
 import type { NamedServer } from '../mcp/client/definition.ts';
+import { NEVER_MS } from '../mcp/client/limits.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
 import { type Roster, type RosterOptions, readRoster } from './mcp-roster.ts';
-
-/** A longer timer would fire at once. */
-const NEVER_MS = 2 ** 31 - 1;
 
 export interface SessionOptions extends RosterOptions {
   /** In milliseconds, instead of the server's own; 0 = never. */

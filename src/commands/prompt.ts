@@ -109,7 +109,9 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     const { signal } = limit;
     if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal, run: shape.run });
     else {
-      const request = { ...agent.request, contents: await contentsFor(kept, prompt, agent.origin) };
+      const { offered } = await import('../agent/ask.ts');
+      const contents = await contentsFor(kept, prompt, agent.origin);
+      const request = { ...agent.request, ...offered(agent.tools), contents };
       if (options.dryRun) yield* preview(opened, request);
       else yield* count(opened, request, { app, signal: limit.signal });
     }
@@ -129,17 +131,18 @@ async function shapeFor(options: PromptOptions, app: App): Promise<AnswerShape> 
 
 type RemoteSide = Awaited<ReturnType<typeof openNamedServers>>;
 
-/** The MCP servers that the flags name; nothing of them is loaded, or started, without such a flag or for a preview. */
+/** The MCP servers that the flags name; nothing of them is loaded without such a flag, or started for a preview. */
 async function* remoteSide(
   options: PromptOptions,
   app: App,
   limit: Deadline,
 ): AsyncGenerator<TurnEvent, RemoteSide | undefined> {
   const isNamed = options.allowedMcpServerNames !== undefined || options.mcpConfig !== undefined;
-  if (!isNamed || options.dryRun || options.countTokens) return undefined;
+  if (!isNamed) return undefined;
   yield { type: 'wait', what: 'the MCP servers' };
+  const isPreview = options.dryRun === true || options.countTokens === true;
   const { openNamedServers: open } = await import('./remote-tools.ts');
-  const side = await open(options, { app, lend: untimed(limit), signal: limit.signal });
+  const side = await open(options, { app, lend: untimed(limit), signal: limit.signal, isPreview });
   for (const message of side.remote.notices) yield { type: 'notice', message };
   return side;
 }

@@ -22,6 +22,8 @@ export interface RemoteContext {
   readonly lend: Lend;
   /** Ends the waiting for servers. */
   readonly signal: AbortSignal;
+  /** Nothing may be started. */
+  readonly isPreview?: boolean;
 }
 
 /** How long servers whose tools are not known yet are waited for: a chat can do without, a one-shot has named them. */
@@ -102,7 +104,7 @@ function toolsOf(
     readonly notices: readonly string[];
   },
 ): Promise<McpTools> {
-  const { app, lend, workspace, signal, patienceMs, notices } = around;
+  const { app, lend, workspace, signal, patienceMs, notices, isPreview = false } = around;
   const ask: Lend = (work) => lend(() => withoutSpinner(work));
   const isText = (options.outputFormat ?? 'text') === 'text';
   return mcpTools(
@@ -115,6 +117,7 @@ function toolsOf(
       onProgress: (step) => noteProgress(stepWords(step)),
       patienceMs,
       notices,
+      isPreview,
     },
     signal,
   );

@@ -36,12 +36,13 @@ test('what is no text is named with its type and size, and saved where --output-
       'first: memo://1\n' +
       'kept text\n' +
       '[application/pdf, 5 B; to keep it: --output-file <path>]\n',
-    stderr: '',
+    stderr: 'gmn: a piece of the kind hologram is left out: gmn does not know it\n',
     exitCode: 0,
   });
   expect(await here.run(['mcp', 'call', 'files', 'mixed', '--output-file', 'out.png'])).toEqual({
     stdout: 'words\nfirst: memo://1\nkept text\n',
     stderr:
+      'gmn: a piece of the kind hologram is left out: gmn does not know it\n' +
       'gmn: wrote out.png (image/png, 70 B)\n' +
       'gmn: wrote out-2.png (audio/wav, 4 B)\n' +
       'gmn: wrote out-3.png (application/pdf, 5 B)\n',

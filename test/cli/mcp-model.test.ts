@@ -147,3 +147,20 @@ test('an entry that is no server costs itself alone, and is told of, wherever it
     expect(declared(gemini)).toHaveLength(14);
   }
 });
+
+test('--dry-run and --count-tokens have the tools that are known, and start nothing', async (t) => {
+  const here = mcpPlace(t);
+  const log = join(here.root, 'log');
+  here.write(here.file, JSON.stringify({ mcpServers: { files: { ...GOOD, env: { GMN_TEST_LOG: log } } } }));
+  Object.assign(here.env, { GEMINI_API_KEY: 'test-key-0123456789' });
+  const flags = ['--allowed-mcp-server-names', 'files', '--dry-run', 'x'];
+  expect((await here.run(flags)).stderr).toContain(
+    'gmn: MCP server files: its tools are not known yet, and nothing is started for a preview. To make them known, run: gmn mcp tools files\n',
+  );
+  expect(existsSync(log)).toBe(false);
+  await here.run(['mcp', 'tools', 'files']);
+  const before = readFileSync(log, 'utf8');
+  const { stdout, exitCode } = await here.run(flags);
+  expect([exitCode, stdout.match(/"name": "echo"/g)?.length]).toEqual([0, 1]);
+  expect(readFileSync(log, 'utf8')).toBe(before);
+});

@@ -2,6 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { connect } from '../../src/mcp/client/connect.ts';
+import { systemClock } from '../../src/platform/clock.ts';
 import { connected, faultOf, goodServer, server, surroundings } from './support.ts';
 
 test('a server is greeted, and says who it is', async (t) => {
@@ -192,4 +193,18 @@ test('an abort while connecting ends with its reason, and leaves nothing running
   const connecting = connect(silent, context, abort.signal);
   setImmediate(() => abort.abort(reason));
   expect(await faultOf(connecting)).toBe(reason);
+});
+
+test('the time a person takes to answer a server is not the time of the call', async (t) => {
+  const elicit = async () => {
+    await systemClock.sleep(2500, new AbortController().signal);
+    return { action: 'decline' } as const;
+  };
+  const { connection } = await connected(t, {}, { elicit });
+  expect((await connection.callTool('ask', {}, { timeoutMs: 1500 })).content).toEqual([
+    { type: 'text', text: '{"action":"decline"}' },
+  ]);
+  expect((await faultOf(connection.callTool('wait', {}, { timeoutMs: 300 }))).message).toContain(
+    'no answer to tools/call within 300 ms',
+  );
 });

@@ -2,6 +2,7 @@ import { formatDuration } from '../../core/duration.ts';
 import { AppError } from '../../core/error.ts';
 import { deadline } from '../../platform/clock.ts';
 import { orAborted } from './abort.ts';
+import type { AnswerTime } from './answer-time.ts';
 import { clientOptions, serveClient } from './client-side.ts';
 import type { Connection } from './connection.ts';
 import type { ClientContext, Connect } from './context.ts';
@@ -115,7 +116,8 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
       },
     }),
   );
-  serveClient(client, server, context);
+  const waiting = new Set<AnswerTime>();
+  serveClient(client, server, { ...context, ...untimed(context, waiting) });
   try {
     // The SDK's own handshake does not listen to a signal everywhere.
     await orAborted(
@@ -135,7 +137,21 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
   }
   if (link.era === 'auto' && !isLegacy && client.getProtocolEra() === 'legacy') await rememberAddress(greeting);
   leaveIfHopeless(client, link);
-  return connectionOf({ server, client, link, sdk, changes });
+  return connectionOf({ server, client, link, sdk, changes, waiting });
+}
+
+/** A person who is asked takes the time it takes, whatever is under way. */
+function untimed({ elicit }: ClientContext, waiting: ReadonlySet<AnswerTime>): Pick<ClientContext, 'elicit'> {
+  if (elicit === undefined) return {};
+  return {
+    elicit(question, signal) {
+      const held = [...waiting];
+      for (const time of held) time.hold();
+      return elicit(question, signal).finally(() => {
+        for (const time of held) time.resume();
+      });
+    },
+  };
 }
 
 async function greetingFault(

@@ -7,6 +7,9 @@ export const START_MS = 30_000;
 /** How long all pages of one list may take; the server's own `timeout` if that is shorter. */
 export const LIST_MS = 30_000;
 
+/** The longest time a timer takes: a longer one would fire at once. */
+export const NEVER_MS = 2 ** 31 - 1;
+
 /** Pages of one list that are asked for. */
 export const MAX_PAGES = 64;
 

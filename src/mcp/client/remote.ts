@@ -1,10 +1,12 @@
 import { formatDuration } from '../../core/duration.ts';
+import type { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { deadline } from '../../platform/clock.ts';
-import type { CallOptions, Connection, Listing, ListKind, RequestOptions } from './connection.ts';
+import { type AnswerTime, answerTime } from './answer-time.ts';
+import type { CallOptions, Connection, Listing, ListKind, Progress, RequestOptions } from './connection.ts';
 import type { NamedServer } from './definition.ts';
 import { faultOf, serverFault } from './fault.ts';
-import { LIST_MS } from './limits.ts';
+import { LIST_MS, NEVER_MS } from './limits.ts';
 import type { Link } from './link.ts';
 import { type AskSdk, modernTools } from './modern.ts';
 import { allPages, type PagedList } from './pages.ts';
@@ -26,6 +28,8 @@ export interface Greeted {
   readonly sdk: Sdk;
   /** Tells of lists that are others by now; see `Connection.onListChanged`. */
   readonly changes: ChangeBoard;
+  /** The requests under way. */
+  readonly waiting: Set<AnswerTime>;
 }
 
 /** Who wants to know that a list has changed. */
@@ -142,32 +146,48 @@ function asker(greeted: Greeted): Ask {
 }
 
 /** Gives the SDK what every request has, and makes of what it throws an error for people. */
-function sdkAsker({ server, client, link, sdk }: Greeted): AskSdk {
+function sdkAsker(greeted: Greeted): AskSdk {
+  const { server, link, sdk, waiting } = greeted;
   return async (what, options: CallOptions, run) => {
     const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
     signal?.throwIfAborted();
-    const settings = {
-      timeout: timeoutMs,
-      resetTimeoutOnProgress: true,
-      // Wanted even if nobody looks: it starts the timeout anew.
-      ...(what === 'tools/call' ? { onprogress: onProgress ?? (() => {}) } : {}),
-      ...(signal === undefined ? {} : { signal }),
+    const late = () => new sdk.SdkError(sdk.SdkErrorCode.RequestTimeout, what);
+    const time = answerTime(signal ?? new AbortController().signal, timeoutMs, late);
+    const onprogress = (progress: Progress): void => {
+      time.restart();
+      onProgress?.(progress);
     };
-    for (let signIns = signInsOf(link); ; signIns = signInsOf(link)) {
-      try {
-        return await run(settings);
-      } catch (thrown) {
-        signal?.throwIfAborted();
-        // Whoever signed in while it was under way is let in now.
-        if (signInsOf(link) > signIns) continue;
-        const isOver = client.transport === undefined;
-        const fault = await faultOf(thrown, { server, sdk, link, what, timeoutMs, isOver });
-        // The session is forgotten there, and only a new greeting begins another.
-        if (fault.status === 404 && client.transport?.sessionId !== undefined) await client.close();
-        throw fault;
+    // The SDK's own clock cannot be held while a person is asked.
+    const settings = { timeout: NEVER_MS, signal: time.signal, ...(what === 'tools/call' ? { onprogress } : {}) };
+    waiting.add(time);
+    try {
+      for (let signIns = signInsOf(link); ; signIns = signInsOf(link)) {
+        try {
+          return await run(settings);
+        } catch (thrown) {
+          signal?.throwIfAborted();
+          if (time.signal.aborted) throw await failureOf(time.signal.reason, greeted, { what, timeoutMs });
+          // Whoever signed in while it was under way is let in now.
+          if (signInsOf(link) <= signIns) throw await failureOf(thrown, greeted, { what, timeoutMs });
+          time.restart();
+        }
       }
+    } finally {
+      waiting.delete(time);
+      time.clear();
     }
   };
+}
+
+async function failureOf(
+  thrown: unknown,
+  { server, client, link, sdk }: Greeted,
+  asked: { readonly what: string; readonly timeoutMs: number },
+): Promise<AppError> {
+  const fault = await faultOf(thrown, { server, sdk, link, ...asked, isOver: client.transport === undefined });
+  // The session is forgotten there, and only a new greeting begins another.
+  if (fault.status === 404 && client.transport?.sessionId !== undefined) await client.close();
+  return fault;
 }
 
 function signInsOf(link: Link): number {

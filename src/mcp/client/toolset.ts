@@ -29,6 +29,8 @@ export interface ToolsetOptions extends CallHandling {
   readonly reserved: readonly string[];
   /** `--allowed-tools`: those with `server__*`, `server__tool` or a tool's name as the model has it count here. */
   readonly allowedTools?: readonly string[];
+  /** Nothing is started: only what is known already is offered. */
+  readonly isPreview?: boolean;
   /** To be told before all others. */
   readonly notices?: readonly string[];
   /** How long to wait for servers whose tools are not known yet; they are left out then. Until they are there, unless given. */
@@ -67,7 +69,7 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
   const { servers, context } = options;
   const pool = openServers(context);
   let onStale: (server: ConfiguredServer) => void = () => {};
-  const ask = offerAsker({ context, pool }, (server) => onStale(server));
+  const ask = options.isPreview ? askNobody : offerAsker({ context, pool }, (server) => onStale(server));
   try {
     const found = await Promise.all(servers.map((server) => sourceOf(server, { ...options, ask }, signal)));
     const offered = registry(options, found, remoteCalls(pool, ask, options));
@@ -112,6 +114,12 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
     throw thrown;
   }
 }
+
+const askNobody: AskOffer = async (server) => {
+  throw serverFault(server, 'its tools are not known yet, and nothing is started for a preview', {
+    hint: `To make them known, run: gmn mcp tools ${visible(server.name)}`,
+  });
+};
 
 /** What is registered now, of what was found of each server. */
 function registry(options: ToolsetOptions, found: readonly Found[], call: RegistrationOptions['call']) {
