@@ -33,7 +33,7 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
       case 'answer': {
         if (!options.isChat) return;
         const { toolLine } = await import('./tool-line.ts');
-        return page.tell((err) => err.tool(toolLine(event, calls.get(event.id) ?? {})));
+        return page.tell((err) => err.tool(toolLine(event, event.args ?? calls.get(event.id) ?? {})));
       }
       case 'notice':
         return options.quiet ? undefined : page.note(event.message);
