@@ -1,3 +1,5 @@
+import { widthOf } from '../render/markdown/width.ts';
+
 /** A word or two, and what is to be said about it. */
 export type Row = readonly [name: string, text: string];
 
@@ -7,7 +9,7 @@ const MIN_TEXT = 24;
 
 /** Rows as two columns, the texts wrapped at words so that none is wider than `columns`, as far as their words allow. */
 export function rowLines(rows: readonly Row[], columns: number): readonly string[] {
-  const nameWidth = Math.max(...rows.map(([name]) => name.length));
+  const nameWidth = Math.max(...rows.map(([name]) => widthOf(name)));
   const beside = INDENT.length + nameWidth + INDENT.length;
   const isBelow = columns - beside < MIN_TEXT;
   const margin = isBelow ? INDENT.repeat(3) : ' '.repeat(beside);
@@ -15,7 +17,8 @@ export function rowLines(rows: readonly Row[], columns: number): readonly string
     const lines = wrapped(text, columns - margin.length).map((line) => margin + line);
     if (isBelow) return [INDENT + name, ...lines];
     const [first = '', ...more] = lines;
-    return [`${INDENT}${name.padEnd(nameWidth)}${INDENT}${first.slice(beside)}`.trimEnd(), ...more];
+    const padding = ' '.repeat(nameWidth - widthOf(name));
+    return [`${INDENT}${name}${padding}${INDENT}${first.slice(beside)}`.trimEnd(), ...more];
   });
 }
 
@@ -23,8 +26,8 @@ function wrapped(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {
-    if (line !== '' && line.length + 1 + word.length > width) {
-      lines.push(line);
+    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) {
+      lines.push(line.trimEnd());
       line = word;
     } else line = line === '' ? word : `${line} ${word}`;
   }

@@ -15,6 +15,14 @@ test('texts are wrapped at words, and stay in their column', () => {
   ]);
 });
 
+test('wide characters count as two columns, in names and in texts', () => {
+  const rows = [
+    ['메모', '오늘 날씨는 어떻습니까 그리고'],
+    ['ab', 'x'],
+  ] as const;
+  expect(rowLines(rows, 34)).toEqual(['  메모  오늘 날씨는 어떻습니까', '        그리고', '  ab    x']);
+});
+
 test('in a narrow window they stand below, and where there is no window on one line', () => {
   expect(rowLines(ROWS, 30)).toEqual([
     '  /copy [code|n]',

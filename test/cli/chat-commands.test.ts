@@ -28,7 +28,7 @@ test('/stats tells turns, tokens, time and tools', async (t) => {
 test('/model shows the model and the others, and switches', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
   const { stderr } = await pipedChat(t, ['/model', 'x', '/model flash', 'y', '/model not/../one'], { gemini });
-  expect(stderr).toMatch(/^The model is gemini-2\.5-flash\. Others, with \/model <name>:\n {2}gemini-2\.5-flash/);
+  expect(stderr).toMatch(/^The model is gemini-2\.5-flash\.\nOthers, with \/model <name>:\n {2}gemini-2\.5-flash/);
   expect(stderr).toContain('The model is gemini-flash-latest now.\n');
   expect(stderr).toContain('"not/../one" cannot be the name of a model');
   expect(gemini.requests.map(({ path }) => path.replace(/:.*/, ''))).toEqual([

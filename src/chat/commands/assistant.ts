@@ -20,7 +20,7 @@ export const MODEL: SlashCommand = {
     const { model } = chat.assistant.agent.request;
     if (argument !== '') await chat.say(`The model is ${visible(model)} now.`);
     else {
-      await chat.say(`The model is ${visible(model)}. Others, with /model <name>:`);
+      await chat.say(`The model is ${visible(model)}.\nOthers, with /model <name>:`);
       await chat.list(modelCandidates().map(({ insert, hint }) => [insert, hint]));
     }
     return undefined;

@@ -3,7 +3,7 @@ import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/visible.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line-source.ts';
-import { sessionLine, shortId } from '../session-words.ts';
+import { sessionRow, shortId } from '../session-words.ts';
 import type { SlashCommand } from '../slash-command.ts';
 
 const MAX_LISTED = 20;
@@ -15,9 +15,12 @@ export const SESSIONS: SlashCommand = {
   async run(_, chat) {
     const all = await chat.store.list();
     const now = chat.clock.now();
-    const rows = all.slice(0, MAX_LISTED).map((summary, index) => sessionLine(summary, index, now));
-    const more = all.length > MAX_LISTED ? [`and ${all.length - MAX_LISTED} more: gmn sessions list`] : [];
-    await chat.say(all.length === 0 ? 'No session is saved.' : [...rows, ...more].join('\n'));
+    const listed = all.slice(0, MAX_LISTED);
+    const digits = String(listed.length).length;
+    const rows = listed.map((summary, index) => sessionRow(summary, String(index + 1).padStart(digits), now));
+    if (rows.length === 0) await chat.say('No session is saved.');
+    else await chat.list(rows);
+    if (all.length > MAX_LISTED) await chat.say(`and ${all.length - MAX_LISTED} more: gmn sessions list`);
     return undefined;
   },
 };
