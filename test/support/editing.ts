@@ -6,6 +6,8 @@ import type { TestContext } from 'vitest';
 import { type TestScreen, testScreen } from './screen.ts';
 
 export interface EditingOptions {
+  /** What stands behind the program on its command line. */
+  readonly args?: readonly string[];
   readonly columns?: number;
   readonly rows?: number;
   /** What the history file holds at the start. */
@@ -47,9 +49,10 @@ export function editing(t: TestContext, program: string, options: EditingOptions
   writeFileSync(join(directory, 'history'), history.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
   const look = 'echo "STATE $(stty -g)"';
   const back = options.hasJobs ? `${look}; fg > /dev/null; code=$?;` : '';
-  const run = `"${process.execPath}" "${program}"; code=$?; ${back}`;
+  const command = [process.execPath, program, ...(options.args ?? [])];
+  const run = `${command.map((word) => `"${word}"`).join(' ')}; code=$?; ${back}`;
   const script = `${options.hasJobs ? 'set -m;' : ''} ${look}; ${run} ${look}; exit $code`;
-  const [file, args] = options.isAlone ? [process.execPath, [program]] : ['/bin/bash', ['-c', script]];
+  const [file, args] = options.isAlone ? [process.execPath, command.slice(1)] : ['/bin/bash', ['-c', script]];
   const pty = spawn(file, args, {
     cwd: directory,
     env: {

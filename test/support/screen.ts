@@ -7,6 +7,8 @@ export interface TestScreen {
   /** What is on it, from the first row ever written, without spaces at the ends of rows and empty rows at the end. */
   readonly rows: readonly string[];
   readonly cursor: { readonly row: number; readonly column: number };
+  /** The rows, by their number, that the terminal itself broke: their text goes on in the next one. */
+  readonly wrapped: ReadonlySet<number>;
 }
 
 interface Line {
@@ -16,7 +18,7 @@ interface Line {
   isWrapped: boolean;
 }
 
-const TOKEN = /\u001b\[([?<>]?)([\d;]*)([A-Za-z])|[\r\n\b]|[^\u001b\r\n\b]+/g;
+const TOKEN = /\u001b\[([?<>]?)([\d;]*)([A-Za-z])|\u001b\][^\u0007]*\u0007|[\r\n\b]|[^\u001b\r\n\b]+/g;
 
 /** An empty screen with the cursor in its first cell. Throws at any sequence it does not know. */
 export function testScreen(size: { readonly columns: number; readonly rows: number }): TestScreen {
@@ -65,6 +67,7 @@ export function testScreen(size: { readonly columns: number; readonly rows: numb
     write(output) {
       for (const [token, mark = '', parameters = '', final] of output.matchAll(TOKEN)) {
         if (final !== undefined) control(mark, parameters, final);
+        else if (token.startsWith('\u001b]')) continue;
         else if (token === '\r') column = 0;
         else if (token === '\b') column = Math.max(0, Math.min(column, columns - 1) - 1);
         else if (token === '\n') {
@@ -85,6 +88,9 @@ export function testScreen(size: { readonly columns: number; readonly rows: numb
     },
     get cursor() {
       return { row, column };
+    },
+    get wrapped() {
+      return new Set([...lines.keys()].filter((index) => lines[index]?.isWrapped));
     },
   };
 }
