@@ -150,7 +150,7 @@ test('the flags about sessions mean what they mean for a one-shot', async (t) =>
   const id = '11111111-2222-4333-8444-555555555555';
   await runGmn(t, ['--demo', '--session-id', id, '-i', 'hello'], { env, stdin: '' });
   const copy = await pipedChat(t, ['/pipe cat', 'hi'], { env, args: ['--demo', '-r', id, '--no-session'] });
-  expect(copy.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?1 turn · .*\n$/);
+  expect(copy.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?\n1 turn · .*\n$/);
   const unsaved = await pipedChat(t, ['/pipe cat'], {
     env: { ...env, GMN_NO_SESSION: '1' },
     args: ['--demo', '-r', id],
@@ -183,7 +183,7 @@ test('-q leaves the answers and the errors', async (t) => {
   const { stdout, stderr } = await pipedChat(t, ['hello', '/nothing'], { args: ['--demo', '-q'] });
   expect(stdout).toBe('Hello! How can I help you today?\n');
   expect(stderr).toBe(
-    'Error: there is no command /nothing\nTo see the commands: /help To send it as a prompt: //nothing\n',
+    'Error: there is no command /nothing\nTo see the commands: /help; to send it as a prompt: //nothing\n',
   );
 });
 
