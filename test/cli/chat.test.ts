@@ -155,7 +155,7 @@ test('the flags about sessions mean what they mean for a one-shot', async (t) =>
     env: { ...env, GMN_NO_SESSION: '1' },
     args: ['--demo', '-r', id],
   });
-  expect(unsaved.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?0 turns · .*\n$/);
+  expect(unsaved.stderr).toMatch(/^this session was begun in .*\nHello! How can I help you today\?\n0 turns · .*\n$/);
   const same = await pipedChat(t, ['/load', '/pipe cat'], { env, args: ['--demo', '-c', '--session-name', 'x'] });
   expect(same.stderr).toContain('-c cannot be combined with --session-name');
   expect(same.exitCode).toBe(1);

@@ -119,7 +119,7 @@ test.for<readonly [args: readonly string[], what: string, hint: string]>([
   ],
   [['my', 'long', 'name'], 'too many words: name', 'Put quotes around a name with spaces.'],
   [['nobody'], 'there is no session "nobody"', 'Run: gmn sessions list --all'],
-  [[], "missing required argument 'session'", 'Run: gmn --help'],
+  [[], "missing required argument 'session'", 'Run: gmn sessions export --help'],
 ])('%j is refused', async ([args, what, hint], t) => {
   const { run, cwd } = await scene(t);
   expect(run(...args)).toEqual({ status: 1, stdout: '', stderr: `Error: ${what}\n${hint}\n` });

@@ -72,9 +72,9 @@ test('a session that cannot be written has no id, and the caller is told', async
   const delegated = (await server.call('delegate', { prompt: 'x' })).structuredContent;
   expect(delegated).toMatchObject({ status: 'completed', output: 'echo: x' });
   expect(delegated.session_id).toBeUndefined();
-  expect(delegated.notices[0]).toMatch(/^this chat is no longer being saved/);
+  expect(delegated.notices[0]).toMatch(/^this session is no longer being saved/);
   const chat = await server.call('chat', { prompt: 'x' });
-  expect(chat._meta).toEqual({ notices: [expect.stringMatching(/^this chat is no longer being saved/)] });
+  expect(chat._meta).toEqual({ notices: [expect.stringMatching(/^this session is no longer being saved/)] });
 });
 
 test('what the fence does not let through stands in the answer; what is merely not there does not', async (t) => {
