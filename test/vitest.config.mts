@@ -6,6 +6,8 @@ export default defineConfig({
     root: fileURLToPath(new URL('..', import.meta.url)),
     include: ['test/**/*.test.ts'],
     exclude: ['test/interop/**'],
+    // Most tests wait for the program they have started; the default would leave a small machine half idle.
+    maxWorkers: 2,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     coverage: {
