@@ -45,14 +45,12 @@ const common = {
   plugins: [withoutChildProcess, withoutSchemaCompiler],
 };
 
-// What an ordinary one-shot loads, whatever its format; the parser, which a line of plain words needs not, is apart.
+// What an ordinary one-shot loads; the parser and the JSON formats, which a line of plain words needs not, are apart.
 const HOT = [
   'src/main.ts',
   'src/commands/prompt.ts',
   'src/platform/http.ts',
   'src/render/text.ts',
-  'src/render/json.ts',
-  'src/render/stream-json.ts',
 ];
 
 // Everything is made beside the last build and then takes its place: a source that does not compile leaves it as it was.
