@@ -20,7 +20,7 @@ export function sessionOf(
     summary: {
       id: '3f8a1c52-0d4e-4b7a-9c61-2e5f7a90b1d3',
       title: 'What is in a.txt?',
-      cwd: '/work/notes',
+      cwd: '/home/ada/notes',
       model: MODEL,
       createdAt: BEGUN,
       updatedAt: BEGUN + 60_000 * Math.max(0, records.length - 1),
