@@ -46,12 +46,7 @@ const common = {
 };
 
 // What an ordinary one-shot loads; the parser and the JSON formats, which a line of plain words needs not, are apart.
-const HOT = [
-  'src/main.ts',
-  'src/commands/prompt.ts',
-  'src/platform/http.ts',
-  'src/render/text.ts',
-];
+const HOT = ['src/main.ts', 'src/commands/prompt.ts', 'src/platform/http.ts', 'src/render/text.ts'];
 
 // Everything is made beside the last build and then takes its place: a source that does not compile leaves it as it was.
 rmSync(dist, { recursive: true, force: true });
