@@ -8,8 +8,6 @@ export default defineConfig({
     exclude: ['test/interop/**'],
     // Most tests wait for the program they have started; the default would leave a small machine half idle.
     maxWorkers: 2,
-    // A machine under load may starve a test of the program it waits for. What fails twice is broken.
-    retry: 1,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     coverage: {
