@@ -71,7 +71,7 @@ const hot = hotChunks(chunks.metafile);
 for (const [name, text] of texts) {
   if (hot.has(name)) continue;
   // esbuild splits only ES modules; a second pass turns each chunk into CommonJS, `import()` into a late `require`.
-  const { code } = await transform(text, { ...commonJs, minify: true });
+  const { code } = await transform(withRequire(text), { ...commonJs, minify: true });
   writeFileSync(join(dist, name), code);
 }
 const packed = await packOf(hot);
@@ -120,7 +120,10 @@ function hotChunks({ outputs }) {
   return found;
 }
 
-/** Those chunks as one scope: one read, one look-up in the code cache, and no border between them to cross. */
+/**
+ * Those chunks as one scope: one read, one look-up in the code cache, and no border between them to cross. What other
+ * chunks want of them is put into an object when it is asked for.
+ */
 async function packOf(names) {
   const virtual = {
     name: 'hot-chunks',
@@ -129,14 +132,17 @@ async function packOf(names) {
         const name = path.slice(2);
         return names.has(name) ? { path: name, namespace: 'hot' } : { path, external: true };
       });
-      onLoad({ filter: /.*/, namespace: 'hot' }, ({ path }) => ({ contents: texts.get(path) }));
+      onLoad({ filter: /.*/, namespace: 'hot' }, ({ path }) => ({ contents: withRequire(texts.get(path), names) }));
     },
   };
-  const imports = [...names].map((name, index) => `import * as chunk${index} from './${name}';`);
-  const table = [...names].map((name, index) => `${JSON.stringify(name)}: chunk${index}`);
+  const parts = [...names].map((name, index) => partOf(name, `chunk${index}`));
   const { outputFiles } = await build({
     ...commonJs,
-    stdin: { contents: `${imports.join('\n')}\nexport const chunks = { ${table.join(', ')} };`, resolveDir: root },
+    stdin: {
+      contents: `${parts.map(({ imports }) => imports).join('\n')}
+        export const chunks = { ${parts.map(({ entry }) => entry).join(', ')} };`,
+      resolveDir: root,
+    },
     bundle: true,
     minify: true,
     write: false,
@@ -145,6 +151,27 @@ async function packOf(names) {
   });
   // As the function that boot will call: it need not copy the text to put anything around it.
   return `(function(exports,require,module){${outputFiles[0].text}\n})`;
+}
+
+/**
+ * `import()` as CommonJS. esbuild's own way copies what it loads, one accessor for each name, and wraps every module that
+ * is loaded so; what is in the pack is there already.
+ */
+function withRequire(text, packed = new Set()) {
+  return text.replace(/\bimport\(("(?:\.\/)?([^"]+)")\)/g, (_, path, name) =>
+    packed.has(name)
+      ? `Promise.resolve(module.exports.chunks[${JSON.stringify(name)}]())`
+      : `Promise.resolve().then(()=>require(${path}))`,
+  );
+}
+
+function partOf(name, prefix) {
+  const { exports } = chunks.metafile.outputs[`dist/${name}`];
+  const named = exports.map((key) => ({ key, local: `${prefix}_${key}` }));
+  return {
+    imports: `import { ${named.map(({ key, local }) => `${key} as ${local}`).join(', ')} } from './${name}';`,
+    entry: `${JSON.stringify(name)}: () => ({ ${named.map(({ key, local }) => `${key}: ${local}`).join(', ')} })`,
+  };
 }
 
 /** Which sources are in which file: for test/startup.test.ts, not for the package. */

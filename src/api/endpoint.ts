@@ -2,11 +2,7 @@ import { AppError } from '../core/error.ts';
 
 /** `base` with `path` after whatever path it has; a query or fragment of the base is dropped. */
 export function endpointUrl(base: URL, path: string): URL {
-  const url = new URL(base);
-  url.search = '';
-  url.hash = '';
-  url.pathname = '';
-  return new URL(`${url.href.replace(/\/$/, '')}${base.pathname.replace(/\/+$/, '')}/${path}`);
+  return new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}/${path}`);
 }
 
 /**

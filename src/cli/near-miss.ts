@@ -26,5 +26,8 @@ export function guardNearMiss(
 }
 
 function resembles(word: string, name: string): boolean {
-  return word !== name && editDistance(word, name) <= (name.length <= 4 ? 1 : 2);
+  const slips = name.length <= 4 ? 1 : 2;
+  // Lengths that far apart spare the measuring.
+  if (word === name || Math.abs(word.length - name.length) > slips) return false;
+  return editDistance(word, name) <= slips;
 }

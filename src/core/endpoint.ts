@@ -5,7 +5,7 @@ import { AppError } from './error.ts';
  * error. Throws AppError `config` for everything else, without repeating what else the address may hold.
  */
 export function checkEndpoint(url: string, source: string): URL {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const parsed = parseUrl(url);
   if (parsed === undefined) throw refusal(source, 'is not a URL');
   if (parsed.username !== '' || parsed.password !== '') throw refusal(source, 'must not hold a user name or password');
   if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname))) return parsed;
@@ -18,6 +18,14 @@ export function checkEndpoint(url: string, source: string): URL {
  */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}
+
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function refusal(source: string, why: string): AppError {

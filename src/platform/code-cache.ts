@@ -11,7 +11,11 @@ export interface CodeCache {
   save(): void;
 }
 
-type ChunkFunction = (exports: unknown, require: (id: string) => unknown, module: unknown) => void;
+interface ChunkModule {
+  exports: unknown;
+}
+
+type ChunkFunction = (exports: unknown, require: (id: string) => unknown, module: ChunkModule) => void;
 
 /**
  * Loads the chunks of `dist` as CommonJS, with V8's compiled code from an earlier run where there is some. `pack` is the
@@ -21,14 +25,10 @@ type ChunkFunction = (exports: unknown, require: (id: string) => unknown, module
 export function codeCache({ dist, pack, version }: { dist: string; pack: string; version: string }): CodeCache {
   const directory = cacheDirectory(version);
   const isUsable = directory !== undefined && isOurs(directory);
-  const modules = new Map<string, { exports: unknown }>();
+  const modules = new Map<string, ChunkModule>();
   const fresh = new Map<string, Script>();
 
-  const load = (file: string): unknown => {
-    const known = modules.get(file);
-    if (known) return known.exports;
-    const module = { exports: {} };
-    modules.set(file, module);
+  const run = (file: string, module: ChunkModule): void => {
     const filename = join(dist, file);
     const cachedData = isUsable ? readIfThere(join(directory, `${file}.cache`)) : undefined;
     // The build escapes everything beyond ASCII, and a one-byte string is cheaper to read and to keep.
@@ -37,10 +37,21 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
     const script = new Script(source, { filename, ...(cachedData ? { cachedData } : {}) });
     if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
     parseChunkFunction(script.runInThisContext())(module.exports, requireChunk, module);
+  };
+  const load = (file: string): unknown => {
+    const known = modules.get(file);
+    if (known) return known.exports;
+    const module: ChunkModule = { exports: {} };
+    modules.set(file, module);
+    const part = parts[file];
+    if (part) module.exports = part();
+    else run(file, module);
     return module.exports;
   };
   const requireChunk = (id: string): unknown => (id.startsWith('./') ? load(id.slice(2)) : require(id));
-  for (const [chunk, exports] of Object.entries(parsePack(load(pack)))) modules.set(chunk, { exports });
+  const packed: ChunkModule = { exports: {} };
+  run(pack, packed);
+  const parts = parsePack(packed.exports);
 
   return {
     load,
@@ -133,6 +144,7 @@ function parseChunkFunction(value: unknown): ChunkFunction {
   return value as ChunkFunction;
 }
 
-function parsePack(value: unknown): Readonly<Record<string, unknown>> {
-  return (value as { readonly chunks: Readonly<Record<string, unknown>> }).chunks;
+/** What the pack holds in place of files: each chunk's exports, made when they are asked for. */
+function parsePack(value: unknown): Readonly<Record<string, () => unknown>> {
+  return (value as { readonly chunks: Readonly<Record<string, () => unknown>> }).chunks;
 }

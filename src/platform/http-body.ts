@@ -51,8 +51,10 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
   }
 
   function leave(result: { readonly error?: unknown }): void {
+    const isOver = outcome !== undefined;
     settle(result);
-    source.destroy();
+    // What has come to its end closes by itself.
+    if (!isOver) source.destroy();
   }
 
   async function next(): Promise<IteratorResult<Uint8Array, undefined>> {
@@ -108,6 +110,8 @@ interface ChunkQueue {
 }
 
 const CRUMB_BYTES = 4096;
+/** Fewer chunks than this are handed over as they came. */
+const CROWD = 8;
 
 function chunkQueue(): ChunkQueue {
   let chunks: Uint8Array[] = [];
@@ -120,9 +124,13 @@ function chunkQueue(): ChunkQueue {
       return size;
     },
     take() {
+      const wantedBytes = chunks.length < CROWD ? 0 : CRUMB_BYTES;
       let count = 0;
       let bytes = 0;
-      for (; count < chunks.length && bytes < CRUMB_BYTES; count += 1) bytes += chunks[count]?.length ?? 0;
+      do {
+        bytes += chunks[count]?.length ?? 0;
+        count += 1;
+      } while (count < chunks.length && bytes < wantedBytes);
       const taken = chunks.splice(0, count);
       size -= bytes;
       const [first] = taken;

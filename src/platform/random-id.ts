@@ -2,7 +2,7 @@ import { closeSync, openSync, readSync } from 'node:fs';
 
 /** An id that nobody else has: a random UUID. Reads the system's own source where there is one: the crypto module costs a start. */
 export function randomId(): string {
-  const bytes = Buffer.alloc(16);
+  const bytes = Buffer.allocUnsafe(16);
   try {
     const source = openSync('/dev/urandom', 'r');
     try {
