@@ -1,13 +1,25 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+/** They start fifty processes and more at once: beside them, whatever has its time runs out of it. */
+const crowds = ['test/**/*crowd.test.ts'];
+
 export default defineConfig({
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/interop/**'],
-    // Most tests wait for the program they have started; the default would leave a small machine half idle.
-    maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'all',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/interop/**', ...crowds],
+          // Most tests wait for the program they have started; the default would leave a small machine half idle.
+          maxWorkers: 2,
+        },
+      },
+      { extends: true, test: { name: 'crowds', include: crowds, maxWorkers: 1, sequence: { groupOrder: 1 } } },
+    ],
     testTimeout: 20_000,
     hookTimeout: 20_000,
     coverage: {

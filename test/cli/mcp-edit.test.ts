@@ -202,17 +202,6 @@ test('what the machine excludes, the user cannot enable', async (t) => {
   });
 });
 
-test('fifty processes add a server each, and none is lost', { timeout: 120_000 }, async (t) => {
-  const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': COMMENTED } });
-  const names = Array.from({ length: 50 }, (_, index) => `s${index}`);
-  const ran = await Promise.all(names.map((name) => here.run(['mcp', 'add', name, 'node', name])));
-  expect(ran.filter(({ exitCode }) => exitCode !== 0)).toEqual([]);
-  const { servers } = JSON.parse((await here.run(['mcp', 'list', '--json'])).stdout);
-  expect(servers.map(({ name }: { name: string }) => name).sort()).toEqual(['files', ...names].sort());
-  expect(here.read()).toContain('// mine');
-  expect(here.read()).toContain('/* the first */');
-});
-
 test('what mcp.allowed leaves out is not said to be enabled', async (t) => {
   const mcp = { allowed: ['b'], excluded: ['a'] };
   const settings = JSON.stringify({ mcpServers: { a: { command: 'node' } }, mcp });
