@@ -41,6 +41,8 @@ test('what may also be null is nullable', () => {
     c: { type: ['string', 'number', 'null'] },
     d: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }] },
     e: { type: ['null', 'boolean'] },
+    f: { oneOf: [{ type: 'null' }, { type: 'string', enum: ['x'] }], description: 'F.' },
+    g: { oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }] },
   });
   expect(usableSchema(schema)).toEqual(
     of({
@@ -49,6 +51,8 @@ test('what may also be null is nullable', () => {
       c: { type: ['string', 'number', 'null'] },
       d: { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }] },
       e: { type: 'boolean', nullable: true },
+      f: { type: 'string', enum: ['x'], description: 'F.', nullable: true },
+      g: { oneOf: [{ type: 'string' }, { type: 'number' }, { type: 'null' }] },
     }),
   );
 });
@@ -65,6 +69,16 @@ test('local references stay, and so do the same ones used twice', () => {
     { $defs: { 'x/y': { type: 'string' }, z: { $ref: '#/$defs/x~1y' } } },
   );
   expect(usableSchema(schema)).toEqual(schema);
+});
+
+test('what a default, a choice or an example holds is no schema, and a property may be called $ref', () => {
+  const ref = { $ref: '#/nowhere', properties: 'none' };
+  const schema = of({
+    a: { type: 'object', default: ref, enum: [ref], const: ref, examples: [ref] },
+    $ref: { type: 'string' },
+  });
+  expect(usableSchema(schema)).toEqual(schema);
+  expect(usableSchema(of({ $ref: { $ref: '#/nowhere' } }))).toBeUndefined();
 });
 
 const deep = (depth: number): JsonObject => (depth === 0 ? { type: 'string' } : of({ a: deep(depth - 1) }));
@@ -101,6 +115,7 @@ function schemas(depth: number): fc.Arbitrary<JsonValue> {
       type: fc.constantFrom<JsonValue>('object', 'string', 'null', ['string', 'null'], ['null', 'null']),
       properties: fc.dictionary(fc.constantFrom('a', 'default', '$schema', 'anyOf'), inner, { maxKeys: 3 }),
       anyOf: fc.array(inner, { maxLength: 3 }),
+      oneOf: fc.array(inner, { maxLength: 3 }),
       items: fc.oneof(inner, json),
       default: json,
       $schema: fc.string(),

@@ -66,15 +66,16 @@ function whole<Item>(items: readonly (Item | undefined)[]): readonly Item[] | un
 
 /** `[X, null]`, as a pair of types or of alternatives, is X that is nullable. */
 function foldNull(schema: JsonObject): JsonObject {
-  const { type, anyOf, ...rest } = schema;
+  const { type } = schema;
   if (Array.isArray(type) && type.length === 2 && type.includes('null')) {
     const [kind] = type.filter((item) => item !== 'null');
     if (kind !== undefined) return { ...schema, type: kind, nullable: true };
   }
-  if (Array.isArray(anyOf) && anyOf.length === 2) {
-    const [only, ...more] = anyOf.filter((item) => !isNull(item));
-    if (isObject(only) && more.length === 0)
-      return { ...only, ...rest, ...(type === undefined ? {} : { type }), nullable: true };
+  for (const key of ['anyOf', 'oneOf']) {
+    const { [key]: pair, ...rest } = schema;
+    if (!Array.isArray(pair) || pair.length !== 2) continue;
+    const [only, ...more] = pair.filter((item) => !isNull(item));
+    if (isObject(only) && more.length === 0) return foldNull({ ...only, ...rest, nullable: true });
   }
   return schema;
 }
@@ -86,21 +87,32 @@ function isNull(schema: JsonValue): boolean {
 /** Whether every reference leads somewhere in the schema, and none to where it comes from. */
 function areSound(root: JsonObject): boolean {
   const finished = new Set<JsonObject>();
-  const visit = (value: JsonValue | undefined, trail: ReadonlySet<JsonObject>): boolean => {
-    if (Array.isArray(value)) return value.every((item) => visit(item, trail));
-    if (!isObject(value) || finished.has(value)) return true;
-    if (trail.has(value)) return false;
-    const longer = new Set(trail).add(value);
-    const { $ref, ...rest } = value;
+  const visit = (schema: JsonObject, trail: ReadonlySet<JsonObject>): boolean => {
+    if (finished.has(schema)) return true;
+    if (trail.has(schema)) return false;
+    const longer = new Set(trail).add(schema);
+    const { $ref } = schema;
     if (typeof $ref === 'string') {
       const target = lookUp(root, $ref);
       if (target === undefined || !visit(target, longer)) return false;
     }
-    const isFine = Object.values(rest).every((item) => visit(item, longer));
-    if (isFine) finished.add(value);
+    const isFine = innerSchemas(schema).every((inner) => visit(inner, longer));
+    if (isFine) finished.add(schema);
     return isFine;
   };
   return visit(root, new Set());
+}
+
+/** The schemas that stand in a schema. What a `default`, an `enum` or an `example` holds is none, whatever it looks like. */
+function innerSchemas(schema: JsonObject): readonly JsonObject[] {
+  return Object.entries(schema).flatMap(([key, value]) => {
+    if (ONE.has(key) || SEVERAL.has(key)) return (Array.isArray(value) ? value : [value]).filter(isSchema);
+    return NAMED.has(key) && isObject(value) ? Object.values(value).filter(isSchema) : [];
+  });
+}
+
+function isSchema(value: JsonValue | undefined): value is JsonObject {
+  return isObject(value);
 }
 
 function lookUp(root: JsonObject, pointer: string): JsonObject | undefined {
