@@ -3,6 +3,7 @@ import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import { visible } from '../core/visible.ts';
 import type { CallResult, Connection, RemoteTool } from '../mcp/client/connection.ts';
+import { plainWords } from '../mcp/client/plain-words.ts';
 import { encodeDocument } from '../render/json-text.ts';
 import { stderr } from '../render/stderr.ts';
 import { filterTerminal } from '../render/terminal-filter.ts';
@@ -13,6 +14,9 @@ import { callProgress } from './mcp-progress.ts';
 import { saveMedia } from './mcp-save.ts';
 import { type SessionOptions, withServer } from './mcp-session.ts';
 import { visibleLines } from './mcp-view.ts';
+
+/** Of what a tool says when it fails: more than that buries the beginning, where most say what is wrong. */
+const MAX_FAILURE_CHARS = 10_000;
 
 export interface McpCallOptions extends SessionOptions {
   readonly args: readonly string[];
@@ -39,12 +43,22 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
     const { inputSchema } = await findTool(connection, tool, app.signal);
     const args = given ?? toolArguments(pairs, inputSchema);
-    const result = await connection.callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress });
+    const result = await connection
+      .callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress })
+      .catch((thrown: unknown) => {
+        throw thrown === app.signal.reason ? stopped(AppError.from(thrown)) : thrown;
+      });
     await shown.end();
-    if (result.isError) throw toolFailure(connection.name, tool, result);
+    if (result.isError) throw toolFailure(connection, tool, result);
     await printResult(result, { notices, options }, app);
     return 0;
   }).finally(shown.end);
+}
+
+function stopped({ fault, message }: AppError): AppError {
+  return new AppError(fault, message, {
+    hint: 'The server was told to stop; what the tool had done by then stays done.',
+  });
 }
 
 /** The tool as its server lists it. Where the list was cut, one that is not in it may still be there. */
@@ -67,16 +81,22 @@ async function findTool(
   });
 }
 
-function toolFailure(server: string, tool: string, { content, structuredContent }: CallResult): AppError {
+function toolFailure(connection: Connection, tool: string, { content, structuredContent }: CallResult): AppError {
   const said = content
     .flatMap((block) => textOfBlock(block) ?? [])
     .join('\n')
     .trim();
-  const words =
-    said !== '' ? said : structuredContent === undefined ? 'it gave no reason' : JSON.stringify(structuredContent);
-  return new AppError('mcp', `MCP server ${visible(server)}: ${visible(tool)} failed: ${visibleLines(words)}`, {
-    hint: `To see what it takes, run: gmn mcp tools ${visible(server)}`,
+  const words = said !== '' || structuredContent === undefined ? said : JSON.stringify(structuredContent);
+  const server = visible(connection.name);
+  const shown = words === '' ? 'it gave no reason' : shortened(visibleLines(connection.conceal(plainWords(words))));
+  return new AppError('mcp', `MCP server ${server}: ${visible(tool)} failed: ${shown}`, {
+    hint: `To see what it takes, run: gmn mcp tools ${server}`,
   });
+}
+
+function shortened(words: string): string {
+  if (words.length <= MAX_FAILURE_CHARS) return words;
+  return `${words.slice(0, MAX_FAILURE_CHARS).toWellFormed()}… (${words.length - MAX_FAILURE_CHARS} more characters)`;
 }
 
 async function printResult(

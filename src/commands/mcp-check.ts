@@ -4,6 +4,7 @@ import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
 import type { Connection } from '../mcp/client/connection.ts';
+import type { ClientContext } from '../mcp/client/context.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
 import { cacheOffer } from '../mcp/client/tool-memory.ts';
 import { deadline } from '../platform/clock.ts';
@@ -31,8 +32,10 @@ interface Outcome {
   readonly isFailure: boolean;
 }
 
+type CheckContext = ClientContext & Pick<App, 'signal'>;
+
 /** Connects to all servers that may be used, at once, five seconds at most. Throws nothing but the signal's reason. */
-export async function checkServers(entries: readonly ServerEntry[], app: App): Promise<Checked> {
+export async function checkServers(entries: readonly ServerEntry[], app: CheckContext): Promise<Checked> {
   const outcomes = await Promise.all(entries.map((entry) => check(entry, app)));
   app.signal.throwIfAborted();
   return {
@@ -43,7 +46,7 @@ export async function checkServers(entries: readonly ServerEntry[], app: App): P
   };
 }
 
-async function check(entry: ServerEntry, app: App): Promise<Outcome> {
+async function check(entry: ServerEntry, app: CheckContext): Promise<Outcome> {
   const { state } = entry;
   const shown = shownServer(entry);
   const { name } = shown;
@@ -62,25 +65,27 @@ async function check(entry: ServerEntry, app: App): Promise<Outcome> {
   }
   const startedAt = app.clock.now();
   const limit = deadline(app.signal, CHECK_MS, tooSlow);
-  const look = await lookAt(state.server, { context: app, signal: limit.signal }, (connection) =>
-    offers(connection, state.server, { app, signal: limit.signal }),
-  ).finally(limit.clear);
+  const look = await lookAt(state.server, { context: app, signal: limit.signal }, async (connection) => {
+    const tools = await offers(connection, state.server, { app, signal: limit.signal });
+    // Before it is closed, which can take longer than all the rest.
+    return { tools, ms: app.clock.now() - startedAt };
+  }).finally(limit.clear);
   if ('error' in look) {
     const { error } = look;
     const { words, remedy } = failureWords(error, name);
     const json = { ...entryJson(entry), ok: false, error: errorJson(error) };
     return { row: [...head('✗', commandLine), words], json, remedy, isFailure: true };
   }
-  const ms = app.clock.now() - startedAt;
-  const json = { ...entryJson(entry), ok: true, tools: look.value, ms };
-  return { row: [...head('✓', commandLine), toolWords(look.value), formatDuration(ms)], json, isFailure: false };
+  const { tools, ms } = look.value;
+  const json = { ...entryJson(entry), ok: true, tools, ms };
+  return { row: [...head('✓', commandLine), toolWords(tools), formatDuration(ms)], json, isFailure: false };
 }
 
 /** The names of its tools; what it offers is remembered for the model. */
 async function offers(
   connection: Connection,
   server: ConfiguredServer,
-  { app, signal }: { readonly app: App; readonly signal: AbortSignal },
+  { app, signal }: { readonly app: CheckContext; readonly signal: AbortSignal },
 ): Promise<readonly string[]> {
   const { items } = await connection.listTools({ signal });
   await cacheOffer(server, { tools: items, instructions: connection.instructions }, app);

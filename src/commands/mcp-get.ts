@@ -4,7 +4,7 @@ import { type SignInStatus, signInStatus } from '../mcp/client/sign-in.ts';
 import { onlyWords } from './mcp-arguments.ts';
 import { type RosterOptions, readRoster, type ServerEntry } from './mcp-roster.ts';
 import { unknownServer } from './mcp-session.ts';
-import { entryJson, shownServer, stateWords } from './mcp-view.ts';
+import { entryJson, scopeWord, shownServer, stateWords } from './mcp-view.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
 
 export interface McpGetOptions extends PrintOptions, RosterOptions {
@@ -45,7 +45,7 @@ function textOf(entry: ServerEntry, signIn: SignInStatus | undefined): string {
   const words = stateWords(entry.state);
   return table([
     [name, commandLine],
-    ['  from', `${entry.file} (${entry.scope})`],
+    ['  from', `${entry.file} (${scopeWord(entry)})`],
     ...(words === '' ? [] : [['  state', words]]),
     ...(signIn === undefined ? [] : [['  sign-in', signInWords(signIn)]]),
     ...details.map((detail) => {

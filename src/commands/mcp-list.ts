@@ -2,7 +2,7 @@ import type { App } from '../core/app.ts';
 import { EXIT_CODES } from '../core/error.ts';
 import { noWords } from './mcp-arguments.ts';
 import { type RosterOptions, readRoster, type ServerEntry } from './mcp-roster.ts';
-import { entryJson, kindOf, rowLine, shownServer, stateWords } from './mcp-view.ts';
+import { entryJson, kindOf, rowLine, scopeWord, shownServer, stateWords } from './mcp-view.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
 
 export interface McpListOptions extends PrintOptions, RosterOptions {
@@ -40,6 +40,6 @@ const MARKS: Readonly<Record<ServerEntry['state']['kind'], string>> = {
 
 function rowOf(entry: ServerEntry): readonly string[] {
   const shown = shownServer(entry);
-  const { state, scope } = entry;
-  return [`${MARKS[state.kind]} ${shown.name}`, kindOf(entry), rowLine(shown), scope, stateWords(state)];
+  const { state } = entry;
+  return [`${MARKS[state.kind]} ${shown.name}`, kindOf(entry), rowLine(shown), scopeWord(entry), stateWords(state)];
 }

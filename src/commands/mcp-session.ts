@@ -10,6 +10,9 @@ import { NEVER_MS } from '../mcp/client/limits.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
 import { type Roster, type RosterOptions, readRoster } from './mcp-roster.ts';
 
+/** A server that forgets two of them forgets them all. */
+const MAX_SESSIONS = 2;
+
 export interface SessionOptions extends RosterOptions {
   /** In milliseconds, instead of the server's own; 0 = never. */
   readonly timeout?: number;
@@ -64,7 +67,8 @@ export async function namedServer(
 
 /**
  * Connects to one configured server for as long as `use` takes; nothing is left running afterwards. The settings' notices
- * are given too. Throws as `findServer`, `connect` and `use` do.
+ * are given too. If the server has forgotten its session by then, `use` is run once more, in a new one. Throws as
+ * `findServer`, `connect` and `use` do.
  */
 export async function withServer<Value>(
   name: string,
@@ -72,12 +76,19 @@ export async function withServer<Value>(
   use: (connection: Connection, notices: readonly string[]) => Promise<Value>,
 ): Promise<Value> {
   const { server, notices } = await namedServer(name, { options, app });
-  const connection = await connect(patient(server, options.timeout), { ...app, ...more }, app.signal);
-  try {
-    return await use(connection, notices);
-  } finally {
-    await connection.close();
-  }
+  const inSession = async (number: number): Promise<Value> => {
+    const connection = await connect(patient(server, options.timeout), { ...app, ...more }, app.signal);
+    try {
+      return await use(connection, notices);
+    } catch (thrown) {
+      const isForgotten = thrown instanceof AppError && thrown.status === 404;
+      if (!isForgotten || number === MAX_SESSIONS) throw thrown;
+    } finally {
+      await connection.close();
+    }
+    return inSession(number + 1);
+  };
+  return inSession(1);
 }
 
 function patient({ name, definition }: NamedServer, timeout: number | undefined): NamedServer {

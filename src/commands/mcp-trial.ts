@@ -2,6 +2,7 @@ import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, parseJson } from '../core/json.ts';
 import { textOrFile } from '../input/instruction.ts';
 import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../mcp/client/connection.ts';
+import { plainWords } from '../mcp/client/plain-words.ts';
 import { textOfBlock } from './mcp-content.ts';
 import { sampleArguments } from './mcp-sample.ts';
 import { firstLine } from './mcp-view.ts';
@@ -44,7 +45,8 @@ export async function tryEverything(
   for (const { name, arguments: args } of offers.calls ?? offers.tools.items.map(sampleCall)) {
     await attempt(`tool ${name}`, async () => {
       const { isError, content } = await connection.callTool(name, args, { signal });
-      return isError ? content.flatMap((block) => textOfBlock(block) ?? []).join(' ') : undefined;
+      if (!isError) return undefined;
+      return connection.conceal(plainWords(content.flatMap((block) => textOfBlock(block) ?? []).join(' ')));
     });
   }
   for (const { name, arguments: taken } of offers.prompts.items) {

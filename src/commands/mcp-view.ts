@@ -31,6 +31,11 @@ export function kindOf({ written }: Pick<ServerEntry, 'written'>): string {
   return typeof written.type === 'string' ? visible(written.type) : 'url';
 }
 
+/** Whose file a server is defined in, in the words of `mcp add --scope`. */
+export function scopeWord({ scope }: Pick<ServerEntry, 'scope'>): string {
+  return scope === 'workspace' ? 'project' : scope;
+}
+
 /** What is the matter with a server that cannot be used, in a few words; empty if nothing is. */
 export function stateWords(state: ServerState): string {
   if (state.kind === 'faulty') return `faulty: ${visible(state.why)}`;
@@ -40,12 +45,12 @@ export function stateWords(state: ServerState): string {
 
 /** A server as data, secrets hidden. */
 export function entryJson(entry: ServerEntry): JsonObject {
-  const { name, scope, file, state } = entry;
+  const { name, file, state } = entry;
   const hidden = hiddenDefinition(entry);
   const why = state.kind === 'faulty' || state.kind === 'disabled' ? { why: state.why } : {};
   return {
     name,
-    scope,
+    scope: scopeWord(entry),
     file,
     kind: kindOf(entry),
     state: state.kind,

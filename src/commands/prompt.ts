@@ -43,13 +43,21 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
   let isSaved = false;
   const events = ask(options, app);
   for await (const event of settle(output?.events(events) ?? events)) {
-    await render(event);
+    await render(inFull(event, app.signal));
     if (event.type === 'failure') exitCode = event.error.exitCode;
     if (event.type === 'end' && event.sessionId !== undefined) isSaved = true;
   }
   await output?.close();
   if (isSaved) await tidySessions(app);
   return exitCode;
+}
+
+/** A signal knows nothing of answers. */
+function inFull(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
+  if (event.type !== 'failure' || event.error !== reason) return event;
+  const { fault, message } = event.error;
+  const hint = 'What had arrived is kept. Run it again for the whole answer.';
+  return { ...event, error: new AppError(fault, message, { hint }) };
 }
 
 const OUTPUT_FLAGS = ['extract', 'extractLast', 'outputFile', 'copy', 'pager'] as const;

@@ -17,11 +17,7 @@ export function interruptSignal(): AbortSignal {
       if (fault === 'hangup') closeLostTerminal();
       if (controller.signal.aborted && fault === 'hangup') return;
       if (controller.signal.aborted) process.exit(EXIT_CODES[fault]);
-      controller.abort(
-        new AppError(fault, `Interrupted (${name}).`, {
-          hint: 'What had arrived is kept. Run it again for the whole answer.',
-        }),
-      );
+      controller.abort(new AppError(fault, `Interrupted (${name}).`));
     });
   }
   return controller.signal;

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { httpPeer, streamable } from '../mcp/http-peer.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -236,4 +237,35 @@ test('a tool that says something else about itself is shown in full, and allowed
   const { output } = await runInTerminal(t, ['mcp', 'tools', 'files'], { env: here.env }).ended;
   expect(output).toContain('And tells me.');
   expect((await here.run(['mcp', 'tools', 'files'])).stdout).toBe(plain);
+});
+
+test('what a failed tool says is told without secrets, and not for ever', async (t) => {
+  const loud = { ...fixtureServer('hostile-mcp-server.mjs', 'loud'), env: { TOKEN: 'hunter2hunter2' } };
+  const { stdout, stderr, exitCode } = await mcpPlace(t, { loud }).run(['mcp', 'call', 'loud', 'speak']);
+  const head = 'MCP server loud: speak failed: the key ‹redacted› is wrong\n';
+  expect([stdout, exitCode]).toEqual(['', 5]);
+  expect(stderr).toMatch(
+    new RegExp(`^Error: ${head}x{9000,10000}… \\(\\d+ more characters\\)\nTo see what it takes, run: .*\n$`),
+  );
+});
+
+test('a session that the server has forgotten is begun anew, once', async (t) => {
+  const forgetful = async (times: number) => {
+    const serve = streamable('json');
+    let left = times;
+    return httpPeer(t, (request, response) => {
+      if (!request.body.includes('tools/call') || left === 0) return serve(request, response);
+      left -= 1;
+      return void response.writeHead(404).end();
+    });
+  };
+  const [once, always] = [await forgetful(1), await forgetful(9)];
+  const here = mcpPlace(t, { once: { httpUrl: `${once.url}/mcp` }, always: { httpUrl: `${always.url}/mcp` } });
+  expect(await here.run(['mcp', 'call', 'once', 'echo', 'message=hi'])).toEqual({
+    stdout: 'remote hi\n',
+    stderr: '',
+    exitCode: 0,
+  });
+  expect((await here.run(['mcp', 'call', 'always', 'echo', 'message=hi'])).exitCode).toBe(5);
+  expect(always.received.filter(({ body }) => body.includes('tools/call'))).toHaveLength(2);
 });

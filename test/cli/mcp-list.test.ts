@@ -38,10 +38,10 @@ test('list shows what is configured and whether it may be used, and starts nothi
     stdout:
       `  files   stdio  ${LINE}  user\n` +
       `  wiki    http   ${'https://wiki.example/mcp?key=‹hidden›'.padEnd(width)}  user\n` +
-      `– off     url    ${'https://off.example'.padEnd(width)}  user       disabled\n` +
-      `✗ both    stdio  ${'x https://x.example'.padEnd(width)}  user       faulty: it has command and url, but can be of one kind only\n` +
+      `– off     url    ${'https://off.example'.padEnd(width)}  user     disabled\n` +
+      `✗ both    stdio  ${'x https://x.example'.padEnd(width)}  user     faulty: it has command and url, but can be of one kind only\n` +
       `  own     http   ${'https://own.example'.padEnd(width)}  user\n` +
-      `– theirs  stdio  ${'touch marker'.padEnd(width)}  workspace  not approved, run: gmn trust\n`,
+      `– theirs  stdio  ${'touch marker'.padEnd(width)}  project  not approved, run: gmn trust\n`,
     stderr: `gmn: ${theirs} is not used: this folder is not trusted. To trust the folder, run: gmn trust\n`,
     exitCode: 0,
   });

@@ -105,7 +105,11 @@ test('Ctrl+C cancels the call at the server, exit 130', async (t) => {
       .map((line) => JSON.parse(line));
   await expect.poll(() => messages().some(({ method }) => method === 'tools/call')).toBe(true);
   terminal.type('\u0003');
-  expect((await terminal.ended).exitCode).toBe(130);
+  const { output, exitCode } = await terminal.ended;
+  expect(exitCode).toBe(130);
+  expect(screenOf(output)).toContain(
+    'Interrupted (SIGINT).\nThe server was told to stop; what the tool had done by then stays done.',
+  );
   expect(messages().at(-1)).toMatchObject({ method: 'notifications/cancelled' });
 });
 

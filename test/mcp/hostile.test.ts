@@ -54,7 +54,7 @@ test.for([
   ['silent', 'no answer to the greeting within 2 s'],
   ['deaf', 'no answer to the greeting within 2 s'],
   ['bad-json', 'no answer to the greeting within 2 s. It said: {"jsonrpc": "2.0", "id": 0, "result":'],
-  ['stdout-flood', 'it went away during the greeting. It said: all work and no play'],
+  ['stdout-flood', 'gmn left it during the greeting: 10000 lines of its output were no messages. It said: all work'],
   ['old-version', 'protocol version is not supported: 1999-01-01'],
   ['complain', 'it went away during the greeting. it ended with exit code 2. It said: '],
 ])('a server with the manner %s ends in words, and in no process', async ([manner = '', words = ''], t) => {
@@ -89,14 +89,28 @@ test('odd items of a list cost only themselves', async (t) => {
 test('a line longer than gmn takes ends the connection', async (t) => {
   const connection = await hostile(t, 'huge').open();
   const fault = await faultOf(connection.callTool('speak', {}));
-  expect(fault.message).toBe(
-    'MCP server hostile: it went away during tools/call. It said: a line longer than gmn takes',
-  );
+  expect(fault.message).toBe('MCP server hostile: gmn left it during tools/call: it sent a line of more than 16.0 MB');
 });
 
 test('a storm of answers nobody asked for ends the connection', async (t) => {
   const connection = await hostile(t, 'id-storm').open();
-  expect((await faultOf(connection.callTool('speak', {}))).message).toContain('it went away during tools/call');
+  expect((await faultOf(connection.callTool('speak', {}))).message).toBe(
+    'MCP server hostile: gmn left it during tools/call: 100 of its messages were answers to nothing, or none at all',
+  );
+});
+
+test('an answer that is no result of a tool is a failure, in the words of gmn', async (t) => {
+  const connection = await hostile(t, 'no-result').open();
+  expect((await faultOf(connection.callTool('speak', {}))).message).toBe(
+    'MCP server hostile: its answer to tools/call is no result of a tool',
+  );
+});
+
+test('what a validator says in JSON is told in words', async (t) => {
+  const connection = await hostile(t, 'zod').open();
+  expect((await faultOf(connection.callTool('speak', {}))).message).toBe(
+    'MCP server hostile: tools/call was refused: Invalid arguments: a.0: Required; Too much',
+  );
 });
 
 test('a server that ignores every request to end is killed with its children', async (t) => {

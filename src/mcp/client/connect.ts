@@ -10,7 +10,7 @@ import type { NamedServer } from './definition.ts';
 import { forgetLegacy, isKnownLegacy, rememberLegacy } from './era.ts';
 import { faultOf, serverFault } from './fault.ts';
 import { loadSdk } from './lazy.ts';
-import { MAX_NONSENSE, START_MS } from './limits.ts';
+import { MAX_NONSENSE, START_MS, STRAY_WORDS } from './limits.ts';
 import type { Link } from './link.ts';
 import { type ChangeBoard, connectionOf } from './remote.ts';
 import type { Sdk } from './sdk.ts';
@@ -136,8 +136,7 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
     throw fault;
   }
   if (link.era === 'auto' && !isLegacy && client.getProtocolEra() === 'legacy') await rememberAddress(greeting);
-  leaveIfHopeless(client, link);
-  return connectionOf({ server, client, link, sdk, changes, waiting });
+  return connectionOf({ server, client, link: leftIfHopeless(client, link), sdk, changes, waiting });
 }
 
 /** A person who is asked takes the time it takes, whatever is under way. */
@@ -167,12 +166,13 @@ async function greetingFault(
 }
 
 /** Answers nobody asked for and the like are ignored, but not for ever. */
-function leaveIfHopeless(client: InstanceType<Sdk['Client']>, link: Link): void {
+function leftIfHopeless(client: InstanceType<Sdk['Client']>, link: Link): Link {
   let nonsense = 0;
   client.onerror = () => {
     nonsense += 1;
     if (nonsense === MAX_NONSENSE) void link.close().finally(() => client.close());
   };
+  return { ...link, left: () => (nonsense >= MAX_NONSENSE ? STRAY_WORDS : link.left?.()) };
 }
 
 function isLegacyAddress({ server: { definition }, context }: Greeting): boolean {

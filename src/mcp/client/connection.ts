@@ -57,7 +57,7 @@ export type ContentBlock =
 export interface CallResult {
   readonly content: readonly ContentBlock[];
   readonly structuredContent?: JsonValue;
-  /** The tool failed, and `content` says how: data for the model. So for an answer that is no result of a tool. */
+  /** The tool failed, and `content` says how: data for the model. */
   readonly isError: boolean;
   /** The kinds of pieces that gmn does not know, or cannot read; untrusted text. Absent: there were none. */
   readonly omitted?: readonly string[];
@@ -123,6 +123,8 @@ export interface Connection {
   ping(options?: RequestOptions): Promise<void>;
   /** Called, at most once a second, when the server says that a list is another by now. Returns how to stop it. */
   onListChanged(listener: (kind: ListKind) => void): () => void;
+  /** What the server said without the secrets of its definition and the tokens it was sent: for whatever is shown as an error. */
+  conceal(words: string): string;
   /** Whether it can still be asked. */
   readonly isOpen: boolean;
   /** Ends the connection, and with it the program and all it has started. Never throws; may be called twice. */

@@ -7,6 +7,7 @@ import { visible } from '../../core/visible.ts';
 import type { NamedServer } from './definition.ts';
 import { MAX_WORDS } from './limits.ts';
 import type { Link } from './link.ts';
+import { plainWords } from './plain-words.ts';
 import type { Sdk } from './sdk.ts';
 
 /** The AppError `mcp` about one server. `words` are made visible, and freed of the secrets in its definition. */
@@ -16,13 +17,8 @@ export function serverFault(server: NamedServer, words: string, options: ErrorOp
 }
 
 /** A server's own words for a person: one line, nothing a terminal would obey, no secret of its definition in it. */
-function shownWords({ definition }: NamedServer, words: string): string {
-  const secrets =
-    definition.kind === 'stdio'
-      ? Object.values(definition.env)
-      : [...Object.values(definition.headers), definition.oauth?.clientSecret ?? ''];
-  const safe = redact(concealed(words, secrets), '‹redacted›');
-  const lines = safe
+function shownWords(server: NamedServer, words: string): string {
+  const lines = concealedWords(server, words)
     .replace(ANSI, '')
     .split(/[\r\n]+/)
     .map((line) => line.trim())
@@ -31,13 +27,22 @@ function shownWords({ definition }: NamedServer, words: string): string {
   return shown.length > MAX_WORDS ? `${shown.slice(0, MAX_WORDS)}…` : shown;
 }
 
+/** A server's own words without the secrets of its definition, the tokens it was sent, and what looks like a key. */
+export function concealedWords({ definition }: NamedServer, words: string, tokens: readonly string[] = []): string {
+  const secrets =
+    definition.kind === 'stdio'
+      ? Object.values(definition.env)
+      : [...Object.values(definition.headers), definition.oauth?.clientSecret ?? ''];
+  return redact(concealed(words, [...secrets, ...tokens]), '‹redacted›');
+}
+
 /** Colours and the like, which servers write to their standard error: as escapes they would bury the words. */
 const ANSI = /\x1b\[[\d;?]*[ -/]*[@-~]/g;
 
 export interface Failing {
   readonly server: NamedServer;
   readonly sdk: Sdk;
-  readonly link: Pick<Link, 'lastWords' | 'secrets'>;
+  readonly link: Pick<Link, 'lastWords' | 'secrets' | 'left'>;
   /** What was asked, `tools/call` or the like. */
   readonly what: string;
   readonly timeoutMs: number;
@@ -59,7 +64,7 @@ export async function faultOf(thrown: unknown, failing: Failing): Promise<AppErr
   const hidden = (words: string): string => concealed(words, failing.link.secrets?.() ?? []);
   if (status !== undefined) return serverFault(server, hidden(httpWords(thrown, status)), { cause: thrown, status });
   if (thrown instanceof failing.sdk.ProtocolError) {
-    return serverFault(server, hidden(`${what} was refused: ${thrown.message}`), { cause: thrown });
+    return serverFault(server, hidden(`${what} was refused: ${plainWords(thrown.message)}`), { cause: thrown });
   }
   return sdkFault(thrown, failing);
 }
@@ -75,10 +80,13 @@ async function sdkFault(thrown: unknown, { server, sdk, link, what, timeoutMs, i
       hint: 'Its "timeout" in the settings sets how long gmn waits, in milliseconds.',
     });
   }
+  const left = link.left?.();
+  if (left !== undefined) return serverFault(server, `gmn left it during ${what}: ${left}${said}`, { cause: thrown });
   if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected || isOver) {
     return serverFault(server, `it went away during ${what}${said}`, { cause: thrown });
   }
-  const words = concealed(thrown instanceof Error ? thrown.message : String(thrown), link.secrets?.() ?? []);
+  const message = plainWords(thrown instanceof Error ? thrown.message : String(thrown));
+  const words = concealed(message, link.secrets?.() ?? []);
   return serverFault(server, `${what} failed: ${words}${said}`, { cause: thrown });
 }
 

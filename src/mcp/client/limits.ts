@@ -19,6 +19,9 @@ export const MAX_ITEMS = 2000;
 /** Answers to nothing and the like: after so many the server is left. */
 export const MAX_NONSENSE = 100;
 
+/** Why it was left then. */
+export const STRAY_WORDS = `${MAX_NONSENSE} of its messages were answers to nothing, or none at all`;
+
 /** Lines on a program's standard output that are no message at all; many a server logs there. */
 export const MAX_NOISE_LINES = 10_000;
 

@@ -9,6 +9,8 @@ export interface Link {
   readonly era: 'legacy' | 'auto';
   /** What the other end had to say besides the protocol, and how it ended, once that is known. Untrusted text. */
   lastWords(): Promise<string>;
+  /** Why gmn itself has ended it, in gmn's words; undefined if it has not. */
+  readonly left?: () => string | undefined;
   /** How often somebody has signed in since it was opened. */
   readonly signIns?: () => number;
   /** What must not be shown, besides what is secret in the definition. */

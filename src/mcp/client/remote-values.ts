@@ -63,16 +63,11 @@ export function parseContents(value: unknown): readonly ResourceContent[] {
   return objectsOf(isObject(value) ? value.contents : undefined).flatMap((item) => parseContent(item) ?? []);
 }
 
-const NO_RESULT: CallResult = {
-  content: [{ type: 'text', text: 'the server gave an answer that is no result of a tool' }],
-  isError: true,
-};
-
-/** A tool's answer; pieces of a kind gmn does not know are left out, and named. What is no answer is a failure. */
-export function parseCallResult(value: unknown): CallResult {
+/** A tool's answer; pieces of a kind gmn does not know are left out, and named. Undefined if it is no answer of a tool. */
+export function parseCallResult(value: unknown): CallResult | undefined {
   const { content, structuredContent, isError } = isObject(value) ? value : {};
   const isResult = Array.isArray(content) || (content === undefined && structuredContent !== undefined);
-  if (!isResult) return NO_RESULT;
+  if (!isResult) return undefined;
   const pieces: readonly unknown[] = Array.isArray(content) ? content : [];
   const blocks = pieces.map((item) => (isObject(item) ? parseBlock(item) : undefined));
   const omitted = pieces.flatMap((item, index) => (blocks[index] === undefined ? [kindOf(item)] : []));

@@ -3,9 +3,9 @@ import type { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { deadline } from '../../platform/clock.ts';
 import { type AnswerTime, answerTime } from './answer-time.ts';
-import type { CallOptions, Connection, Listing, ListKind, Progress, RequestOptions } from './connection.ts';
+import type { CallOptions, CallResult, Connection, Listing, ListKind, Progress, RequestOptions } from './connection.ts';
 import type { NamedServer } from './definition.ts';
-import { faultOf, serverFault } from './fault.ts';
+import { concealedWords, faultOf, serverFault } from './fault.ts';
 import { LIST_MS, NEVER_MS } from './limits.ts';
 import type { Link } from './link.ts';
 import { type AskSdk, modernTools } from './modern.ts';
@@ -66,6 +66,7 @@ export function connectionOf(greeted: Greeted): Connection {
       changes.listeners.add(listener);
       return () => void changes.listeners.delete(listener);
     },
+    conceal: (words) => concealedWords(server, words, link.secrets?.()),
     get isOpen() {
       return !isClosed && client.transport !== undefined;
     },
@@ -86,7 +87,7 @@ function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabi
   const plain = {
     ...lists,
     callTool: async (tool: string, args: JsonObject, options?: CallOptions) =>
-      parseCallResult(await ask('tools/call', { name: tool, arguments: args }, options)),
+      resultOf(await ask('tools/call', { name: tool, arguments: args }, options), greeted.server),
     getPrompt: async (prompt: string, args: Readonly<Record<string, string>>, options?: RequestOptions) =>
       parsePromptResult(await ask('prompts/get', { name: prompt, arguments: args }, options)),
     readResource: async (uri: string, options?: RequestOptions) =>
@@ -100,9 +101,15 @@ function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabi
     ...plain,
     listTools: capabilities.tools ? inTime(greeted.server, 'tools/list', modern.listTools) : lists.listTools,
     callTool: async (tool, args, options = {}) =>
-      parseCallResult(await askSdk('tools/call', options, (settings) => modern.call(tool, args, settings))),
+      resultOf(await askSdk('tools/call', options, (settings) => modern.call(tool, args, settings)), greeted.server),
     ping: async (options) => void (await ask('server/discover', {}, options)),
   };
+}
+
+function resultOf(answer: unknown, server: NamedServer): CallResult {
+  const result = parseCallResult(answer);
+  if (result === undefined) throw serverFault(server, 'its answer to tools/call is no result of a tool');
+  return result;
 }
 
 type Lists = Pick<Connection, 'listTools' | 'listPrompts' | 'listResources' | 'listResourceTemplates'>;

@@ -1,8 +1,9 @@
 import { resolve } from 'node:path';
 import { parseJson } from '../../core/json.ts';
+import { formatSize } from '../../core/size.ts';
 import { type Program, type ProgramEnd, programEnvironment, startProgram } from '../../platform/child-program.ts';
 import type { StdioDefinition } from './definition.ts';
-import { MAX_NOISE_LINES, MAX_NONSENSE } from './limits.ts';
+import { MAX_MESSAGE_BYTES, MAX_NOISE_LINES, MAX_NONSENSE, STRAY_WORDS } from './limits.ts';
 import { linesOf } from './lines.ts';
 import type { OpenLink } from './link.ts';
 import { isMessage, openRequests } from './message.ts';
@@ -14,10 +15,21 @@ export const openStdio: OpenLink = async ({ definition }, context) => {
   if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
   const program = startProgram(startOf(definition, context));
   const noise: string[] = [];
-  const transport = transportOf(program, noise);
+  let left: string | undefined;
+  const transport = transportOf(program, {
+    onNoise(line) {
+      // The last few may say why it does not work: many programs write their complaints here.
+      noise.push(line.slice(0, 200));
+      if (noise.length > 5) noise.shift();
+    },
+    onLeave(why) {
+      left = why;
+    },
+  });
   return {
     transport,
     era: 'legacy',
+    left: () => left,
     async lastWords() {
       const end = await Promise.race([program.ended, unfinished]);
       const said = tail([program.errors().trim(), ...noise].filter((text) => text !== '').join('\n'));
@@ -36,8 +48,15 @@ function startOf(
   return { command, args, cwd: resolve(context.cwd, cwd ?? '.'), env: programEnvironment(context.env, env) };
 }
 
+interface Reading {
+  /** A line that is no message. */
+  onNoise(line: string): void;
+  /** Nothing more is read; in gmn's words. */
+  onLeave(why: string): void;
+}
+
 /** The protocol over a program's streams: one message a line. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
-function transportOf(program: Program, noise: string[]): SdkTransport {
+function transportOf(program: Program, { onNoise, onLeave }: Reading): SdkTransport {
   const requests = openRequests();
   let isClosed = false;
   const transport: SdkTransport = {
@@ -59,16 +78,16 @@ function transportOf(program: Program, noise: string[]): SdkTransport {
     let noiseLines = 0;
     let strays = 0;
     for await (const line of linesOf(program.output)) {
-      if ('isTooLong' in line) return void noise.push('a line longer than gmn takes');
+      if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_MESSAGE_BYTES)}`);
       const message = messageOf(line.text);
       if (message === undefined) {
         noiseLines += 1;
-        // The last few may say why it does not work: many programs write their complaints here.
-        noise.push(line.text.slice(0, 200));
-        if (noise.length > 5) noise.shift();
+        onNoise(line.text);
       } else if (requests.isExpected(message)) transport.onmessage?.(message);
       else strays += 1;
-      if (isClosed || noiseLines >= MAX_NOISE_LINES || strays >= MAX_NONSENSE) return;
+      if (noiseLines >= MAX_NOISE_LINES) return onLeave(`${MAX_NOISE_LINES} lines of its output were no messages`);
+      if (strays >= MAX_NONSENSE) return onLeave(STRAY_WORDS);
+      if (isClosed) return;
     }
     // What it wrote last explains its end.
     await program.ended;
