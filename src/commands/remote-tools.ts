@@ -6,7 +6,7 @@ import type { ConfiguredServer } from '../mcp/client/servers.ts';
 import { type McpTools, mcpTools } from '../mcp/client/toolset.ts';
 import { randomId } from '../platform/random-id.ts';
 import { noteProgress, withoutSpinner } from '../render/spinner.ts';
-import { BUILTIN_NAMES } from '../tools/builtins.ts';
+import { BUILTIN_NAMES, isSelected } from '../tools/builtins.ts';
 import type { Workspace } from '../tools/workspace.ts';
 import type { Lend } from './approval.ts';
 import { terminalElicit } from './mcp-elicitation.ts';
@@ -61,11 +61,16 @@ export async function openConfiguredServers(
   const roster = await readRoster(options, context.app);
   const servers = options.allowedMcpServerNames === undefined ? readyServers(roster) : named(roster, options);
   if (roster.entries.length === 0) return undefined;
-  const tools = await toolsOf(servers, options, {
-    ...context,
-    patienceMs: CHAT_PATIENCE_MS,
-    notices: faultsIn(roster),
-  });
+  // As a chat has them if no flag says otherwise.
+  const tools = await toolsOf(
+    servers,
+    { tools: 'edit', ...options },
+    {
+      ...context,
+      patienceMs: CHAT_PATIENCE_MS,
+      notices: faultsIn(roster),
+    },
+  );
   return { tools, servers: chatServers(roster, tools) };
 }
 
@@ -107,13 +112,15 @@ function toolsOf(
   const { app, lend, workspace, signal, patienceMs, notices, isPreview = false } = around;
   const ask: Lend = (work) => lend(() => withoutSpinner(work));
   const isText = (options.outputFormat ?? 'text') === 'text';
+  // What nobody can read again is better not promised.
+  const isReadable = isSelected('read_file', names([options.tools ?? 'none']));
   return mcpTools(
     {
       servers,
-      context: { ...app, ...(isText ? terminalElicit(app, ask) : {}) },
+      context: { ...app, roots: workspace.roots, ...(isText ? terminalElicit(app, ask) : {}) },
       reserved: BUILTIN_NAMES,
       allowedTools: names(options.allowedTools ?? []),
-      keepOutput: workspace.keep,
+      ...(isReadable ? { keepOutput: workspace.keep } : {}),
       onProgress: (step) => noteProgress(stepWords(step)),
       patienceMs,
       notices,

@@ -1,9 +1,11 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { Env } from '../core/io.ts';
 import { reasonOf } from './errno.ts';
 import { type Family, killFamily, stopFamily } from './process-group.ts';
+import { type WindowsCommand, windowsCommand } from './windows-command.ts';
 
 export interface ProgramStart {
   readonly command: string;
@@ -47,7 +49,9 @@ const LINGER_MS = 200;
 export function startProgram(start: ProgramStart): Program {
   let child: ChildProcessWithoutNullStreams;
   try {
-    child = spawn(start.command, start.args, {
+    const { command, args, isVerbatim } = startable(start);
+    child = spawn(command, args, {
+      windowsVerbatimArguments: isVerbatim,
       cwd: start.cwd,
       env: start.env,
       stdio: ['pipe', 'pipe', 'pipe'],
@@ -72,6 +76,12 @@ export function startProgram(start: ProgramStart): Program {
     ended,
     stop: () => (stopping ??= stop(child, family, ended)),
   };
+}
+
+function startable({ command, args, cwd, env }: ProgramStart): WindowsCommand {
+  if (process.platform !== 'win32') return { command, args, isVerbatim: false };
+  const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+  return windowsCommand(command, args, { env, cwd, isFile });
 }
 
 /** The families still running, so that they do not outlive this process when it ends at once. */

@@ -60,9 +60,16 @@ export function isToolSet(name: string): name is ToolSet {
 
 /** The tools of these sets and names, in the order of `all`. Throws AppError `usage` for a name there is not. */
 export function selectTools(all: readonly Tool[], wanted: readonly string[]): readonly Tool[] {
-  const known = all.map(({ name }) => name);
-  const names = wanted.flatMap((name) => (isToolSet(name) ? setOf(name, known) : ownName(known, name)));
+  const names = namesIn(
+    wanted,
+    all.map(({ name }) => name),
+  );
   return all.filter(({ name }) => names.includes(name));
+}
+
+/** Whether these sets and names have the built-in tool of this name. Throws as `selectTools` does. */
+export function isSelected(name: string, wanted: readonly string[]): boolean {
+  return namesIn(wanted, BUILTIN_NAMES).includes(name);
 }
 
 /**
@@ -71,6 +78,10 @@ export function selectTools(all: readonly Tool[], wanted: readonly string[]): re
  */
 export function allowedNames(wanted: readonly string[]): readonly string[] {
   return wanted.map((name) => (name.includes('__') ? name : ownName(BUILTIN_NAMES, name)));
+}
+
+function namesIn(wanted: readonly string[], known: readonly string[]): readonly string[] {
+  return wanted.flatMap((name) => (isToolSet(name) ? setOf(name, known) : ownName(known, name)));
 }
 
 function setOf(set: ToolSet, known: readonly string[]): readonly string[] {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat } from '../support/chat.ts';
 import { type FakeGemini, fakeGemini, reply } from '../support/fake-gemini.ts';
-import { runGmn } from '../support/gmn.ts';
+import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 
 const GOOD = fixtureServer('mcp-server.mjs');
@@ -163,4 +163,33 @@ test('--dry-run and --count-tokens have the tools that are known, and start noth
   const { stdout, exitCode } = await here.run(flags);
   expect([exitCode, stdout.match(/"name": "echo"/g)?.length]).toEqual([0, 1]);
   expect(readFileSync(log, 'utf8')).toBe(before);
+});
+
+test('an answer that is too long is kept for read_file, where the model has that', async (t) => {
+  const message = `${'a'.repeat(50_000)}\nthe end`;
+  const told = async (flags: readonly string[], replies: readonly object[]) => {
+    const gemini = await fakeGemini(t, [reply(call('echo', { message })), ...replies.map((part) => reply(part))]);
+    const servers = home({ files: { ...GOOD, trust: true } });
+    await runGmn(t, ['--allowed-mcp-server-names', 'files', ...flags, 'x'], { gemini, home: servers });
+    return gemini;
+  };
+  const lost = await told([], [{ text: 'done' }]);
+  expect(answered(lost).response.output).toMatch(
+    /\[… 10\d+ characters are left out here; they are lost; ask for less …\]/,
+  );
+  const kept = await told(['--tools', 'read'], [{ text: 'done' }]);
+  expect(answered(kept).response.output).toMatch(/left out here; read_file \S+\/1\.txt shows them …\]/);
+});
+
+test('only a server that the user trusts is told of the directories', async (t) => {
+  const told = async (entry: object) => {
+    const gemini = await fakeGemini(t, [reply(call('roots', {})), reply('done')]);
+    const flags = ['--allowed-mcp-server-names', 'files', '--allowed-tools', 'roots'];
+    const here = place(t, { gemini, home: home({ files: entry }) });
+    await runGmnIn(t, here, [...flags, 'x']);
+    return { said: JSON.parse(answered(gemini).response.output), cwd: here.cwd };
+  };
+  expect((await told(GOOD)).said).toEqual({ code: -32601 });
+  const { said, cwd } = await told({ ...GOOD, trust: true });
+  expect(said).toEqual({ roots: [{ uri: `file://${cwd}` }] });
 });

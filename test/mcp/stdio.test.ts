@@ -159,11 +159,13 @@ test('roots are told only if there are some, questions are asked only if somebod
     t,
     {},
     {
-      roots: ['/a b/c#d'],
+      roots: ['/a b/c#d', 'C:\\my dir\\x'],
       elicit: async ({ server: from, message }) => ({ action: 'accept', content: { name: `${from}: ${message}` } }),
     },
   );
-  expect(await said('roots', rich)).toEqual({ roots: [{ uri: 'file:///a%20b/c%23d' }] });
+  expect(await said('roots', rich)).toEqual({
+    roots: [{ uri: 'file:///a%20b/c%23d' }, { uri: 'file:///C:/my%20dir/x' }],
+  });
   expect(await said('ask', rich)).toEqual({ action: 'accept', content: { name: 'fixture: Your name?' } });
   expect(await said('sample', rich)).toEqual({ code: -32601 });
 });

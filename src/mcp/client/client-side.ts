@@ -63,7 +63,9 @@ function mutable(content: Readonly<Record<string, string | number | boolean | re
 }
 
 function fileUrl(path: string): string {
-  return `file://${path.split('/').map(encodeURIComponent).join('/')}`;
+  const [, drive = '', rest = path] = /^([A-Za-z]:)([\\/].*)$/s.exec(path) ?? [];
+  const names = drive === '' ? rest.split('/') : rest.split(/[\\/]/);
+  return `file://${drive === '' ? '' : `/${drive}`}${names.map(encodeURIComponent).join('/')}`;
 }
 
 function parseAny<Value>(value: unknown): Value {

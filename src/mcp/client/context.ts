@@ -5,7 +5,7 @@ import type { NamedServer } from './definition.ts';
 /** What connections need from around them; an App is one. */
 export interface ClientContext
   extends Pick<App, 'env' | 'cwd' | 'version' | 'clock' | 'homes' | 'trace' | 'httpTimers'> {
-  /** Directories a server may be told of; none unless given. */
+  /** Directories that a server which the user trusts may be told of; none unless given. */
   readonly roots?: readonly string[];
   /** Absent: there is nobody to ask, and servers are told so. */
   readonly elicit?: Elicit;

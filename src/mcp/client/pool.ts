@@ -2,8 +2,8 @@ import { AppError } from '../../core/error.ts';
 import { orAborted } from './abort.ts';
 import type { Connection } from './connection.ts';
 import type { ClientContext } from './context.ts';
-import type { NamedServer } from './definition.ts';
 import { serverFault } from './fault.ts';
+import type { ConfiguredServer } from './servers.ts';
 
 /** The connections of one run: each is opened when it is first wanted, all are closed together. */
 export interface ServerPool {
@@ -11,7 +11,7 @@ export interface ServerPool {
    * The connection to a server, opened if there is none, or if the last one has ended. Whoever else waits for the same
    * server gets the same. Throws as `connect` does; a server that failed three times is not tried again.
    */
-  connection(server: NamedServer, signal: AbortSignal): Promise<Connection>;
+  connection(server: ConfiguredServer, signal: AbortSignal): Promise<Connection>;
   /** Ends them all, those being opened too. Never throws. */
   close(): Promise<void>;
 }
@@ -23,20 +23,20 @@ interface Member {
   opening: Promise<Connection>;
 }
 
-/** A pool with nothing in it yet. */
+/** A pool with nothing in it yet. Only servers that the user trusts learn of `roots`. */
 export function openServers(context: ClientContext): ServerPool {
   const life = new AbortController();
   const members = new Map<string, Member>();
-  const start = (server: NamedServer, starts: number): Member => {
+  const start = (server: ConfiguredServer, starts: number): Member => {
     // With it come sockets and child processes, which a run that starts no server does without.
-    const opening = import('./connect.ts').then(({ connect }) => connect(server, context, life.signal));
+    const opening = import('./connect.ts').then(({ connect }) => connect(server, toldTo(server, context), life.signal));
     // Whoever waits is told; nobody may be waiting any more.
     opening.catch(() => {});
     const member = { starts, opening };
     members.set(server.name, member);
     return member;
   };
-  const usable = async (server: NamedServer): Promise<Connection> => {
+  const usable = async (server: ConfiguredServer): Promise<Connection> => {
     const member = members.get(server.name) ?? start(server, 1);
     const connection = await member.opening.catch((thrown: unknown) => {
       if (member.starts >= MAX_STARTS || life.signal.aborted) throw thrown;
@@ -57,4 +57,9 @@ export function openServers(context: ClientContext): ServerPool {
       await Promise.all(opened.map((result) => (result.status === 'fulfilled' ? result.value.close() : undefined)));
     },
   };
+}
+
+function toldTo({ isTrusted }: ConfiguredServer, context: ClientContext): ClientContext {
+  const { roots: _, ...others } = context;
+  return isTrusted ? context : others;
 }
