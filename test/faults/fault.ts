@@ -1,6 +1,8 @@
+import type { TlsOptions } from 'node:tls';
 import type { GmnOptions } from '../support/gmn.ts';
 import type { Scene } from './scene.ts';
 import type { Ended } from './started.ts';
+import type { ProxyManner } from './wire-proxy.ts';
 import type { Play } from './wire-server.ts';
 
 /** An output format; `none` for commands that have no `-o`. */
@@ -22,7 +24,7 @@ export interface Expected {
   readonly text?: string;
 }
 
-/** One way to cause a fault. */
+/** One way to cause a fault. In `env`, SERVER, PORT, PROXY, HOME and WORK stand for what they are called. */
 export interface Variant extends Omit<GmnOptions, 'gemini'> {
   readonly name: string;
   readonly expect: Expected;
@@ -32,6 +34,10 @@ export interface Variant extends Omit<GmnOptions, 'gemini'> {
   readonly token?: readonly Play[];
   /** Whether the last entry is played for every further request, and some may not be asked for. */
   readonly isEndless?: boolean;
+  /** Whether the server speaks TLS, and with which certificate. */
+  readonly tls?: TlsOptions;
+  /** A proxy, and what it does to those who want through. */
+  readonly proxy?: ProxyManner;
   /** The command line after the format; a plain prompt unless given. */
   readonly args?: readonly string[];
   /** With a Google sign-in (`stale`: to be refreshed first) and Code Assist, in place of an API key. */

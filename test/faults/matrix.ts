@@ -6,13 +6,17 @@ import { INPUT } from './rows/input.ts';
 import { MCP_CLIENT } from './rows/mcp-client.ts';
 import { MCP_SERVER } from './rows/mcp-server.ts';
 import { PROCESS } from './rows/process.ts';
+import { REFUSALS } from './rows/refusals.ts';
 import { STATE } from './rows/state.ts';
 import { STREAM } from './rows/stream.ts';
+import { TRANSFERS } from './rows/transfers.ts';
 import { WORKSPACE } from './rows/workspace.ts';
 
 /** Every fault there is a row for. */
 export const MATRIX: readonly Fault[] = [
   ...CONNECTION,
+  ...REFUSALS,
+  ...TRANSFERS,
   ...STREAM,
   ...DISK,
   ...PROCESS,

@@ -174,7 +174,8 @@ async function checkProcesses(scene: Scene): Promise<void> {
 
 async function checkPlace(scene: Scene, { leaves = [] }: Variant): Promise<void> {
   for (const stray of strayCanaries(scene.root)) scene.problem('leak', stray);
-  const isAllowed = (path: string): boolean => leaves.includes(/\.lock|\.breaking/.test(path) ? 'lock' : 'temporary');
+  const isAllowed = (path: string): boolean =>
+    leaves.includes(/\.lock|\.breaking|\/locks\//.test(path) ? 'lock' : 'temporary');
   for (const path of leftovers(scene.root)) if (!isAllowed(path)) scene.problem('leftover', path);
   if (!leaves.includes('foreign-mode')) for (const path of openModes(scene.home)) scene.problem('mode', path);
   if (!leaves.includes('gemini') && fingerprint(join(scene.home, '.gemini')) !== scene.geminiBefore) {

@@ -8,6 +8,7 @@ import { GMN, place } from '../support/gmn.ts';
 import type { Problem, ProblemKind, Variant, Way } from './fault.ts';
 import { type Ended, formatFlags, type Started, start } from './started.ts';
 import { fingerprint, marked } from './traces.ts';
+import { type WireProxy, wireProxy } from './wire-proxy.ts';
 import { type WireServer, wireServer } from './wire-server.ts';
 
 const PRELOAD = fileURLToPath(new URL('peak-memory.cjs', import.meta.url));
@@ -25,6 +26,7 @@ export interface RunOptions {
 
 /** One place with its servers, in which a variant is played; everything it starts is looked after. */
 export interface Scene {
+  readonly t: TestContext;
   readonly way: Way;
   readonly root: string;
   readonly home: string;
@@ -35,6 +37,7 @@ export interface Scene {
   /** `GMN_RIG=…`, to be handed on to servers whose environment is not inherited. */
   readonly marker: readonly [name: string, value: string];
   readonly server: WireServer;
+  readonly proxy: WireProxy | undefined;
   /** Starts gmn with these arguments, exactly. */
   start(args: readonly string[], options?: RunOptions): Started;
   /** Starts it with the variant's format, arguments and input, or these. */
@@ -53,6 +56,7 @@ export interface Scene {
 /** Prepares the place of one run of a variant. */
 export async function openScene(t: TestContext, variant: Variant, way: Way): Promise<Scene> {
   const server = await wireServer(t, variant);
+  const proxy = variant.proxy && (await wireProxy(t, variant.proxy));
   const here = place(t, { files: variant.files ?? {}, home: { ...homeOf(variant), ...variant.home } });
   const marker = ['GMN_RIG', randomUUID()] as const;
   const gmnHome = join(here.home, '.gmn');
@@ -64,6 +68,16 @@ export async function openScene(t: TestContext, variant: Variant, way: Way): Pro
     ...envOf(variant, server),
     ...Object.fromEntries([marker]),
   };
+  const named = {
+    SERVER: server.url,
+    PORT: String(server.port),
+    PROXY: proxy?.address ?? '',
+    HOME: here.home,
+    WORK: here.cwd,
+  };
+  const given = Object.fromEntries(
+    Object.entries(variant.env ?? {}).map(([name, text]) => [name, filled(text, named)]),
+  );
   const problems: Problem[] = [];
   const started: Started[] = [];
   const kill = (): void => {
@@ -80,7 +94,7 @@ export async function openScene(t: TestContext, variant: Variant, way: Way): Pro
         ...env,
         NODE_OPTIONS: `--require=${PRELOAD}`,
         GMN_RIG_MEMORY: `${notes}.memory`,
-        ...variant.env,
+        ...given,
         ...options.env,
       },
       notes,
@@ -95,6 +109,7 @@ export async function openScene(t: TestContext, variant: Variant, way: Way): Pro
   const launch: Scene['launch'] = (args = variant.args ?? [PROMPT], options = {}) =>
     begin([...formatFlags(way.format), ...args], options);
   return {
+    ...{ t, proxy },
     ...{ way, root: here.root, home: here.home, cwd: here.cwd, gmnHome, env, marker, server, problems, started, kill },
     start: begin,
     launch,
@@ -102,6 +117,10 @@ export async function openScene(t: TestContext, variant: Variant, way: Way): Pro
     problem: (kind, detail) => void problems.push({ kind, detail }),
     geminiBefore: fingerprint(join(here.home, '.gemini')),
   };
+}
+
+function filled(text: string, named: Readonly<Record<string, string>>): string {
+  return text.replace(/SERVER|PORT|PROXY|HOME|WORK/g, (name) => named[name] ?? '');
 }
 
 function commandOf(args: readonly string[], { under = [] }: RunOptions): readonly [string, ...string[]] {

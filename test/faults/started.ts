@@ -63,8 +63,11 @@ interface Watch {
   add(bytes: Buffer, isStdout: boolean): void;
   until(pattern: RegExp): Promise<string>;
   output(): string;
-  end(code: number | null, signal: string | null): void;
+  /** Counts once. */
+  end(ending: Ending): void;
 }
+
+type Ending = Pick<Ended, 'code' | 'signal'>;
 
 function watch({ way, withinMs, kill, notes }: Launch): Watch {
   const out: Buffer[] = [];
@@ -99,13 +102,14 @@ function watch({ way, withinMs, kill, notes }: Launch): Watch {
       }
       return output;
     },
-    end(code, signal) {
+    end(ending) {
+      if (isOver) return;
       clearTimeout(timer);
       isOver = true;
       rouse();
       const bytes = Buffer.concat(out);
       const stderr = Buffer.concat(err).toString('utf8');
-      finish({ way, stdout: bytes.toString('utf8'), stderr, bytes, code, signal, isHung, ...notesOf(notes) });
+      finish({ way, stdout: bytes.toString('utf8'), stderr, bytes, ...ending, isHung, ...notesOf(notes) });
     },
   };
 }
@@ -130,7 +134,7 @@ function startInPipe(launch: Launch): Started {
   child.stderr?.on('data', (bytes: Buffer) => seen.add(bytes, false));
   child.stdin?.on('error', () => {});
   if (stdin !== undefined && stdin !== 'open') child.stdin?.end(stdin);
-  child.on('close', (code, signal) => seen.end(code, signal));
+  child.on('close', (code, signal) => seen.end({ code, signal }));
   return {
     ...seen,
     pid: child.pid ?? 0,
@@ -143,10 +147,14 @@ function startInPipe(launch: Launch): Started {
   };
 }
 
-/** The shell keeps the terminal, so that what the program leaves of it can be seen. */
+/**
+ * The shell keeps the terminal, so that what the program leaves of it can be seen; and until its end mark was read, since
+ * what is still in a terminal that everybody has left may be lost.
+ */
 const WRAPPER =
   'trap : INT HUP TERM QUIT; stty -g >"$GMN_RIG_NOTES.before"; ' +
-  '"$@"; code=$?; stty -g >"$GMN_RIG_NOTES.after" 2>/dev/null; exit $code';
+  '"$@"; code=$?; stty -g >"$GMN_RIG_NOTES.after" 2>/dev/null; printf "\\036%d\\036" $code; read -r ack; exit $code';
+const END_MARK = /\u001e(\d+)\u001e/;
 
 function startOnTerminal(launch: Launch): Started {
   const { command, cwd, env, columns = 100, notes } = launch;
@@ -158,8 +166,23 @@ function startOnTerminal(launch: Launch): Started {
     encoding: null,
   });
   const seen = watch(launch);
-  pty.onData((data: string | Buffer) => seen.add(Buffer.from(data), true));
-  pty.onExit(({ exitCode, signal }) => seen.end(signal ? null : exitCode, signal ? String(signal) : null));
+  let isMarked = false;
+  /** What may be the start of the mark. */
+  let held = '';
+  pty.onData((data: string | Buffer) => {
+    if (isMarked) return;
+    const [text = '', code] = `${held}${data.toString('latin1')}`.split(END_MARK);
+    isMarked = code !== undefined;
+    held = isMarked ? '' : (/\u001e\d*$/.exec(text)?.[0] ?? '');
+    const shown = text.slice(0, text.length - held.length);
+    seen.add(Buffer.from(shown, 'latin1'), true);
+    if (!isMarked) return;
+    seen.end(exitOf(Number(code)));
+    pty.write('\n');
+  });
+  pty.onExit(({ exitCode, signal }) =>
+    seen.end({ code: signal ? null : exitCode, signal: signal ? `${signal}` : null }),
+  );
   return {
     ...seen,
     pid: pty.pid,
@@ -173,6 +196,11 @@ function startOnTerminal(launch: Launch): Started {
     hangUp: () => Reflect.get(pty, 'destroy').call(pty),
     stopReading: () => {},
   };
+}
+
+/** A shell says 128 and more of a program that a signal ended; gmn says some of these itself. */
+function exitOf(code: number): Ending {
+  return code === 137 ? { code: null, signal: 'SIGKILL' } : { code, signal: null };
 }
 
 function childOf(pid: number): number | undefined {

@@ -33,7 +33,7 @@ export function fingerprint(directory: string): string {
 
 /** Files that somebody was still at work on. */
 export function leftovers(root: string): readonly string[] {
-  return pathsIn(root).filter((path) => /\.tmp$|\.lock$|\.breaking(?:\.\d+)?$/.test(path) || path.startsWith('tmp/'));
+  return pathsIn(root).filter((path) => /\.tmp$|\.lock$|\.breaking(?:\.\d+)?$|\/locks\/|^tmp\//.test(path));
 }
 
 /** Whatever others may look into, of what is gmn's own. */

@@ -28,6 +28,11 @@ export function atAccept(...list: readonly Step[]): Play {
   return { atAccept: true, steps: () => list };
 }
 
+/** The same as another, but only when a gate is open. */
+export function gated(gate: string, play: Play): Play {
+  return { steps: (request) => [{ gate }, ...play.steps(request)] };
+}
+
 /** An event as the service that was asked would put it: Code Assist has an envelope. */
 export function eventFor(request: WireRequest, event: object): string {
   return sse(request.path.includes('v1internal') ? { response: event, traceId: 'trace' } : event);

@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import type { TestContext } from 'vitest';
+import { type Gate, gate } from '../support/gate.ts';
 import { requestReader, type WireRequest } from './wire-request.ts';
 
 /** What a server does on the wire, one after the other. */
 export type Step =
   | { readonly send: string | Uint8Array }
-  /** Goes on when this resolves. */
-  | { readonly wait: PromiseLike<unknown> }
+  /** Goes on when `WireServer.open` was called with this name. */
+  | { readonly gate: string }
   | { readonly pauseMs: number }
   /** `fin`: closes; `half-close`: says that it is done, and reads on; `reset`: RST; `hold`: silent until the client leaves. */
   | { readonly end: 'fin' | 'half-close' | 'reset' | 'hold' };
@@ -43,6 +44,8 @@ export interface WireServer {
   asked(service: Service): readonly Asked[];
   /** Resolves with that request, counted from 1, when it has arrived. */
   seen(service: Service, count?: number): Promise<Asked>;
+  /** Opens a gate of the script, for whoever waits there now or later. */
+  open(gate: string): void;
   /** What was asked beyond the script, and what of it was not asked for. */
   faults(): readonly string[];
 }
@@ -53,6 +56,12 @@ export async function wireServer(t: Pick<TestContext, 'onTestFinished'>, script:
   const sockets = new Set<Socket>();
   const left = { model: [...(script.model ?? [])], token: [...(script.token ?? [])] };
   const unexpected: string[] = [];
+  const gates = new Map<string, Gate>();
+  const gateAt = (name: string): Gate => {
+    const there = gates.get(name) ?? gate();
+    gates.set(name, there);
+    return there;
+  };
   let wake: () => void = () => {};
   const woken = (): Promise<void> => new Promise((resolve) => (wake = chain(wake, resolve)));
 
@@ -74,7 +83,7 @@ export async function wireServer(t: Pick<TestContext, 'onTestFinished'>, script:
       () => void sockets.delete(socket),
     );
     if (left.model[0]?.atAccept) {
-      await perform(socket, next('model', undefined)?.steps(NOTHING) ?? []);
+      await perform(socket, next('model', undefined)?.steps(NOTHING) ?? [], gateAt);
       return;
     }
     for await (const request of requestReader(socket)) {
@@ -82,7 +91,7 @@ export async function wireServer(t: Pick<TestContext, 'onTestFinished'>, script:
       requests.push({ ...request, service, closed });
       wake();
       const play = service === 'enrolment' ? ENROLLED : next(service, request);
-      if (!(await perform(socket, play?.steps(request) ?? UNEXPECTED))) return;
+      if (!(await perform(socket, play?.steps(request) ?? UNEXPECTED, gateAt))) return;
     }
   }
 
@@ -109,6 +118,7 @@ export async function wireServer(t: Pick<TestContext, 'onTestFinished'>, script:
         await woken();
       }
     },
+    open: (name) => gateAt(name).open(),
     faults: () => [...unexpected, ...(script.isEndless ? [] : [...unused(left.model), ...unused(left.token)])],
   };
 }
@@ -138,17 +148,19 @@ const ENROLLED: Play = {
   ],
 };
 
-function serviceOf(path: string): Service {
+function serviceOf(target: string): Service {
+  // A proxy is asked for a whole address.
+  const path = target.replace(/^http:\/\/[^/]*/, '');
   if (path.startsWith('/token')) return 'token';
   return /:(?:loadCodeAssist|onboardUser)/.test(path) ? 'enrolment' : 'model';
 }
 
 /** False if the connection is over. */
-async function perform(socket: Socket, steps: Iterable<Step>): Promise<boolean> {
+async function perform(socket: Socket, steps: Iterable<Step>, gateAt: (name: string) => Gate): Promise<boolean> {
   for (const step of steps) {
     if (socket.destroyed) return false;
     if ('send' in step) await write(socket, step.send);
-    else if ('wait' in step) await step.wait;
+    else if ('gate' in step) await gateAt(step.gate).opened;
     else if ('pauseMs' in step) await new Promise((resolve) => setTimeout(resolve, step.pauseMs));
     else if (step.end === 'reset') socket.resetAndDestroy();
     else if (step.end === 'fin') socket.end(() => socket.destroySoon());

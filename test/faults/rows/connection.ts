@@ -1,11 +1,55 @@
-import { CANARIES } from '../../support/canaries.ts';
-import type { Fault } from '../fault.ts';
-import { answer, refusal, reply } from '../wire-answers.ts';
+import { writeFileSync } from 'node:fs';
+import { EXPIRED, FOR_ANOTHER_HOST, SELF_SIGNED } from '../../api/certificates.ts';
+import { CANARIES, signIn } from '../../support/canaries.ts';
+import { COMMAND, COMMAND_ON_TERMINAL, type Fault, PLAIN_PIPE } from '../fault.ts';
+import { blackHole, needsNamespaces, withFiles } from '../injections.ts';
+import { answer, atAccept, gated, refusal, reply, steps } from '../wire-answers.ts';
 
-/** The rows N1 to N37. */
+const NOWHERE = { GOOGLE_GEMINI_BASE_URL: 'https://nope.invalid' };
+const NO_DNS = { '/etc/nsswitch.conf': 'hosts: files\n' };
+const DEAF_DNS = { '/etc/nsswitch.conf': 'hosts: dns\n', '/etc/resolv.conf': 'nameserver 127.0.0.1\n' };
+const OLD_TLS = {
+  ...SELF_SIGNED,
+  minVersion: 'TLSv1',
+  maxVersion: 'TLSv1',
+  ciphers: 'DEFAULT@SECLEVEL=0',
+} as const;
+const TRUSTING = { home: { 'ca.pem': `${SELF_SIGNED.cert}\n${EXPIRED.cert}\n${FOR_ANOTHER_HOST.cert}\n` } };
+const CA = { NODE_EXTRA_CA_CERTS: 'HOME/ca.pem' };
+/** What the token server says when all is well. */
+export const GRANT = answer(200, JSON.stringify({ access_token: CANARIES.granted, expires_in: 3599 }));
+const SIGNED_OUT = /authentication failed[\s\S]*re-authenticate using: gemini/;
+const NOT_REFRESHED = /authentication failed: the token could not be refreshed/;
+const three = <Item>(item: Item): readonly Item[] => [item, item, item];
+
+/** The rows N1 to N11: getting through, and being let in. */
 export const CONNECTION: readonly Fault[] = [
-  { id: 'N1', what: 'DNS failure, permanent', variants: [], open: 'not written yet' },
-  { id: 'N2', what: 'DNS temporary (EAI_AGAIN)', variants: [], open: 'not written yet' },
+  {
+    id: 'N1',
+    what: 'DNS failure, permanent',
+    variants: [
+      {
+        name: 'no such host',
+        skip: needsNamespaces,
+        env: NOWHERE,
+        play: (scene) => scene.run(undefined, { under: withFiles(scene, NO_DNS, { isOffline: true }) }),
+        expect: { code: 3, says: /cannot resolve nope\.invalid/, text: '' },
+      },
+    ],
+  },
+  {
+    id: 'N2',
+    what: 'DNS temporary (EAI_AGAIN)',
+    variants: [
+      {
+        name: 'no name server answers',
+        skip: needsNamespaces,
+        env: NOWHERE,
+        play: (scene) => scene.run(undefined, { under: withFiles(scene, DEAF_DNS, { isOffline: true }) }),
+        expect: { code: 3, says: /cannot resolve nope\.invalid right now/, text: '' },
+      },
+    ],
+  },
   {
     id: 'N3',
     what: 'connection refused',
@@ -17,13 +61,92 @@ export const CONNECTION: readonly Fault[] = [
       },
     ],
   },
-  { id: 'N4', what: 'connect black hole', variants: [], open: 'not written yet' },
-  { id: 'N5', what: 'reset before headers', variants: [], open: 'not written yet' },
+  {
+    id: 'N4',
+    what: 'connect black hole',
+    variants: [
+      {
+        name: 'a port that drops every SYN',
+        play: async (scene) => {
+          const url = `http://127.0.0.1:${await blackHole(scene)}`;
+          return scene.run(undefined, { env: { GOOGLE_GEMINI_BASE_URL: url, GMN_CONNECT_TIMEOUT: '200ms' } });
+        },
+        expect: { code: 3, says: /connection to 127\.0\.0\.1:\d+ timed out after 200 ms/, text: '' },
+      },
+    ],
+  },
+  {
+    id: 'N5',
+    what: 'reset before headers',
+    variants: [
+      {
+        name: 'once, at the request',
+        model: [steps({ end: 'reset' }), reply('Hello.')],
+        expect: { code: 0, text: 'Hello.' },
+      },
+      {
+        name: 'once, at the connection',
+        model: [atAccept({ end: 'reset' }), reply('Hello.')],
+        expect: { code: 0, text: 'Hello.' },
+      },
+      {
+        name: 'always',
+        model: Array.from({ length: 4 }, () => steps({ end: 'reset' })),
+        expect: { code: 3, says: /closed before an answer came/, text: '' },
+      },
+      {
+        name: 'half of the headers, always',
+        model: Array.from({ length: 4 }, () => steps({ send: 'HTTP/1.1 200 OK\r\ncontent-ty' }, { end: 'fin' })),
+        expect: { code: 3, says: /closed before an answer came|does not speak HTTP/, text: '' },
+      },
+    ],
+  },
   {
     id: 'N6',
     what: 'TLS: self-signed, expired, wrong host, TLS 1.0 only, plaintext on 443',
-    variants: [],
-    open: 'not written yet',
+    variants: [
+      {
+        name: 'self-signed',
+        tls: SELF_SIGNED,
+        expect: { code: 3, says: /certificate of localhost:\d+ refused: it is self-signed[\s\S]*NODE_EXTRA_CA_CERTS/ },
+      },
+      {
+        ...TRUSTING,
+        name: 'expired',
+        tls: EXPIRED,
+        env: CA,
+        expect: { code: 3, says: /certificate of localhost:\d+ refused: it has expired/ },
+      },
+      {
+        ...TRUSTING,
+        name: 'for another host',
+        tls: FOR_ANOTHER_HOST,
+        env: CA,
+        expect: { code: 3, says: /certificate of localhost:\d+ refused: it is for another host name/ },
+      },
+      {
+        ...TRUSTING,
+        name: 'TLS 1.0 only',
+        tls: OLD_TLS,
+        env: CA,
+        expect: { code: 3, says: /TLS handshake with localhost:\d+ failed/ },
+      },
+      {
+        name: 'plaintext',
+        play: (scene) =>
+          scene.run(undefined, { env: { GOOGLE_GEMINI_BASE_URL: `https://127.0.0.1:${scene.server.port}` } }),
+        model: [atAccept({ send: 'HTTP/1.1 200 OK\r\n\r\n' }, { end: 'fin' })],
+        expect: { code: 3, says: /TLS handshake with 127\.0\.0\.1:\d+ failed/ },
+      },
+      {
+        ...TRUSTING,
+        name: 'trusted, to show that the others could pass',
+        tls: SELF_SIGNED,
+        env: CA,
+        model: [reply('Hello.')],
+        expect: { code: 0, text: 'Hello.' },
+      },
+    ],
   },
   {
     id: 'N7',
@@ -33,74 +156,115 @@ export const CONNECTION: readonly Fault[] = [
         name: 'a sign-in',
         signIn: 'fresh',
         model: [refusal(401, 'UNAUTHENTICATED'), reply('Hello.')],
-        token: [answer(200, JSON.stringify({ access_token: CANARIES.granted, expires_in: 3599 }))],
+        token: [GRANT],
         expect: { code: 0, text: 'Hello.' },
       },
     ],
   },
-  { id: 'N8', what: '401 again after refresh', variants: [], open: 'not written yet' },
-  { id: 'N9', what: '401 mid-session in chat (turn 5)', variants: [], open: 'not written yet' },
-  { id: 'N10', what: 'refresh: invalid_grant', variants: [], open: 'not written yet' },
+  {
+    id: 'N8',
+    what: '401 again after refresh',
+    variants: [
+      {
+        name: 'a sign-in',
+        signIn: 'fresh',
+        model: [refusal(401, 'UNAUTHENTICATED'), refusal(401, 'UNAUTHENTICATED')],
+        token: [GRANT],
+        expect: { code: 2, says: /401[\s\S]*gemini/, text: '' },
+      },
+      {
+        name: 'a key',
+        model: [refusal(401, 'UNAUTHENTICATED')],
+        expect: { code: 2, says: /401/, text: '' },
+      },
+    ],
+  },
+  {
+    id: 'N9',
+    what: '401 mid-session in chat (turn 5)',
+    variants: [
+      {
+        name: 'cured by a refresh',
+        ways: COMMAND,
+        args: ['chat'],
+        signIn: 'fresh',
+        stdin: 'one\ntwo\nthree\nfour\nfive\nsix\n',
+        model: [
+          ...['1', '2', '3', '4'].map((text) => reply(text)),
+          refusal(401, 'UNAUTHENTICATED'),
+          ...['5', '6'].map((text) => reply(text)),
+        ],
+        token: [GRANT],
+        expect: { code: 0, text: '1\n2\n3\n4\n5\n6' },
+      },
+      {
+        name: 'not cured: the chat goes on',
+        ways: COMMAND_ON_TERMINAL,
+        signIn: 'fresh',
+        model: [reply('first'), refusal(401, 'UNAUTHENTICATED'), refusal(401, 'UNAUTHENTICATED'), reply('third')],
+        token: [GRANT],
+        play: async (scene) => {
+          const chat = scene.start(['chat']);
+          await chat.until(/❯/);
+          chat.write('one\r');
+          await chat.until(/first[\s\S]*❯/);
+          chat.write('two\r');
+          await chat.until(/Error: [\s\S]*❯/);
+          chat.write('three\r');
+          await chat.until(/third[\s\S]*❯/);
+          chat.write('/exit\r');
+          return chat.ended;
+        },
+        expect: { code: 0, says: /401/ },
+      },
+    ],
+  },
+  {
+    id: 'N10',
+    what: 'refresh: invalid_grant',
+    variants: [
+      {
+        name: 'the store is as it was',
+        signIn: 'stale',
+        token: [answer(400, '{"error":"invalid_grant"}')],
+        expect: { code: 2, says: SIGNED_OUT, text: '' },
+      },
+      {
+        name: 'somebody signed in meanwhile',
+        signIn: 'stale',
+        leaves: ['gemini'],
+        token: [gated('changed', answer(400, '{"error":"invalid_grant"}'))],
+        model: [reply('Hello.')],
+        play: async (scene) => {
+          const gmn = scene.launch();
+          await scene.server.seen('token');
+          const elsewhere = {
+            ...JSON.parse(signIn()),
+            access_token: CANARIES.granted,
+            refresh_token: CANARIES.rotated,
+          };
+          writeFileSync(`${scene.home}/.gemini/oauth_creds.json`, JSON.stringify(elsewhere));
+          scene.server.open('changed');
+          return gmn.ended;
+        },
+        expect: { code: 0, text: 'Hello.' },
+      },
+    ],
+  },
   {
     id: 'N11',
     what: 'refresh: 5xx / timeout / HTML / empty / 200 without access_token',
-    variants: [],
-    open: 'not written yet',
+    variants: [
+      { name: '500', token: three(answer(500, '{}')) },
+      { name: 'HTML', token: three(answer(200, '<html>Log in</html>', { 'content-type': 'text/html' })) },
+      { name: 'empty', token: three(answer(200, '')) },
+      { name: 'no access_token', token: three(answer(200, '{"expires_in":3599}')) },
+      { name: 'reset', token: three(steps({ end: 'reset' })) },
+      { name: 'silence', token: three(steps({ end: 'hold' })), ways: PLAIN_PIPE, withinMs: 60_000 },
+    ].map((variant) => ({
+      ...variant,
+      signIn: 'stale',
+      expect: { code: 2, says: NOT_REFRESHED, text: '' },
+    })),
   },
-  { id: 'N12', what: '403 VALIDATION_REQUIRED (Code Assist domain)', variants: [], open: 'not written yet' },
-  { id: 'N13', what: '403 SECURITY_POLICY_VIOLATED (VPC-SC)', variants: [], open: 'not written yet' },
-  {
-    id: 'N14',
-    what: '403 PERMISSION_DENIED, SERVICE_DISABLED, project missing, tier not eligible',
-    variants: [],
-    open: 'not written yet',
-  },
-  { id: 'N15', what: '403 scope insufficient', variants: [], open: 'not written yet' },
-  { id: 'N16', what: '404 model', variants: [], open: 'not written yet' },
-  { id: 'N17', what: '400 invalid argument', variants: [], open: 'not written yet' },
-  { id: 'N18', what: '429 + RetryInfo 2 s', variants: [], open: 'not written yet' },
-  { id: 'N19', what: '429 + RetryInfo 600 s', variants: [], open: 'not written yet' },
-  { id: 'N20', what: '429 without details', variants: [], open: 'not written yet' },
-  {
-    id: 'N21',
-    what: '429 terminal: PerDay, QUOTA_EXHAUSTED, limit: 0, credits',
-    variants: [],
-    open: 'not written yet',
-  },
-  {
-    id: 'N22',
-    what: '429 "Please retry in 1.5s" only in text; Retry-After: 1 only in header',
-    variants: [],
-    open: 'not written yet',
-  },
-  { id: 'N23', what: 'MODEL_CAPACITY_EXHAUSTED', variants: [], open: 'not written yet' },
-  { id: 'N24', what: '499, 500, 502, 503, 504 each: once, always', variants: [], open: 'not written yet' },
-  { id: 'N25', what: '502 with an HTML page of 1 MB', variants: [], open: 'not written yet' },
-  { id: 'N26', what: '200 with text/html (captive portal)', variants: [], open: 'not written yet' },
-  {
-    id: 'N27',
-    what: '200 with JSON error object instead of SSE; JSON array form (no alt=sse)',
-    variants: [],
-    open: 'not written yet',
-  },
-  { id: 'N28', what: 'redirect 301/302/307', variants: [], open: 'not written yet' },
-  {
-    id: 'N29',
-    what: 'HTTPS_PROXY/HTTP_PROXY/ALL_PROXY/NO_PROXY, upper and lower case, with user:pass',
-    variants: [],
-    open: 'not written yet',
-  },
-  { id: 'N30', what: 'proxy 407, proxy dead, proxy hangs', variants: [], open: 'not written yet' },
-  { id: 'N31', what: 'gzip / br / deflate / zstd response', variants: [], open: 'not written yet' },
-  { id: 'N32', what: 'truncated gzip', variants: [], open: 'not written yet' },
-  { id: 'N33', what: 'gzip bomb (1 MB → 1 GB)', variants: [], open: 'not written yet' },
-  { id: 'N34', what: 'request body too large (413), header too large (431)', variants: [], open: 'not written yet' },
-  {
-    id: 'N35',
-    what: 'keep-alive socket closed by the peer while idle 60 s, then reused',
-    variants: [],
-    open: 'not written yet',
-  },
-  { id: 'N36', what: 'system clock wrong ±2 h', variants: [], open: 'not written yet' },
-  { id: 'N37', what: 'IPv6 first, broken', variants: [], open: 'not written yet' },
 ];
