@@ -40,8 +40,8 @@ function certificateFindings(env: Env): readonly Finding[] {
     found.push({
       check: 'certificates',
       state: 'warning',
-      text: 'NODE_TLS_REJECT_UNAUTHORIZED is 0: nobody checks who answers',
-      remedies: [{ words: 'Check it again', command: 'unset NODE_TLS_REJECT_UNAUTHORIZED' }],
+      text: 'NODE_TLS_REJECT_UNAUTHORIZED is 0, which gmn does not obey: certificates are always checked',
+      remedies: [{ words: 'Spare yourself the notice', command: 'unset NODE_TLS_REJECT_UNAUTHORIZED' }],
     });
   }
   if (!file) return found;

@@ -9,6 +9,9 @@ export interface Environment {
   readonly notices: readonly string[];
 }
 
+const CERTIFICATES_CHECKED =
+  'NODE_TLS_REJECT_UNAUTHORIZED=0 is not obeyed: certificates are always checked. NODE_EXTRA_CA_CERTS names more that count';
+
 /** The files that may add to the environment, later ones over earlier ones. */
 export function envFilePaths({ gemini, gmn }: Homes): readonly string[] {
   return [`${gemini}/.env`, `${gmn}/.env`];
@@ -20,7 +23,7 @@ export function envFilePaths({ gemini, gmn }: Homes): readonly string[] {
  */
 export async function readEnvironment(real: Env, homes: Homes): Promise<Environment> {
   let added: Readonly<Record<string, string>> = {};
-  const notices: string[] = [];
+  const notices: string[] = real.NODE_TLS_REJECT_UNAUTHORIZED === '0' ? [CERTIFICATES_CHECKED] : [];
   for (const file of envFilePaths(homes)) {
     const text = readStateFile(file);
     if (text === undefined) continue;

@@ -27,7 +27,8 @@ export async function processApp(options: {
   readonly findHomes: (env: Env, userHome: () => string) => Homes;
   readonly loadSettings: (app: Pick<App, 'env' | 'cwd' | 'homes'>) => Promise<Settings>;
 }): Promise<App> {
-  const { version, env, flags, io } = options;
+  const { version, flags, io } = options;
+  const env = certain(options.env);
   const trace = await openTrace(flags, env);
   const cwd = workingDirectory(flags.cwd);
   let foundHomes: Homes | undefined;
@@ -51,6 +52,14 @@ export async function processApp(options: {
     homes,
     settings: () => (settings ??= options.loadSettings({ env, cwd, homes })),
   };
+}
+
+/** The same, while Node itself no longer finds there that it should check no certificates: it looks at every connection. */
+function certain(env: Env): Env {
+  if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return env;
+  const kept = { ...env };
+  delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
+  return kept;
 }
 
 /** Asked only where HOME is not set, so it is loaded only then. */

@@ -61,7 +61,7 @@ async function run(t: TestContext, situation: Situation) {
   const { signal } = situation;
   if (signal !== undefined) void server.asked.then(() => child.kill(signal));
   const exitCode = await new Promise<number | null>((resolve) => child.on('close', resolve));
-  return { exitCode, output, root, sent: canariesIn(server.received()) };
+  return { exitCode, output, root, sent: canariesIn(server.received()), lines: server.lines() };
 }
 
 const KEY = ['--auth', 'gemini-api-key'];
@@ -235,8 +235,9 @@ const OTHERS: Readonly<Record<string, Situation>> = {
 const SET_ASIDE = /^storedKey in home\/\.gmn\/key\.json\.corrupt-\w+$/;
 
 async function expectNoLeak(t: TestContext, situation: Situation): Promise<void> {
-  const { exitCode, output, root, sent } = await run(t, situation);
+  const { exitCode, output, root, sent, lines } = await run(t, situation);
   expect(canariesIn(output), output).toEqual([]);
+  expect(canariesIn(lines), lines).toEqual([]);
   expect(strayCanaries(root).filter((stray) => !SET_ASIDE.test(stray))).toEqual([]);
   expect({ exitCode, sent }, output).toMatchObject({ exitCode: situation.exitCode });
   expect(sent).toEqual(expect.arrayContaining([...(situation.sent ?? [])]));

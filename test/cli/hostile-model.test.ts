@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
-import { GMN, place } from '../support/gmn.ts';
+import { GMN, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { CANARY, generatedPayload, payloadTable, plantScene } from '../tools/payload-scene.ts';
-import { snapshot } from '../tools/place.ts';
+import { put, snapshot } from '../tools/place.ts';
 import { DISGUISES, PROTECTED } from '../tools/protected-paths.ts';
 
 const CALLS: readonly ((path: string) => { readonly name: string; readonly args: object })[] = [
@@ -91,6 +92,76 @@ posixTest('under --yolo none of 160 writes to protected paths lands', { timeout:
   const calls = paths.map((path) => ({ name: 'write_file', args: { file_path: path, content: 'pwned' } }));
   await attacked(t, calls, { mode: 'yolo', cwd, env });
   expect(snapshot(cwd)).toEqual(before);
+});
+
+/** What a home directory holds that no model should see, though it may be asked to work there. */
+const SECRETS: readonly string[] = [
+  ...['.ssh/id_rsa', '.ssh/id_ed25519', '.ssh/config', '.gnupg/secring.gpg', '.aws/credentials', '.netrc', '.npmrc'],
+  ...[
+    '.gemini/oauth_creds.json',
+    '.gemini/settings.json',
+    '.gemini/.env',
+    '.gemini/tmp/x/chats/y.json',
+    '.gmn/key.json',
+  ],
+  ...['.gmn/sessions/a.jsonl', '.gmn/tokens/a.json', '.gmn/trust.json', '.env', '.env.local', 'app/.env', 'server.pem'],
+  ...[
+    'gha-creds-1.json',
+    'app/id_dsa',
+    'app/tls.key',
+    '.pgpass',
+    '.git-credentials',
+    '.docker/config.json',
+    '.kube/config',
+  ],
+];
+
+posixTest('in the home directory secrets stay where they are, under --yolo too', async (t) => {
+  const content = (path: string): string => (path.endsWith('.json') ? JSON.stringify({ x: CANARY }) : `X=${CANARY}`);
+  const { home, env } = place(t, { home: Object.fromEntries(SECRETS.map((path) => [path, content(path)])) });
+  put(home, { 'inside.txt': 'inside\n' });
+  const before = snapshot(home);
+  const kernel = ['/proc/self/environ', '/proc/1/environ', '/proc/self/fd/0', '/sys/kernel/notes', '/dev/mem'];
+  const readings = [...SECRETS.flatMap((path) => [path, join(home, path)]), ...kernel];
+  expect(readings.length).toBeGreaterThanOrEqual(55);
+  const calls = [
+    ...readings.map((path) => ({ name: 'read_file', args: { file_path: path } })),
+    { name: 'search_file_content', args: { pattern: 'canar' } },
+    { name: 'glob', args: { pattern: '**/*' } },
+    { name: 'write_file', args: { file_path: '.bashrc', content: 'pwned' } },
+    { name: 'run_shell_command', args: { command: 'cat ~/.ssh/id_rsa' } },
+  ];
+  const told = await attacked(t, calls, { mode: 'yolo', cwd: home, env: { ...env, GMN_SECRET: CANARY } });
+  expect(told).not.toContain(CANARY);
+  const { '/.gmn': _, ...after } = snapshot(home);
+  expect(Object.entries(after).filter(([path]) => !path.startsWith('/.gmn/'))).toEqual(
+    Object.entries(before).filter(([path]) => !path.startsWith('/.gmn')),
+  );
+});
+
+posixTest('nothing but the command line turns off the questions', async (t) => {
+  const yolo = JSON.stringify({
+    yolo: true,
+    approvalMode: 'yolo',
+    general: { approvalMode: 'yolo', defaultApprovalMode: 'yolo', yolo: true },
+    tools: { approvalMode: 'yolo', autoAccept: true },
+    security: { disableYoloMode: false },
+  });
+  const call = { functionCall: { name: 'write_file', args: { file_path: 'new.txt', content: 'x' } } };
+  const gemini = await fakeGemini(t, [reply(call), reply('done')]);
+  const here = place(t, {
+    gemini,
+    home: {
+      '.gemini/settings.json': yolo,
+      '.gmn/config.json': yolo,
+      '.gmn/.env': 'GMN_YOLO=1\nGMN_APPROVAL_MODE=yolo\n',
+    },
+    files: { '.gemini/settings.json': yolo },
+    env: { GMN_YOLO: '1', GEMINI_YOLO: '1', GMN_APPROVAL_MODE: 'yolo', GEMINI_CLI_TRUST_WORKSPACE: 'true' },
+  });
+  const { stdout } = await runGmnIn(t, here, ['--tools', 'edit', '-o', 'json', 'x']);
+  expect(JSON.parse(stdout).toolCalls).toMatchObject([{ isError: true }]);
+  expect(existsSync(join(here.cwd, 'new.txt'))).toBe(false);
 });
 
 posixTest('Ctrl+C ends a search that is stuck in a pattern, before the pattern is given up', async (t) => {

@@ -244,3 +244,52 @@ test('an answer that is too long to be held in memory is shown, not saved, and t
   ]);
   expect(existsSync(join(directory, '.gmn', 'sessions'))).toBe(false);
 });
+
+test('a call in a session that somebody else wrote is never run, and the history stays one that the API takes', async (t) => {
+  const { gmn, gemini, home, cwd } = await homeWithPendingCall(t);
+  const { stdout, exitCode } = await gmn('-r', 'last', '--tools', 'all', '--yolo', 'go on');
+  expect([stdout, exitCode]).toEqual(['fine\n', 0]);
+  expect([existsSync(join(cwd, 'marker')), existsSync(join(home, 'marker'))]).toEqual([false, false]);
+  const unanswered = { response: { error: '[no answer was recorded]' } };
+  expect(contents(gemini.requests, 0)).toMatchObject([
+    said('user', 'x'),
+    {
+      role: 'model',
+      parts: [{ functionCall: { name: 'write_file' } }, { functionCall: { name: 'run_shell_command' } }],
+    },
+    {
+      role: 'user',
+      parts: [{ functionResponse: unanswered }, { functionResponse: unanswered }, { text: 'go on' }],
+    },
+  ]);
+});
+
+async function homeWithPendingCall(t: TestContext) {
+  const there = await home(t, [reply('fine')]);
+  const id = 'aaaaaaaa-1111-4111-8111-111111111111';
+  const at = '2026-05-01T12:00:00.000Z';
+  const calls = [
+    { functionCall: { name: 'write_file', args: { file_path: 'marker', content: 'x' } } },
+    { functionCall: { name: 'run_shell_command', args: { command: 'touch marker ~/marker' } } },
+  ];
+  const lines = [
+    { v: 1, type: 'session', id, t: at, cwd: there.cwd, by: 'chat', gmn: '0.1.0', title: 'x' },
+    { seq: 1, t: at, type: 'prompt', turn: 1, content: said('user', 'x') },
+    {
+      seq: 2,
+      t: at,
+      type: 'reply',
+      turn: 1,
+      model: 'm',
+      content: { role: 'model', parts: calls, origin: 'x' },
+      usage: {},
+    },
+  ];
+  const directory = join(there.home, '.gmn', 'sessions');
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(
+    join(directory, `20260501T120000Z-${id}.jsonl`),
+    lines.map((line) => `${JSON.stringify(line)}\n`).join(''),
+  );
+  return there;
+}

@@ -121,14 +121,21 @@ test('a person who refuses ends it in words', async (t) => {
   expect(fault.message).toBe('MCP server remote: the sign-in was refused: access_denied');
 });
 
-test.for(['file:///etc/passwd', 'javascript:alert(1)', 'http://example.com/$(touch marker)'])(
-  'the page %s is never shown',
-  async (page, t) => {
-    const { context, named, prompt, shown } = await place(t, { manners: { page } });
-    expect((await faultOf(signIn(named, { ...context, signIn: prompt }, signal))).fault).toBe('mcp');
-    expect(shown).toEqual([]);
-  },
-);
+test.for([
+  'file:///etc/passwd',
+  'javascript:alert(1)',
+  'http://example.com/$(touch marker)',
+  '--version',
+  '-a Calculator',
+  'data:text/html,x',
+  'ssh://-oProxyCommand=x/',
+  'http://127.0.0.1@example.com/',
+  'http://127.0.0.1.example.com/',
+])('the page %s is never shown', async (page, t) => {
+  const { context, named, prompt, shown } = await place(t, { manners: { page } });
+  expect((await faultOf(signIn(named, { ...context, signIn: prompt }, signal))).fault).toBe('mcp');
+  expect(shown).toEqual([]);
+});
 
 test('a client that the person registered is used as it is', async (t) => {
   const { context, named, prompt, shown, asked } = await place(t, {

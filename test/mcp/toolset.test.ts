@@ -2,10 +2,12 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
+import { registerTools } from '../../src/mcp/client/registration.ts';
 import { configuredServers } from '../../src/mcp/client/servers.ts';
 import { markSeen } from '../../src/mcp/client/tool-memory.ts';
+import { approvalPolicy } from '../../src/tools/policy.ts';
 import { httpPeer, streamable } from './http-peer.ts';
-import { good, hostile, SEEN, settings, signal, toolset } from './toolset-support.ts';
+import { configured, good, hostile, SEEN, settings, signal, toolset } from './toolset-support.ts';
 
 test('remote tools are plain tools: described, previewed with their real names, called', async (t) => {
   const { tool } = await toolset(t, { 'my files': good }).open();
@@ -21,6 +23,23 @@ test('remote tools are plain tools: described, previewed with their real names, 
   });
   expect(await echo.invoke({ message: 'hi' }, signal)).toEqual({ ok: true, response: { output: 'hi' } });
   expect(await tool('fail').invoke({}, signal)).toEqual({ ok: false, response: { error: 'it did not work' } });
+});
+
+test('no claim of a tool lowers the bar: every one of them may do anything', () => {
+  const annotations = { readOnlyHint: true, destructiveHint: false, title: 'Only looks' };
+  const remote = {
+    name: 'look',
+    title: 'Only looks',
+    description: 'Looks.',
+    inputSchema: { type: 'object' },
+    annotations,
+  };
+  const call = () => Promise.reject(new Error('nothing is called here'));
+  const { registered } = registerTools([{ server: configured('a'), tools: [remote] }], { reserved: [], call });
+  const [{ tool } = {}] = registered;
+  expect(tool).toMatchObject({ name: 'look', effect: 'execute' });
+  const policy = approvalPolicy({ mode: 'auto_edit', allowedTools: [], isTrusted: () => false });
+  expect(tool && policy.rule({ tool, args: {} })).toMatchObject({ kind: 'ask' });
 });
 
 test('what a tool gives reaches the model as text, media and structure', async (t) => {

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { files, place, prompt, saved, talk, temporary } from './support.ts';
@@ -171,4 +171,75 @@ test.each([
   const { store } = place();
   const id = await saved(store, ['one'], given);
   expect(await store.find(given)).toMatchObject({ id, name: kept });
+});
+
+const PATHS = [
+  ...[
+    '../../x',
+    '../x',
+    '/etc/passwd',
+    '/tmp/x',
+    'a/b',
+    'a\\b',
+    '..',
+    '.',
+    '~',
+    '~/x',
+    '$HOME/x',
+    'C:\\x',
+    'file:///etc/passwd',
+  ],
+  ...[
+    'CON',
+    'nul',
+    'COM1',
+    'aux.txt',
+    'x.jsonl',
+    '.hidden',
+    '-rf',
+    '--help',
+    'index',
+    'sessions',
+    '__proto__',
+    'constructor',
+  ],
+  ...[
+    '%2e%2e%2fx',
+    '..%2f..',
+    '\uff0e\uff0e/x',
+    'x'.repeat(100),
+    '日本語',
+    'a b',
+    'a;b',
+    '$(x)',
+    '`x`',
+    '*',
+    '?',
+    '[x]',
+    'last ',
+    'x.',
+  ],
+  ...['a\0b', '../\0', 'x\n/../y', 'x'.repeat(300), '\u202e../x'],
+];
+
+test('a name is kept as text, or refused; none of them leads to a file', async () => {
+  const home = temporary();
+  const { store } = place(home);
+  expect(PATHS.length).toBeGreaterThanOrEqual(40);
+  let kept = 0;
+  for (const name of PATHS) {
+    const session = await store.create({ cwd: '/work', by: 'chat', name }).catch(({ fault }) => fault);
+    if (session === 'usage') continue;
+    await talk(session, ['one']);
+    await session.close();
+    kept += 1;
+    expect((await store.find(name)).id).toBe(session.id);
+  }
+  expect(kept).toBeGreaterThan(25);
+  const left = readdirSync(home, { recursive: true, encoding: 'utf8' }).filter(
+    (path) => !path.startsWith('sessions/2'),
+  );
+  expect(left.sort()).toEqual(['sessions']);
+  const own = files(home).filter((file) => !/^\d{8}T\d{6}Z-[0-9a-f-]{36}\.jsonl$/.test(file));
+  expect(own).toEqual([]);
 });

@@ -14,6 +14,8 @@ export interface HostileServer {
   readonly url: string;
   /** All that was received, headers and bodies, in one text. */
   received(): string;
+  /** The first lines of all requests, tunnels too: what proxies and logs on the way see. */
+  lines(): string;
   /** Resolves when the model was asked. */
   readonly asked: Promise<void>;
 }
@@ -21,6 +23,7 @@ export interface HostileServer {
 /** All of Google's services in one server that repeats whatever it was sent, secrets too, wherever it can. */
 export async function hostileServer(t: TestContext, answers: HostileAnswers = {}): Promise<HostileServer> {
   let text = '';
+  let lines = '';
   let onAsked = (): void => {};
   const asked = new Promise<void>((resolve) => {
     onAsked = resolve;
@@ -31,6 +34,7 @@ export async function hostileServer(t: TestContext, answers: HostileAnswers = {}
     const echo = `${request.rawHeaders.join(' ')} ${Buffer.concat(chunks)}`;
     text += echo;
     const path = request.url ?? '';
+    lines += `${request.method} ${path}\n`;
     const isToken = path.startsWith('/token');
     const how = answers.model ?? 'answer';
     const [status, headers, body] = isToken ? tokenReply(echo, answers.token ?? 'grant') : modelReply(path, echo, how);
@@ -42,6 +46,7 @@ export async function hostileServer(t: TestContext, answers: HostileAnswers = {}
   // A proxy is asked for a tunnel in this way.
   server.on('connect', (request: IncomingMessage, socket) => {
     text += request.rawHeaders.join(' ');
+    lines += `${request.method} ${request.url}\n`;
     socket.end(`HTTP/1.1 407 ${request.headers['proxy-authorization']}\r\nx: ${request.rawHeaders.join(' ')}\r\n\r\n`);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -49,7 +54,12 @@ export async function hostileServer(t: TestContext, answers: HostileAnswers = {}
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received: () => text, asked };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received: () => text,
+    lines: () => lines,
+    asked,
+  };
 }
 
 type Reply = readonly [status: number, headers: Readonly<Record<string, string>>, body: string];

@@ -1,0 +1,93 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { expect } from 'vitest';
+import { chatInTerminal } from '../support/chat-terminal.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { place, runGmnIn } from '../support/gmn.ts';
+import { LAYOUTS, layTraps, plantTraps, recordingProxy } from '../support/hostile-workspace.ts';
+import { posixTest } from '../support/posix.ts';
+
+/** Every way into the program; some need the network, and are told that there is none. */
+const ENTRIES: readonly (readonly [args: readonly string[], stdin?: string])[] = [
+  [['--help']],
+  [['hello']],
+  [['--tools', 'all', '--yolo', 'hello']],
+  [['-f', 'a.txt', 'hello']],
+  [['chat', '--no-session'], 'hello\n/mcp\n/exit\n'],
+  [['chat', '-r', 'last'], 'hello\n'],
+  [['mcp', 'list', '--check']],
+  [['mcp', 'call', 'theirs', 'x']],
+  [
+    ['mcp', 'serve'],
+    '{"jsonrpc":"2.0","id":1,"method":"initialize"}\n{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"chat","arguments":{"prompt":"x"}}}\n',
+  ],
+  [['auth', 'status']],
+  [['auth', 'status', '--online']],
+  [['doctor']],
+  [['--template', 'review', 'x']],
+];
+
+posixTest.for(LAYOUTS)(
+  'no way into the program runs anything of a cloned folder or is led elsewhere by it: traps in %s',
+  { timeout: 60_000 },
+  async (layout, t) => {
+    const proxy = await recordingProxy(t);
+    const elsewhere = await recordingProxy(t);
+    const here = place(t, {
+      files: { 'a.txt': 'x' },
+      env: { GEMINI_API_KEY: 'test-key-0123456789', HTTPS_PROXY: proxy.url, NODE_TLS_REJECT_UNAUTHORIZED: '1' },
+    });
+    const mark = join(here.root, 'mark');
+    layTraps(layout, here.cwd, { mark, elsewhere: elsewhere.url });
+    const before = readdirSync(here.cwd, { recursive: true }).sort();
+    // What a trap elsewhere could change is which file is found: a few ways in are enough for that.
+    const entries = layout === 'the folder' ? ENTRIES : ENTRIES.filter((_, index) => index % 3 === 1);
+    for (const [args, stdin] of entries) {
+      const { stderr } = await runGmnIn(t, here, args, stdin);
+      expect(existsSync(mark), `${args.join(' ')}: ${stderr}`).toBe(false);
+    }
+    expect(elsewhere.asked).toEqual([]);
+    expect(new Set(proxy.asked)).toEqual(new Set(['CONNECT generativelanguage.googleapis.com:443']));
+    expect(readdirSync(here.cwd, { recursive: true }).sort()).toEqual(before);
+  },
+);
+
+posixTest('on a terminal a cloned folder runs nothing and asks nothing either', async (t) => {
+  const elsewhere = await recordingProxy(t);
+  const gemini = await fakeGemini(t, [reply('fine')]);
+  const { root } = place(t);
+  const mark = join(root, 'mark');
+  plantTraps(join(root, 'work'), mark, elsewhere.url);
+  const chat = chatInTerminal(t, ['-C', join(root, 'work'), '--no-color'], { gemini });
+  await chat.ready(1);
+  chat.enter('hello');
+  await chat.until(/fine\r\n[\s\S]*❯ /);
+  chat.type('\u0004');
+  const { output, exitCode } = await chat.ended;
+  expect(exitCode).toBe(0);
+  expect(output).toContain('this folder is not trusted');
+  expect(existsSync(mark)).toBe(false);
+  expect(elsewhere.asked).toEqual([]);
+});
+
+posixTest('no program of the folder is run in place of one of the system, though it is first on PATH', async (t) => {
+  const call = (name: string, args: object) => ({ functionCall: { name, args } });
+  const gemini = await fakeGemini(t, [
+    reply(
+      call('search_file_content', { pattern: 'needle' }),
+      call('glob', { pattern: '**/*.txt' }),
+      call('list_directory', { dir_path: '.' }),
+      call('run_shell_command', { command: 'echo own shell' }),
+    ),
+    reply('done'),
+  ]);
+  const { root, cwd, env } = place(t, { gemini });
+  const mark = join(root, 'mark');
+  plantTraps(cwd, mark, 'http://127.0.0.1:9');
+  const PATH = ['.', '', 'node_modules/.bin', cwd, join(cwd, 'node_modules/.bin'), env.PATH].join(delimiter);
+  const gmn = await runGmnIn(t, { cwd, env: { ...env, PATH } }, ['--tools', 'all', '--yolo', '-o', 'json', 'x']);
+  const { toolCalls } = JSON.parse(gmn.stdout);
+  expect(toolCalls[0].result).toEqual({ output: { matches: [{ file: 'a.txt', lines: ['1: needle'] }] } });
+  expect(toolCalls[3].result).toMatchObject({ output: expect.stringContaining('own shell') });
+  expect(existsSync(mark)).toBe(false);
+});

@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const json = (name: string) => JSON.parse(readFileSync(`${ROOT}/${name}`, 'utf8'));
+
+test('nothing runs when gmn is installed, and nothing comes along but what is bundled', () => {
+  const { scripts, dependencies, optionalDependencies, peerDependencies, devDependencies } = json('package.json');
+  expect(Object.keys(scripts).filter((name) => /install|^prepare$|^(?:pre|post)uninstall$/.test(name))).toEqual([]);
+  expect([dependencies, peerDependencies, Object.keys(optionalDependencies)]).toEqual([
+    undefined,
+    undefined,
+    ['@napi-rs/keyring'],
+  ]);
+  const versions = Object.values<string>({ ...devDependencies, ...optionalDependencies });
+  expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+});
+
+test('the optional dependency, and all that it brings, runs nothing either, and has its digest in the lock file', () => {
+  const { packages } = json('package-lock.json');
+  const shipped = Object.entries<Record<string, unknown>>(packages).filter(
+    ([path, { dev }]) => path !== '' && dev !== true,
+  );
+  expect(shipped.map(([path]) => path).filter((path) => !path.startsWith('node_modules/@napi-rs/keyring'))).toEqual([]);
+  expect(shipped.length).toBeLessThanOrEqual(30);
+  expect(shipped.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
+  const all = Object.entries<Record<string, unknown>>(packages).filter(([path]) => path !== '');
+  expect(all.filter(([, { integrity }]) => !/^sha512-/.test(String(integrity))).map(([path]) => path)).toEqual([]);
+});
+
+test('the tarball holds the program, its schemas and its papers, and nothing else', () => {
+  const listing = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [{ files }] = JSON.parse(listing);
+  const odd = files
+    .map(({ path }: { readonly path: string }) => path)
+    .filter((path: string) => !/^(?:bin\/gmn\.js|dist\/[\w./-]+|docs\/schemas\/[\w.-]+\.json)$/.test(path));
+  expect(odd.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']);
+});
