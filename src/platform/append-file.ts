@@ -10,7 +10,7 @@ const BLOCK = 65_536;
 /** A file of lines that only ever grows, in the hands of one writer. */
 export interface AppendFile {
   /**
-   * Adds whole lines with one write. `overtaken`: somebody else has changed the file meanwhile, and nothing was added.
+   * Adds whole lines, with one write where there is room. `overtaken`: somebody else has changed the file meanwhile, and nothing was added.
    * Throws what the system says; the file then ends where it did before.
    */
   append(text: string): Promise<'written' | 'overtaken'>;
@@ -88,12 +88,14 @@ function appendFile(handle: FileHandle, start: number): AppendFile {
       if (torn > 0) await mend();
       if ((await handle.stat()).size !== length) return 'overtaken';
       const bytes = Buffer.from(text);
-      const { bytesWritten } = await handle.write(bytes);
-      if (bytesWritten < bytes.length) {
-        torn = bytesWritten;
-        await mend().catch(() => {});
-        throw new Error('there is no room');
+      try {
+        // Where there is room for a part only, the next write says why.
+        while (torn < bytes.length) torn += (await handle.write(bytes, torn)).bytesWritten;
+      } catch (thrown) {
+        if (torn > 0) await mend().catch(() => {});
+        throw thrown;
       }
+      torn = 0;
       length += bytes.length;
       return 'written';
     },

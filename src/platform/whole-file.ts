@@ -4,7 +4,7 @@ import { makeDirectories } from './directories.ts';
 import { errnoOf } from './errno.ts';
 
 /**
- * Creates a file, readable by us alone, with one write, and its directory too. It appears under its name when it is whole, and
+ * Creates a file, readable by us alone, and its directory too. It appears under its name when it is whole, and
  * takes the place of what has that name. Synchronous, because it stands between the answer and the exit. Throws what the
  * system says; then nothing is left.
  */
@@ -14,7 +14,8 @@ export function createWholeFile(path: string, text: string): void {
   const descriptor = openNew(temporary);
   try {
     try {
-      if (writeSync(descriptor, bytes) < bytes.length) throw new Error('there is no room');
+      // Where there is room for a part only, the next write says why.
+      for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
     } finally {
       closeSync(descriptor);
     }

@@ -1,32 +1,233 @@
-import type { Fault } from '../fault.ts';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { CANARIES } from '../../support/canaries.ts';
+import { COMMAND, type Fault, PLAIN_PIPE } from '../fault.ts';
+import { copied, limited, needsMounts, onSmallDisk } from '../poor-disks.ts';
+import type { Scene } from '../scene.ts';
+import { brokenSessions, leftovers } from '../traces.ts';
+import { answer, reply } from '../wire-answers.ts';
+import { DISK_ACCESS } from './disk-access.ts';
+import { ANSWERS, CHAT, call, EDITING, HELLO, LONG, told, UNSAVED, writing } from './runs.ts';
 
-/** The rows D1 to D17. */
+/** Everything of the small disk that can be looked at: no piece of a file, and every session loads. */
+async function checkCopied(scene: Scene, firstWords: string): Promise<void> {
+  const home = copied(scene);
+  expect(leftovers(home)).toEqual([]);
+  expect(await brokenSessions(home)).toEqual([]);
+  const [file = ''] = readdirSync(join(home, 'sessions')).filter((name) => name.endsWith('.jsonl'));
+  expect(readFileSync(join(home, 'sessions', file), 'utf8')).toContain(firstWords);
+}
+
+const granted = answer(200, JSON.stringify({ access_token: CANARIES.granted, expires_in: 3599 }));
+
+/** The rows D1 to D17; these are about room, and what is left of it. */
 export const DISK: readonly Fault[] = [
-  { id: 'D1', what: 'ENOSPC on session append', variants: [], open: 'not written yet' },
-  { id: 'D2', what: 'ENOSPC on token store', variants: [], open: 'not written yet' },
-  { id: 'D3', what: 'ENOSPC on write_file', variants: [], open: 'not written yet' },
-  { id: 'D4', what: 'ENOSPC on stdout', variants: [], open: 'not written yet' },
   {
-    id: 'D5',
-    what: 'EACCES on ~/.gmn (0500), on ~/.gemini (0000), on a session (0400), on cwd',
-    variants: [],
-    open: 'not written yet',
+    id: 'D1',
+    what: 'ENOSPC on session append',
+    variants: [
+      {
+        ...CHAT,
+        name: 'the second answer does not fit',
+        skip: needsMounts,
+        play: (scene) =>
+          scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.gmnHome, limits: 'size=128k' }) }),
+        expect: { code: 0, says: /no longer being saved: the disk is full/, text: ANSWERS },
+        check: (scene) => checkCopied(scene, 'first'),
+      },
+      {
+        ...HELLO,
+        name: 'a one-shot on a disk without room',
+        skip: needsMounts,
+        play: (scene) =>
+          scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.gmnHome, limits: 'size=4k' }) }),
+        expect: { ...UNSAVED, says: /this run was not saved: the disk is full/ },
+      },
+    ],
   },
-  { id: 'D6', what: 'EROFS home', variants: [], open: 'not written yet' },
-  { id: 'D7', what: 'home missing / not a directory / HOME unset / HOME=', variants: [], open: 'not written yet' },
-  { id: 'D8', what: 'EIO on read/write/fsync/rename/close, each once', variants: [], open: 'not written yet' },
-  { id: 'D9', what: 'EMFILE/ENFILE', variants: [], open: 'not written yet' },
-  { id: 'D10', what: 'EFBIG (ulimit -f)', variants: [], open: 'not written yet' },
-  { id: 'D11', what: 'EXDEV: target directory on another device than temp', variants: [], open: 'not written yet' },
-  { id: 'D12', what: 'NFS-like: ESTALE, no O_EXCL guarantee', variants: [], open: 'not written yet' },
   {
-    id: 'D13',
-    what: 'file replaced by a directory, FIFO, socket, device for each state file',
-    variants: [],
-    open: 'not written yet',
+    id: 'D2',
+    what: 'ENOSPC on token store',
+    variants: [
+      {
+        ...HELLO,
+        name: 'no room for the granted token',
+        skip: needsMounts,
+        signIn: 'stale',
+        token: [granted],
+        play: (scene) =>
+          scene.run(undefined, {
+            under: onSmallDisk(scene, { directory: join(scene.gmnHome, 'tokens'), limits: 'nr_inodes=1' }),
+          }),
+        expect: { code: 0, text: 'Hello.' },
+        check: (scene) => expect(readdirSync(copied(scene))).toEqual([]),
+      },
+    ],
+    seenBy: [
+      ['test/auth/refresh.test.ts', 'a full disk costs the cache, not the answer, and leaves nothing half written'],
+    ],
   },
-  { id: 'D14', what: 'inode exhaustion', variants: [], open: 'not written yet' },
-  { id: 'D15', what: 'rename onto an immutable file', variants: [], open: 'not written yet' },
-  { id: 'D16', what: 'leftover temp and lock files of a dead process', variants: [], open: 'not written yet' },
-  { id: 'D17', what: 'session directory with 10,000 sessions, one 500 MB', variants: [], open: 'not written yet' },
+  {
+    id: 'D3',
+    what: 'ENOSPC on write_file',
+    variants: [
+      {
+        name: 'a file that does not fit, over one that was read',
+        skip: needsMounts,
+        ways: PLAIN_PIPE,
+        files: { 'a.txt': 'old\n' },
+        args: EDITING,
+        model: [reply(call('read_file', { file_path: 'a.txt' })), ...writing('a.txt', LONG)],
+        play: (scene) =>
+          scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.cwd, limits: 'size=64k' }) }),
+        expect: { code: 0, text: 'done' },
+        check(scene) {
+          expect(told(scene)).toMatch(/disk is full|ENOSPC|no space/i);
+          expect(readdirSync(copied(scene))).toEqual(['a.txt']);
+          expect(readFileSync(join(copied(scene), 'a.txt'), 'utf8')).toBe('old\n');
+        },
+      },
+    ],
+  },
+  {
+    id: 'D4',
+    what: 'ENOSPC on stdout',
+    variants: [
+      {
+        ...HELLO,
+        name: '/dev/full',
+        skip: () => (existsSync('/dev/full') ? undefined : 'there is no /dev/full here'),
+        play: (scene) => scene.run(undefined, { under: ['sh', '-c', 'exec "$@" > /dev/full', 'sh'] }),
+        expect: { code: 1, says: /cannot write|could not be written|No space|full/i },
+      },
+    ],
+    seenBy: [['test/cli/process.test.ts', 'a full disk is an error with a next step']],
+  },
+  {
+    id: 'D10',
+    what: 'EFBIG (ulimit -f)',
+    variants: [
+      {
+        ...CHAT,
+        name: 'the session may not grow further',
+        play: (scene) => scene.run(undefined, { under: limited('-f 64') }),
+        expect: {
+          code: 0,
+          text: ANSWERS,
+          says: /no longer being saved: the file would be larger than allowed/,
+        },
+      },
+    ],
+  },
+  {
+    id: 'D11',
+    what: 'EXDEV: target directory on another device than temp',
+    variants: [
+      {
+        name: 'the folder is a disk of its own',
+        ways: PLAIN_PIPE,
+        skip: needsMounts,
+        args: EDITING,
+        model: [...writing('sub/new.txt', 'x')],
+        play: (scene) =>
+          scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.cwd, limits: 'size=1m' }) }),
+        expect: { code: 0, text: 'done' },
+        check: (scene) => expect(readFileSync(join(copied(scene), 'sub/new.txt'), 'utf8')).toBe('x'),
+      },
+    ],
+  },
+  {
+    id: 'D14',
+    what: 'inode exhaustion',
+    variants: [
+      {
+        ...CHAT,
+        name: 'no name is left for a session',
+        skip: needsMounts,
+        play: (scene) =>
+          scene.run(undefined, { under: onSmallDisk(scene, { directory: scene.gmnHome, limits: 'nr_inodes=3' }) }),
+        expect: { code: 0, says: /no longer being saved: the disk is full/, text: ANSWERS },
+      },
+    ],
+  },
+  {
+    id: 'D15',
+    what: 'rename onto an immutable file',
+    variants: [
+      {
+        ...HELLO,
+        name: 'a file that chattr has locked',
+        skip: () => (canLock() ? undefined : 'chattr +i does not work here'),
+        files: { 'a.txt': 'old\n' },
+        args: EDITING,
+        model: [reply(call('read_file', { file_path: 'a.txt' })), ...writing('a.txt', 'new\n')],
+        play(scene) {
+          const file = join(scene.cwd, 'a.txt');
+          spawnSync('chattr', ['+i', file]);
+          return scene.run().finally(() => spawnSync('chattr', ['-i', file]));
+        },
+        expect: { code: 0, text: 'done' },
+        check(scene) {
+          expect(told(scene)).toMatch(/not permitted|permission|EPERM/i);
+          expect(readdirSync(scene.cwd)).toEqual(['a.txt']);
+          expect(readFileSync(join(scene.cwd, 'a.txt'), 'utf8')).toBe('old\n');
+        },
+      },
+    ],
+  },
+  {
+    id: 'D16',
+    what: 'leftover temp and lock files of a dead process',
+    variants: [
+      {
+        name: 'fifty of each, two days old',
+        ways: COMMAND,
+        args: ['sessions', 'list'],
+        play(scene) {
+          plantLeftovers(scene);
+          return scene.run();
+        },
+        expect: { code: 0 },
+        check: (scene) => expect(readdirSync(join(scene.gmnHome, 'sessions'))).toEqual(['.pruned']),
+      },
+    ],
+    seenBy: [['test/session/upkeep.test.ts', 'what dead processes left behind goes, once it is old']],
+  },
+  {
+    id: 'D17',
+    what: 'session directory with 10,000 sessions, one 500 MB',
+    variants: [],
+    seenBy: [
+      ['test/session/limits.test.ts', '10,000 sessions are listed'],
+      ['test/session/limits.test.ts', 'of a session that is listed only the ends are read'],
+    ],
+  },
+  ...DISK_ACCESS,
 ];
+
+function canLock(): boolean {
+  const file = `${process.env.TMPDIR ?? '/tmp'}/gmn-lock-${process.pid}`;
+  writeFileSync(file, '');
+  const isLocked = spawnSync('chattr', ['+i', file]).status === 0;
+  spawnSync('chattr', ['-i', file]);
+  spawnSync('rm', ['-f', file]);
+  return isLocked;
+}
+
+function plantLeftovers({ gmnHome }: Scene): void {
+  mkdirSync(join(gmnHome, 'sessions'), { recursive: true, mode: 0o700 });
+  const before = Date.now() / 1000 - 2 * 86_400;
+  for (let index = 0; index < 50; index += 1) {
+    const id = `aaaaaaaa-1111-4111-8111-1111111111${String(index).padStart(2, '0')}`;
+    for (const ending of ['lock', 'lock.1.tmp', 'jsonl.99.ab.tmp']) {
+      const file = join(gmnHome, 'sessions', `20260501T120000Z-${id}.${ending}`);
+      writeFileSync(file, '{"pid":4194305,"host":"","began":"","nonce":""}', { mode: 0o600 });
+      utimesSync(file, before, before);
+    }
+  }
+  const marker = join(gmnHome, 'sessions', '.pruned');
+  writeFileSync(marker, '', { mode: 0o600 });
+  utimesSync(marker, before, before);
+}
