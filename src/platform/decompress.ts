@@ -1,4 +1,4 @@
-import { Readable, type Transform } from 'node:stream';
+import type { Transform } from 'node:stream';
 import { createBrotliDecompress, createUnzip } from 'node:zlib';
 import { AppError } from '../core/error.ts';
 import { bodyFeed } from './http-body.ts';
@@ -38,33 +38,49 @@ function engineFor(encoding: string): Transform | undefined {
   }
 }
 
+/**
+ * Not a pipe: a stream that fails drops what it holds, and what was decoded before the line was lost is still an answer.
+ * So the end, good or bad, is told to the engine only when everything before it has been read from there.
+ */
 function decode(body: AsyncIterable<Uint8Array>, engine: Transform): AsyncIterable<Uint8Array> {
-  const source = Readable.from(body, { objectMode: false });
+  const source = body[Symbol.asyncIterator]();
   let encodedBytes = 0;
   let decodedBytes = 0;
-  const destroy = (): void => {
-    source.destroy();
-    engine.destroy();
-  };
-  const feed = bodyFeed({ pause: () => engine.pause(), resume: () => engine.resume(), destroy });
-  source.on('data', (chunk: Buffer) => {
-    encodedBytes += chunk.length;
-  });
-  source.on('error', (error) => {
-    feed.fail(error);
-    destroy();
+  let onEmpty = (): void => {};
+  const feed = bodyFeed({
+    pause: () => engine.pause(),
+    resume: () => engine.resume(),
+    destroy: () => {
+      engine.destroy();
+      source.return?.().catch(() => {});
+    },
   });
   engine.on('data', (chunk: Buffer) => {
     decodedBytes += chunk.length;
     if (decodedBytes > MAX_BOMB_BYTES && decodedBytes > MAX_RATIO * encodedBytes) feed.abort(bomb());
     else feed.push(chunk);
+    if (engine.readableLength === 0) onEmpty();
   });
   engine.on('end', feed.end);
-  engine.on('error', (cause) => {
-    feed.fail(damaged(cause));
-    destroy();
+  engine.on('error', (cause) => feed.fail(damaged(cause)));
+
+  const written = (chunk: Uint8Array): Promise<void> => new Promise((done) => engine.write(chunk, () => done()));
+  const emptied = async (): Promise<void> => {
+    if (engine.readableLength > 0) await new Promise<void>((done) => (onEmpty = done));
+  };
+  const pump = async (): Promise<void> => {
+    for (let step = await source.next(); !step.done && !engine.destroyed; step = await source.next()) {
+      encodedBytes += step.value.length;
+      await written(step.value);
+    }
+    await emptied();
+    engine.end();
+  };
+  pump().catch(async (error: unknown) => {
+    await emptied();
+    feed.fail(error);
+    engine.destroy();
   });
-  source.pipe(engine);
   return feed.body;
 }
 
