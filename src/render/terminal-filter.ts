@@ -6,7 +6,7 @@ export interface TerminalFilter {
   flush(): string;
 }
 
-type State = 'ground' | 'return' | 'escape' | 'intermediate' | 'control' | 'string' | 'stringEscape';
+type State = 'ground' | 'return' | 'escape' | 'intermediate' | 'control' | 'string';
 
 /** C0 but tab and newline, DEL, C1, and the characters that reorder what stands around them. */
 const SUSPECT = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
@@ -20,7 +20,6 @@ const RETURN = 0x0d;
 const ESC = 0x1b;
 const DEL = 0x7f;
 const CSI = 0x9b;
-const ST = 0x9c;
 
 /**
  * Drops CSI, OSC, DCS, SOS, PM and APC sequences (7 and 8 bit), other escapes, C0 but newline and tab, DEL, C1 and bidi
@@ -60,11 +59,11 @@ export function terminalFilter(): TerminalFilter {
       return code >= 0x20 && code < DEL && length < MAX_SEQUENCE ? '' : ground(code, char);
     },
     string: (code, char) => {
-      if (code === BEL || code === ST || isCancel(code)) return enter('ground');
-      if (code === ESC) return enter('stringEscape');
+      if (code === BEL || isCancel(code)) return enter('ground');
+      // ST, in 7 or 8 bits, is an escape or a C1 like any other: all of them end it.
+      if (code === ESC) return enter('escape');
       return length < MAX_SEQUENCE && !isC1(code) ? '' : ground(code, char);
     },
-    stringEscape: (code, char) => (char === '\\' ? enter('ground') : steps.escape(code, char)),
   };
 
   return {

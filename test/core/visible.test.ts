@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { visible } from '../../src/core/visible.ts';
 
 test('what cannot be seen is written as an escape', () => {
-  expect(visible('a\u001b[31m\n\t\u009b\u202e\u200b\u200d\ufeff\u{e0041}\ud800b')).toBe(
-    'a\\x1b[31m\\n\\t\\x9b\\u202e\\u200b\\u200d\\ufeff\\u{e0041}\\ud800b',
+  expect(visible('a\u001b[31m\n\r\t\u0007\u009b\u202e\u200b\u200d\ufeff\u{e0041}\ud800b')).toBe(
+    'a\\x1b[31m\\n\\r\\t\\x07\\x9b\\u202e\\u200b\\u200d\\ufeff\\u{e0041}\\ud800b',
   );
 });
 
