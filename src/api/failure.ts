@@ -3,6 +3,7 @@ import { type AppError, type ErrorOptions, type RetryAdvice, refused } from '../
 import { concealed } from '../core/secret-forms.ts';
 import { accountTrouble } from './account-trouble.ts';
 import { type GoogleError, parseDelay, parseGoogleError } from './google-error.ts';
+import { untilPacificMidnight } from './quota-day.ts';
 import { MAX_SERVER_DELAY_MS } from './retry.ts';
 import { oneLine, visibleText } from './server-text.ts';
 
@@ -201,11 +202,14 @@ function finalQuota(one: Case): AppError | undefined {
   });
 }
 
-function resetWords({ error, quote }: Case): string {
+function resetWords({ error, headers, quote }: Case): string {
   const resetMs = parseDelay(error.metadata.quotaResetDelay);
   if (resetMs !== undefined) return `It resets in ${formatDuration(resetMs)}.`;
   const time = error.metadata.quotaResetTimeStamp;
-  return time === undefined ? 'It resets at midnight Pacific time.' : `It resets at ${quote(time, 40)}.`;
+  if (time !== undefined) return `It resets at ${quote(time, 40)}.`;
+  const now = Date.parse(headers.date ?? '');
+  const wait = Number.isNaN(now) ? '' : `, in ${formatDuration(untilPacificMidnight(now))}`;
+  return `It resets at midnight Pacific time${wait}.`;
 }
 
 function adviceOf({ error, headers }: Case): RetryAdvice {
