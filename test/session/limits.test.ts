@@ -47,10 +47,7 @@ test.runIf(process.platform === 'linux')(
     const run = spawnSync('unshare', ['-rm', 'sh', '-c', command], { encoding: 'utf8' });
     expect([run.status, run.stderr]).toEqual([0, '']);
     expect(JSON.parse(run.stdout)).toEqual({
-      said: [
-        'this session is no longer being saved: the disk is full',
-        'this session is being saved again',
-      ],
+      said: ['this session is no longer being saved: the disk is full', 'this session is being saved again'],
       whole: true,
       records: 21,
       turns: 21,
