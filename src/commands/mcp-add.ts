@@ -1,3 +1,4 @@
+import { withheldVariables } from '../config/expansion.ts';
 import { editSettings } from '../config/settings-edit.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
@@ -37,7 +38,7 @@ export async function run(options: McpAddOptions, app: App): Promise<number> {
     return [{ path: ['mcpServers', name], value: entry }];
   });
   const text = `${isReplaced ? 'Replaced' : 'Added'} ${name} in ${file}\n`;
-  const notices = await remarks(name, { scope, options, app });
+  const notices = [...withheldWords(words), ...(await remarks(name, { scope, options, app }))];
   await printReport({ text, json: { name, scope, file, replaced: isReplaced }, notices }, options, app);
   return 0;
 }
@@ -62,6 +63,15 @@ function commonKeys(options: McpAddOptions): JsonObject {
 
 function names(values: readonly string[]): readonly string[] {
   return values.flatMap((value) => value.split(',').map((name) => name.trim())).filter((name) => name !== '');
+}
+
+function withheldWords([commandOrUrl = '', ...args]: readonly string[]): readonly string[] {
+  if (/^https?:/i.test(commandOrUrl)) return [];
+  const names = new Set([commandOrUrl, ...args].flatMap(withheldVariables));
+  return [...names].map(
+    (name) =>
+      `$${visible(name)} is not put into a command line, which others can read. Give it to the program: -e ${visible(name)}='$${visible(name)}'`,
+  );
 }
 
 interface Added {

@@ -36,17 +36,28 @@ export async function serverNotices({ file, text }: SettingsText): Promise<reado
   return [`${file}: an MCP server cannot be named "__proto__", not used`];
 }
 
-/** The document with variables put in. A copy is made only if `text`, from which it was parsed, can hold one. */
+/**
+ * The document with variables put in, secret ones not into the command line of a server. A copy is made only if `text`, from
+ * which it was parsed, can hold one.
+ */
 export async function expandDocument(document: JsonObject, text: string, env: Env): Promise<JsonObject> {
   // `\u0024` is a dollar sign too.
   if (!text.includes('$') && !text.includes('\\u0024')) return document;
-  const { expand } = await loadExpansion();
-  const walk = (value: JsonValue): JsonValue => {
-    if (typeof value === 'string') return expand(value, env);
-    if (Array.isArray(value)) return value.map(walk);
-    return isObject(value) ? mapValues(value, walk) : value;
-  };
-  return mapValues(document, walk);
+  const { expand, expandInCommandLine } = await loadExpansion();
+  return mapValues(document, (value, key) => expanded(value, [key], [expand, expandInCommandLine], env));
+}
+
+type Expand = (text: string, env: Env) => string;
+
+function expanded(value: JsonValue, path: readonly string[], ways: readonly [Expand, Expand], env: Env): JsonValue {
+  if (typeof value === 'string') return (isInCommandLine(path) ? ways[1] : ways[0])(value, env);
+  if (Array.isArray(value)) return value.map((item) => expanded(item, path, ways, env));
+  return isObject(value) ? mapValues(value, (item, key) => expanded(item, [...path, key], ways, env)) : value;
+}
+
+function isInCommandLine([first, second, third]: readonly string[]): boolean {
+  if (first === 'mcp') return second === 'serverCommand';
+  return first === 'mcpServers' && (third === 'command' || third === 'args');
 }
 
 /** Plain JSON is read by the engine; only a file with comments, or a broken one, needs the tolerant parser. */
@@ -75,8 +86,8 @@ function parseValue(value: unknown, file: string, depth: number): JsonValue {
   return isObject(value) ? parseObject(value, file, depth) : (value as JsonValue);
 }
 
-function mapValues(document: JsonObject, change: (value: JsonValue) => JsonValue): JsonObject {
-  return Object.fromEntries(Object.entries(document).map(([key, value]) => [key, change(value ?? null)]));
+function mapValues(document: JsonObject, change: (value: JsonValue, key: string) => JsonValue): JsonObject {
+  return Object.fromEntries(Object.entries(document).map(([key, value]) => [key, change(value ?? null, key)]));
 }
 
 async function misfitError(

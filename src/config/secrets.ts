@@ -36,6 +36,7 @@ function isSecret(path: readonly string[]): boolean {
   return field === 'env' || field === 'headers' || [field, ...rest].some(isSecretKey);
 }
 
-function isSecretKey(key: string): boolean {
+/** Whether what has this name may be a secret: `apiKey`, `GITHUB_TOKEN`, `DB_PASSWORD`. */
+export function isSecretKey(key: string): boolean {
   return SECRET_KEY.test(key) || PIN.test(key) || CAMEL_PIN.test(key);
 }

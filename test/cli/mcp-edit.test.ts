@@ -220,3 +220,9 @@ test('an address of a kind that gmn cannot reach is no program', async (t) => {
     exitCode: 1,
   });
 });
+
+test('add says that a secret variable does not go into a command line', async (t) => {
+  expect((await mcpPlace(t).run(['mcp', 'add', 'x', 'node', '$HOME/x.js', '--key', '$API_KEY'])).stderr).toBe(
+    "gmn: $API_KEY is not put into a command line, which others can read. Give it to the program: -e API_KEY='$API_KEY'\n",
+  );
+});

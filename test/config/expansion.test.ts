@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { expand } from '../../src/config/expansion.ts';
+import { expand, expandInCommandLine, withheldVariables } from '../../src/config/expansion.ts';
 
 test.each([
   ['$A', 'x'],
@@ -45,4 +45,12 @@ test('a value is put in as it is, whatever it holds', () => {
       expect(expand(`${before}\${NAME}${after}`, { NAME: value })).toBe(before + value + after);
     }),
   );
+});
+
+test('a command line gets no variable whose name says that it is a secret', () => {
+  const env = { HOME: '/h', GITHUB_TOKEN: 'hunter2', MY_API_KEY: 'hunter2', PASSWORD: 'hunter2' };
+  const braced = (text: string): string => `${'$'}{${text}}`;
+  const secret = `$GITHUB_TOKEN ${braced('MY_API_KEY')} ${braced('PASSWORD:-none')}`;
+  expect(expandInCommandLine(`$HOME ${secret} ${braced('ROOT:-/r')}`, env)).toBe(`/h ${secret} /r`);
+  expect(withheldVariables(`$HOME ${secret}`)).toEqual(['GITHUB_TOKEN', 'MY_API_KEY', 'PASSWORD']);
 });

@@ -24,3 +24,16 @@ test('a file that is not there or broken says so', async (t) => {
   writeFileSync(file, '{ "mcpServers": [] }');
   await expect(readServersFile(file, {})).rejects.toMatchObject({ fault: 'config' });
 });
+
+test('a secret variable goes into env, headers and address, and not into the command line', async (t) => {
+  const { root } = place(t);
+  const file = join(root, 'servers.json');
+  const server = { command: '$TOOL', args: ['--root', '$ROOT', '$API_KEY'], env: { KEY: '$API_KEY' }, cwd: '$ROOT' };
+  const remote = { url: 'https://h/$API_KEY', headers: { X: '$API_KEY' } };
+  writeFileSync(file, JSON.stringify({ mcpServers: { server, remote } }));
+  const env = { TOOL: 'node', ROOT: '/r', API_KEY: 'hunter2' };
+  expect((await readServersFile(file, env)).map(({ definition }) => definition)).toEqual([
+    { command: 'node', args: ['--root', '/r', '$API_KEY'], env: { KEY: 'hunter2' }, cwd: '/r' },
+    { url: 'https://h/hunter2', headers: { X: 'hunter2' } },
+  ]);
+});
