@@ -187,7 +187,10 @@ export const MCP = command({
       name: 'auth',
       summary: 'Sign in to a server in your browser',
       args: '<server>',
-      flags: [{ long: 'no-browser', help: 'Only print the address to open' }, ...LOOK_FLAGS],
+      flags: [
+        { long: 'no-browser', help: 'Only print the address to open; the one at which the browser ends can be pasted' },
+        ...LOOK_FLAGS,
+      ],
       load: () => import('../commands/mcp-auth.ts'),
     }),
     command({

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { oauthPeer } from '../mcp/oauth-peer.ts';
 import { screenOf } from '../support/chat-terminal.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import type { GmnOptions } from '../support/gmn.ts';
@@ -131,3 +132,32 @@ test.for([
     await terminal.until(/done/);
   },
 );
+
+test('without a browser here, the address at which another one ended can be pasted, if it is of this sign-in', async (t) => {
+  const peer = await oauthPeer(t);
+  const wiki = { url: `${peer.url}/mcp`, type: 'http' };
+  const terminal = runInTerminal(t, ['mcp', 'auth', 'wiki', '--no-browser'], { ...home({ wiki }), columns: 500 });
+  const asked = await terminal.until(/paste that here\.[\s\S]*Address: /);
+  const [, page = ''] = /open this address:\s+(\S+)/.exec(asked) ?? [];
+  const { headers } = await fetch(page, { redirect: 'manual' });
+  const back = new URL(headers.get('location') ?? '');
+  const forged = new URL(back);
+  forged.searchParams.set('state', 'forged');
+  terminal.type(`${forged.href}\r`);
+  await terminal.until(/That is not the address of this sign-in\.[\s\S]*Address: /);
+  terminal.type(`${back.href}\r`);
+  const { output, exitCode } = await terminal.ended;
+  expect([exitCode, output.split('\n').at(-2)?.split('\r').at(-2)]).toEqual([0, 'Signed in to wiki']);
+  expect(peer.asked('/token')).toHaveLength(1);
+});
+
+test('Ctrl+C where an address could be pasted ends the sign-in', async (t) => {
+  const peer = await oauthPeer(t);
+  const wiki = { url: `${peer.url}/mcp`, type: 'http' };
+  const terminal = runInTerminal(t, ['mcp', 'auth', 'wiki', '--no-browser'], home({ wiki }));
+  await terminal.until(/Address: /);
+  terminal.type('\u0003');
+  const { output, exitCode } = await terminal.ended;
+  expect(exitCode).toBe(130);
+  expect(output.split('\n').at(-2)).toMatch(/^\S*Interrupted\.\S*\r$/);
+});

@@ -17,6 +17,11 @@ export interface ClientContext
 export interface SignInPrompt {
   /** Shows an address, and opens it where that is wanted. It is https, or on this machine; untrusted text all the same. */
   readonly show: (url: string) => Promise<void>;
+  /**
+   * Asks for the address at which the browser ended, where that cannot reach this machine; anew if the last one was of no use.
+   * Undefined once the signal is aborted. Absent: there is nobody to ask. Throws AppError `interrupted` at the person's word.
+   */
+  readonly paste?: (last: { readonly isRefused: boolean }, signal: AbortSignal) => Promise<string | undefined>;
   /** Ends the waiting. */
   readonly signal: AbortSignal;
   /** Called when the waiting for the person begins and ends, so that no clock runs meanwhile. */

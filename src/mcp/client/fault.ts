@@ -54,7 +54,8 @@ export interface Failing {
 export async function faultOf(thrown: unknown, failing: Failing): Promise<AppError> {
   const { server, what } = failing;
   const own = ownError(thrown);
-  if (own?.fault === 'mcp' && own.words !== own.message) return own;
+  const isFinished = own?.fault === 'mcp' && own.words !== own.message;
+  if (own !== undefined && (isFinished || own.fault === 'interrupted')) return own;
   if (own?.status === 401) return unauthorized(server, 401, own);
   if (own !== undefined)
     return serverFault(server, own.message, { cause: own, ...(own.hint ? { hint: own.hint } : {}) });

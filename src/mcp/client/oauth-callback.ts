@@ -12,6 +12,8 @@ export interface Callback {
    * `mcp` if the person, or the server, refuses or takes more than five minutes.
    */
   wait(state: string, signal: AbortSignal): Promise<URLSearchParams>;
+  /** The same by hand: takes the address that the browser came back to. False if it is not of the sign-in that is waited for. */
+  accept(address: string): boolean;
   close(): Promise<void>;
 }
 
@@ -27,9 +29,10 @@ export async function openCallback(
 ): Promise<Callback> {
   const { port, pathname, hostname } = parseWanted(wanted);
   let expected: { readonly state: string; readonly settle: (query: URLSearchParams) => void } | undefined;
+  const isExpected = (path: string, query: URLSearchParams): boolean =>
+    path === pathname && expected !== undefined && query.get('state') === expected.state;
   const handler: ServeHandler = async ({ method, path, query }, reply) => {
-    const isOurs =
-      method === 'GET' && path === pathname && expected !== undefined && query.get('state') === expected.state;
+    const isOurs = method === 'GET' && isExpected(path, query);
     const words = isOurs ? 'You can close this page and go back to the terminal.' : 'Nothing here.';
     reply.send(
       isOurs ? 200 : 404,
@@ -56,6 +59,13 @@ export async function openCallback(
       } finally {
         limit.clear();
       }
+    },
+    accept(address) {
+      const text = address.trim();
+      const url = URL.canParse(text) ? new URL(text) : undefined;
+      const isOurs = url !== undefined && isExpected(url.pathname, url.searchParams);
+      if (isOurs) expected?.settle(url.searchParams);
+      return isOurs;
     },
     close: server.close,
   };

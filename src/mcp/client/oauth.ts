@@ -1,5 +1,5 @@
 import { checkEndpoint } from '../../core/endpoint.ts';
-import type { ClientContext } from './context.ts';
+import type { ClientContext, SignInPrompt } from './context.ts';
 import type { RemoteDefinition } from './definition.ts';
 import type { Fetch } from './fetch.ts';
 import { type Callback, openCallback } from './oauth-callback.ts';
@@ -83,16 +83,24 @@ interface Question {
   readonly callback: Callback;
 }
 
-async function asked(
-  { url, state, callback }: Question,
-  prompt: NonNullable<ClientContext['signIn']>,
-): Promise<URLSearchParams> {
+async function asked({ url, state, callback }: Question, prompt: SignInPrompt): Promise<URLSearchParams> {
   prompt.onBegin?.();
+  const over = new AbortController();
+  const signal = AbortSignal.any([prompt.signal, over.signal]);
   try {
-    const waiting = callback.wait(state, prompt.signal);
-    const [query] = await Promise.all([waiting, prompt.show(url.href)]);
+    const waiting = callback.wait(state, signal).finally(() => over.abort());
+    const [query] = await Promise.all([waiting, shown(url, callback, { ...prompt, signal })]);
     return query;
   } finally {
+    over.abort();
     prompt.onEnd?.();
+  }
+}
+
+async function shown(url: URL, callback: Callback, { show, paste, signal }: SignInPrompt): Promise<void> {
+  await show(url.href);
+  for (let isRefused = false; ; isRefused = true) {
+    const address = await paste?.({ isRefused }, signal);
+    if (address === undefined || callback.accept(address)) return;
   }
 }
