@@ -3,61 +3,24 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { build, transform } from 'esbuild';
+import { bundling, commandTable, hotChunks, writeTexts } from './bundle.mjs';
 import { thirdPartyNotices } from './notices.mjs';
 import { root } from './project.mjs';
 
 const final = join(root, 'dist');
 const dist = `${final}.new`;
 const commonJs = { format: 'cjs', platform: 'node', target: 'node20.18', supported: { 'dynamic-import': false } };
-/** commander can run sub-commands as programs of their own; we never do, and loading what that needs costs a start 2 ms. */
-const withoutChildProcess = {
-  name: 'commander-without-child-process',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
-      /[\\/]commander[\\/]/.test(importer) ? { path: 'child_process', namespace: 'absent' } : undefined,
-    );
-    onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: 'module.exports = {};' }));
-  },
-};
-/** See the file that takes its place. */
-const withoutSchemaCompiler = {
-  name: 'mcp-without-schema-compiler',
-  setup({ onResolve }) {
-    onResolve({ filter: /^@modelcontextprotocol\/(?:client|server)\/_shims$/ }, ({ path }) => ({
-      path: join(root, 'scripts', path.includes('client') ? 'mcp-client-shims.mjs' : 'mcp-server-shims.mjs'),
-    }));
-  },
-};
-const common = {
-  absWorkingDir: root,
-  bundle: true,
-  platform: 'node',
-  target: 'node20.18',
-  // jsonc-parser's "main" is a UMD file that breaks when bundled.
-  mainFields: ['module', 'main'],
-  minify: true,
-  legalComments: 'none',
-  logLevel: 'warning',
-  // stdout is a contract, and the MCP SDK writes to the console now and then.
-  drop: ['console'],
-  plugins: [withoutChildProcess, withoutSchemaCompiler],
-};
-
-// What an ordinary one-shot loads; the parser and the JSON formats, which a line of plain words needs not, are apart.
-const HOT = ['src/main.ts', 'src/commands/prompt.ts', 'src/platform/http.ts', 'src/render/text.ts'];
 
 // Everything is made beside the last build and then takes its place: a source that does not compile leaves it as it was.
 rmSync(dist, { recursive: true, force: true });
-mkdirSync(join(dist, 'help'), { recursive: true });
-mkdirSync(join(dist, 'completion'));
-const { ROOT, SHELLS, completionScript, helpText, outlineOf } = await commandTable();
+mkdirSync(dist);
+const table = await commandTable(dist);
 
 const chunks = await build({
-  ...common,
+  ...bundling,
   entryPoints: ['src/main.ts'],
-  define: { OUTLINE: JSON.stringify(outlineOf(ROOT)) },
+  define: { OUTLINE: JSON.stringify(table.outlineOf(table.ROOT)) },
   format: 'esm',
   splitting: true,
   outdir: 'dist',
@@ -80,7 +43,7 @@ writeFileSync(join(dist, packName), packed);
 writeSources();
 
 const program = await build({
-  ...common,
+  ...bundling,
   stdin: { contents: `import { boot } from './src/boot.ts'; boot(process.argv.slice(2));`, resolveDir: root },
   format: 'cjs',
   banner: { js: '#!/usr/bin/env node' },
@@ -92,8 +55,7 @@ const program = await build({
   },
 });
 
-writeHelp(ROOT, ['gmn']);
-for (const shell of SHELLS) writeFileSync(join(dist, 'completion', shell), completionScript(shell, ROOT));
+writeTexts(dist, table);
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
@@ -105,19 +67,6 @@ function writeProgram(text) {
   mkdirSync(join(root, 'bin'), { recursive: true });
   writeFileSync(`${file}.new`, text, { mode: 0o755 });
   renameSync(`${file}.new`, file);
-}
-
-/** The chunks an ordinary one-shot loads: in one file they cost one read and one look-up in the code cache. */
-function hotChunks({ outputs }) {
-  const found = new Set();
-  const add = (path) => {
-    if (found.has(basename(path))) return;
-    found.add(basename(path));
-    for (const next of outputs[path].imports)
-      if (next.kind === 'import-statement' && outputs[next.path]) add(next.path);
-  };
-  for (const source of HOT) add(Object.keys(outputs).find((path) => outputs[path].entryPoint === source));
-  return found;
 }
 
 /**
@@ -182,31 +131,4 @@ function writeSources() {
     sources[name] = [...(sources[name] ?? []), ...Object.keys(inputs).filter((input) => !input.startsWith('<define'))];
   }
   writeFileSync(join(dist, 'chunks.json'), `${JSON.stringify(sources, null, 1)}\n`);
-}
-
-/** The command table and what is made of it here, as modules of their own. */
-async function commandTable() {
-  const file = join(dist, 'table.mjs');
-  await build({
-    ...common,
-    stdin: {
-      contents: `export { ROOT } from './src/cli/commands.ts';
-        export { SHELLS } from './src/cli/completion/shells.ts';
-        export { completionScript } from './src/cli/completion/script.ts';
-        export { helpText } from './src/cli/help.ts';
-        export { outlineOf } from './src/cli/outline.ts';`,
-      resolveDir: root,
-    },
-    format: 'esm',
-    outfile: file,
-    external: ['../commands/*'],
-  });
-  const table = await import(pathToFileURL(file).href);
-  rmSync(file);
-  return table;
-}
-
-function writeHelp(command, path) {
-  writeFileSync(join(dist, 'help', `${path.join('-')}.txt`), helpText(command, path.join(' ')));
-  for (const child of command.subcommands ?? []) writeHelp(child, [...path, child.name]);
 }

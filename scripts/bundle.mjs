@@ -1,0 +1,92 @@
+// What the npm package and the executable have in common when they are built.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+import { root } from './project.mjs';
+
+/** commander can run sub-commands as programs of their own; we never do, and loading what that needs costs a start 2 ms. */
+const withoutChildProcess = {
+  name: 'commander-without-child-process',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:child_process$/ }, ({ importer }) =>
+      /[\\/]commander[\\/]/.test(importer) ? { path: 'child_process', namespace: 'absent' } : undefined,
+    );
+    onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
+/** See the file that takes its place. */
+const withoutSchemaCompiler = {
+  name: 'mcp-without-schema-compiler',
+  setup({ onResolve }) {
+    onResolve({ filter: /^@modelcontextprotocol\/(?:client|server)\/_shims$/ }, ({ path }) => ({
+      path: join(root, 'scripts', path.includes('client') ? 'mcp-client-shims.mjs' : 'mcp-server-shims.mjs'),
+    }));
+  },
+};
+/** What every bundle of the sources is made with. */
+export const bundling = {
+  absWorkingDir: root,
+  bundle: true,
+  platform: 'node',
+  target: 'node20.18',
+  // jsonc-parser's "main" is a UMD file that breaks when bundled.
+  mainFields: ['module', 'main'],
+  minify: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+  // stdout is a contract, and the MCP SDK writes to the console now and then.
+  drop: ['console'],
+  plugins: [withoutChildProcess, withoutSchemaCompiler],
+};
+
+// What an ordinary one-shot loads; the parser and the JSON formats, which a line of plain words needs not, are apart.
+const HOT = ['src/main.ts', 'src/commands/prompt.ts', 'src/platform/http.ts', 'src/render/text.ts'];
+
+/** The chunks an ordinary one-shot loads: in one file they cost one read and one look-up in the code cache. */
+export function hotChunks({ outputs }) {
+  const found = new Set();
+  const add = (path) => {
+    if (found.has(basename(path))) return;
+    found.add(basename(path));
+    for (const next of outputs[path].imports)
+      if (next.kind === 'import-statement' && outputs[next.path]) add(next.path);
+  };
+  for (const source of HOT) add(Object.keys(outputs).find((path) => outputs[path].entryPoint === source));
+  return found;
+}
+
+/** The command table and what is made of it at build time, loaded through a file in this directory. */
+export async function commandTable(directory) {
+  const file = join(directory, 'table.mjs');
+  await build({
+    ...bundling,
+    stdin: {
+      contents: `export { ROOT } from './src/cli/commands.ts';
+        export { SHELLS } from './src/cli/completion/shells.ts';
+        export { completionScript } from './src/cli/completion/script.ts';
+        export { helpText } from './src/cli/help.ts';
+        export { outlineOf } from './src/cli/outline.ts';`,
+      resolveDir: root,
+    },
+    format: 'esm',
+    outfile: file,
+    external: ['../commands/*'],
+  });
+  const table = await import(pathToFileURL(file).href);
+  rmSync(file);
+  return table;
+}
+
+/** Writes what is printed without running anything: the help of every command, and the completion scripts. */
+export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText }) {
+  const help = join(directory, 'help');
+  mkdirSync(help, { recursive: true });
+  const writeHelp = (command, path) => {
+    writeFileSync(join(help, `${path.join('-')}.txt`), helpText(command, path.join(' ')));
+    for (const child of command.subcommands ?? []) writeHelp(child, [...path, child.name]);
+  };
+  writeHelp(ROOT, ['gmn']);
+  mkdirSync(join(directory, 'completion'));
+  for (const shell of SHELLS) writeFileSync(join(directory, 'completion', shell), completionScript(shell, ROOT));
+}
