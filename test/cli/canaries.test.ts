@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { CANARIES, type CanaryName, canariesIn, plantedHome, signIn, strayCanaries } from '../support/canaries.ts';
-import { GMN, place } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 import { type HostileAnswers, type HostileServer, hostileServer } from '../support/hostile-server.ts';
 import { isWindows } from '../support/posix.ts';
 
@@ -44,7 +44,7 @@ async function run(t: TestContext, situation: Situation) {
   const { root, cwd, env } = place(t, { home, env: plantedEnv(server) });
   const places = (text: string): string => text.replace('HOME', join(root, 'home')).replace('SERVER', server.url);
   const more = Object.entries(situation.env ?? {}).map(([name, value]) => [name, places(value)] as const);
-  const child = spawn(process.execPath, [GMN, ...situation.args.map(places)], {
+  const child = spawn(...gmnCommand([...situation.args.map(places)]), {
     cwd,
     // An empty value stands for a variable that is not set.
     env: Object.fromEntries(

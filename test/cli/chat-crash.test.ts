@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
-import { GMN, place } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { objection, type WirePart } from '../support/strict-gemini.ts';
 
@@ -29,7 +29,7 @@ posixTest.for(MOMENTS)('killed %s, a chat goes on with all that was acknowledged
   };
   const first = await fakeGemini(t, step === 0 ? [killer] : [reply(CALL), killer]);
   const { cwd, env: clean } = place(t, { gemini: first, env });
-  const child = spawn(process.execPath, [GMN, 'chat', '--session-name', 'torn', 'one'], { cwd, env: clean });
+  const child = spawn(...gmnCommand(['chat', '--session-name', 'torn', 'one']), { cwd, env: clean });
   kill = () => void child.kill('SIGKILL');
   await once(child, 'close');
 

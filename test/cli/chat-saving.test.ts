@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { said, sharedHome } from '../support/chat.ts';
-import { GMN, place } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 test('/save says so when nothing can be written, and /export then writes what was said', async (t) => {
@@ -49,12 +49,7 @@ posixTest('no command to go on is named when the last turns could not be saved',
     '-c',
     'ulimit -f 8; exec "$@"',
     'sh',
-    process.execPath,
-    GMN,
-    'chat',
-    '--demo',
-    '--session-name',
-    'x',
+    ...gmnCommand(['chat', '--demo', '--session-name', 'x']).flat(),
   ];
   const child = spawn('sh', limited, { cwd, env, stdio: ['pipe', 'ignore', 'pipe'] });
   t.onTestFinished(() => void child.kill('SIGKILL'));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chunk, events, failure, fakeGemini, finish, reply, type Scripted } from '../support/fake-gemini.ts';
-import { GMN, place, runGmn } from '../support/gmn.ts';
+import { gmnCommand, place, runGmn } from '../support/gmn.ts';
 
 const DEMO = { args: ['--demo'] } as const;
 
@@ -219,8 +219,8 @@ test('a prompt that is too long for the model is told with /compress', async (t)
 test('a reader that goes away ends the chat quietly, and what was said is saved', async (t) => {
   const { env, path } = sharedHome(t);
   const { cwd, env: clean } = place(t, { env });
-  const args = [GMN, 'chat', '--demo', '--session-name', 'cut', 'count to 1000000'];
-  const child = spawn(process.execPath, args, { cwd, env: clean, stdio: ['pipe', 'pipe', 'pipe'] });
+  const words = ['chat', '--demo', '--session-name', 'cut', 'count to 1000000'];
+  const child = spawn(...gmnCommand(words), { cwd, env: clean, stdio: ['pipe', 'pipe', 'pipe'] });
   t.onTestFinished(() => void child.kill('SIGKILL'));
   let stderr = '';
   child.stderr.on('data', (data: Buffer) => {

@@ -9,7 +9,7 @@ import { PLACEHOLDERS } from '../../src/cli/completion/values.ts';
 import { TOPICS } from '../../src/cli/topics/names.ts';
 import { MODELS } from '../../src/core/models.ts';
 import { COMMANDS, flagsOf, SETTINGS, saveSessions } from '../support/completing.ts';
-import { GMN, type GmnOptions, place, runGmn } from '../support/gmn.ts';
+import { type GmnOptions, gmnCommand, place, runGmn } from '../support/gmn.ts';
 
 test('the plan has every command, sub-command and flag of the table', () => {
   const planned = completionPlan(ROOT).map(({ path, commands, flags }) => ({
@@ -55,7 +55,7 @@ test.for<readonly [args: readonly string[], error: string]>([
 async function asked(t: TestContext, what: string, options: GmnOptions = {}) {
   const { home, cwd, env } = place(t, { ...options, env: { ...options.env, GEMINI_API_KEY: 'secret-key' } });
   await saveSessions(home, cwd);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [GMN, '__complete', what], {
+  const { status, stdout, stderr } = spawnSync(...gmnCommand(['__complete', what]), {
     ...{ cwd, env, encoding: 'utf8' },
   });
   return { status, stderr, lines: stdout.split('\n').slice(0, -1), home };

@@ -6,7 +6,7 @@ import { ROOT } from '../../src/cli/commands.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import type { Finding } from '../../src/commands/doctor-finding.ts';
 import { commandWords } from '../../src/mcp/client/command-words.ts';
-import { GMN, type GmnOptions, place } from '../support/gmn.ts';
+import { GMN, type GmnOptions, gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 /** A place to examine; paths of this machine are taken out of what is printed. */
@@ -14,7 +14,7 @@ function scene(t: TestContext, options: GmnOptions = {}) {
   const env = { LC_ALL: 'C.UTF-8', PATH: '/nonexistent', ...options.env };
   const at = place(t, { ...options, env });
   const examine = (...args: readonly string[]) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [GMN, 'doctor', ...args], {
+    const { status, stdout, stderr } = spawnSync(...gmnCommand(['doctor', ...args]), {
       ...{ cwd: at.cwd, env: at.env, encoding: 'utf8' },
     });
     const clean = (text: string): string =>

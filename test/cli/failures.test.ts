@@ -212,11 +212,11 @@ describe.each(Object.entries(CASES))(
 
 test('a directory as stdin is an error, not a crash', async (t) => {
   const { spawnSync } = await import('node:child_process');
-  const { place, GMN } = await import('../support/gmn.ts');
+  const { gmnCommand, place } = await import('../support/gmn.ts');
   const { openSync } = await import('node:fs');
   const { cwd, env } = place(t, { gemini: await fakeGemini(t, []) });
   mkdirSync(join(cwd, 'd'));
-  const { status, stderr } = spawnSync(process.execPath, [GMN, 'hi'], {
+  const { status, stderr } = spawnSync(...gmnCommand(['hi']), {
     cwd,
     env,
     stdio: [openSync(join(cwd, 'd'), 'r'), 'pipe', 'pipe'],

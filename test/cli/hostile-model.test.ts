@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
-import { GMN, place, runGmnIn } from '../support/gmn.ts';
+import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { CANARY, generatedPayload, payloadTable, plantScene } from '../tools/payload-scene.ts';
 import { put, snapshot } from '../tools/place.ts';
@@ -45,7 +45,7 @@ async function attacked(t: TestContext, others: readonly object[], { mode, cwd, 
   const calls = [{ name: 'read_file', args: { file_path: 'inside.txt' } }, ...others];
   const script = chunksOf(calls, IN_REPLY).map((some) => reply(...some.map((functionCall) => ({ functionCall }))));
   const gemini = await fakeGemini(t, [...script, reply('done')]);
-  const child = spawn(process.execPath, [GMN, '--tools', 'all', '--approval-mode', mode, '-o', 'json', 'go'], {
+  const child = spawn(...gmnCommand(['--tools', 'all', '--approval-mode', mode, '-o', 'json', 'go']), {
     cwd,
     env: { ...env, GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -169,7 +169,7 @@ posixTest('Ctrl+C ends a search that is stuck in a pattern, before the pattern i
   // There is no second answer: a search that gave up by itself would ask for one.
   const gemini = await fakeGemini(t, [reply({ functionCall })]);
   const { cwd, env } = place(t, { gemini, files: { 'a.txt': `${'a'.repeat(60)}!\n` } });
-  const child = spawn(process.execPath, [GMN, '--tools', 'read', '-o', 'stream-json', 'go'], {
+  const child = spawn(...gmnCommand(['--tools', 'read', '-o', 'stream-json', 'go']), {
     cwd,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
-import { GMN, type GmnOptions, place, runGmn } from '../support/gmn.ts';
+import { GMN_LINE, type GmnOptions, gmnCommand, place, runGmn } from '../support/gmn.ts';
 import { isWindows, linuxTest, posixTest } from '../support/posix.ts';
 
 /** An answer that begins and then stays silent; `closed` resolves when the client lets go. */
@@ -22,7 +22,7 @@ function stalled(text: string) {
 
 function start(t: TestContext, args: readonly string[], options: GmnOptions) {
   const { cwd, env } = place(t, options);
-  const child = spawn(process.execPath, [GMN, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(...gmnCommand(args), { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   t.onTestFinished(() => void child.kill('SIGKILL'));
   return child;
 }
@@ -85,7 +85,7 @@ test('a reader that goes away ends the request quietly, with 0', async (t) => {
 
 linuxTest('a full disk is an error with a next step', async (t) => {
   const { cwd, env } = place(t, { gemini: await fakeGemini(t, [reply('hello')]) });
-  const child = spawn(process.execPath, [GMN, 'hi'], {
+  const child = spawn(...gmnCommand(['hi']), {
     cwd,
     env,
     stdio: ['ignore', openSync('/dev/full', 'w'), 'pipe'],
@@ -125,7 +125,7 @@ test('an idle line ends the answer by its own timer', async (t) => {
 test('a pipe that nobody writes to does not hang a run that has a prompt', async (t) => {
   const gemini = await fakeGemini(t, [reply('hi')]);
   const { cwd, env } = place(t, { gemini, env: { GMN_STDIN_WAIT: '300ms' } });
-  const child = spawn(process.execPath, [GMN, 'hello'], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child = spawn(...gmnCommand(['hello']), { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
   t.onTestFinished(() => void child.kill('SIGKILL'));
   let output = '';
   child.stdout.on('data', (data) => {
@@ -162,7 +162,7 @@ test('a home that cannot be written to costs the cache and the session, not the 
 posixTest('in one pipe with the answer, what is said to the person has lines of its own', async (t) => {
   const gemini = await fakeGemini(t, [reply('hello')]);
   const { cwd, env } = place(t, { gemini, files: { taken: '' }, env: { GMN_HOME: 'taken/gmn' } });
-  const child = spawn('sh', ['-c', `"${process.execPath}" "${GMN}" hi 2>&1`], {
+  const child = spawn('sh', ['-c', `${GMN_LINE} hi 2>&1`], {
     cwd,
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -175,8 +175,7 @@ posixTest('in one pipe with the answer, what is said to the person has lines of 
 });
 
 test('--version prints the version and --help prints the help, whatever the home looks like', () => {
-  const run = (flag: string) =>
-    spawnSync(process.execPath, [GMN, flag], { env: { PATH: process.env.PATH }, encoding: 'utf8' });
+  const run = (flag: string) => spawnSync(...gmnCommand([flag]), { env: { PATH: process.env.PATH }, encoding: 'utf8' });
   expect(run('--version').stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   expect(run('-v').stdout).toBe(run('--version').stdout);
   expect(run('--help')).toMatchObject({ status: 0, stderr: '' });
@@ -184,7 +183,7 @@ test('--version prints the version and --help prints the help, whatever the home
 });
 
 test.runIf(process.platform !== 'win32').each(['--help', '--version'])('%s into a closed pipe is quiet', (flag) => {
-  const script = `"${process.execPath}" "${GMN}" ${flag} | true; echo "\${PIPESTATUS[0]}"`;
+  const script = `${GMN_LINE} ${flag} | true; echo "\${PIPESTATUS[0]}"`;
   const { stdout, stderr } = spawnSync('bash', ['--norc', '-c', script], {
     env: { PATH: process.env.PATH },
     encoding: 'utf8',
@@ -202,7 +201,7 @@ test('a failed run leaves no half-warm code cache behind', async (t) => {
   const { existsSync } = await import('node:fs');
   const { join } = await import('node:path');
   const { cwd, env, home } = place(t);
-  const { status } = spawnSync(process.execPath, [GMN, 'hi'], { cwd, env, stdio: 'ignore' });
+  const { status } = spawnSync(...gmnCommand(['hi']), { cwd, env, stdio: 'ignore' });
   expect(status).toBe(2);
   expect(existsSync(join(home, '.gmn', 'cache'))).toBe(false);
 });
@@ -211,7 +210,7 @@ test('the compiled code is kept for the next start, for nobody else to read, and
   const { readdirSync, statSync, writeFileSync } = await import('node:fs');
   const { join } = await import('node:path');
   const { cwd, env, home } = place(t, { gemini: await fakeGemini(t, [reply('one'), reply('two'), reply('three')]) });
-  const run = () => spawn(process.execPath, [GMN, 'hi'], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const run = () => spawn(...gmnCommand(['hi']), { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
   const answer = async () => {
     const child = run();
     let stdout = '';

@@ -15,7 +15,7 @@ import type { TurnRecord } from '../../src/core/history.ts';
 import { exportSession } from '../../src/export/export.ts';
 import { sessionStore } from '../../src/session/store.ts';
 import { prompt, reply, small } from '../export/samples.ts';
-import { GMN, place } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 /** A home with one saved session, and gmn in a directory beside it. */
@@ -29,7 +29,7 @@ async function scene(t: TestContext, records: readonly TurnRecord[] = small.reco
   await session.close();
   const saved = await store.read(await store.find('last'));
   const gmn = (...args: readonly string[]) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [GMN, 'sessions', ...args], {
+    const { status, stdout, stderr } = spawnSync(...gmnCommand(['sessions', ...args]), {
       ...{ cwd, env, encoding: 'utf8' },
     });
     return { status, stdout, stderr };

@@ -4,7 +4,7 @@ import { mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { chunk, failure, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
-import { GMN, type GmnOptions, place, runGmn } from '../support/gmn.ts';
+import { GMN_LINE, type GmnOptions, gmnCommand, place, runGmn } from '../support/gmn.ts';
 
 /** More than any pipe holds, and never an end. */
 const endless: Scripted = (response) => {
@@ -20,7 +20,7 @@ const endless: Scripted = (response) => {
 /** Starts gmn with a stdout that nobody reads, once the first bytes stand in the pipe. */
 async function unread(t: TestContext, args: readonly string[], options: GmnOptions) {
   const { cwd, env } = place(t, options);
-  const child = spawn(process.execPath, [GMN, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(...gmnCommand(args), { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   t.onTestFinished(() => void child.kill('SIGKILL'));
   await once(child.stdout, 'readable');
   return child;
@@ -48,7 +48,7 @@ describe.runIf(process.platform === 'linux')('a full disk', () => {
   const full = (): number => openSync('/dev/full', 'w');
 
   test.each(['--help', '--version'])('under %s is an error, not a stack', (flag) => {
-    const { status, stderr } = spawnSync(process.execPath, [GMN, flag], {
+    const { status, stderr } = spawnSync(...gmnCommand([flag]), {
       env: { PATH: process.env.PATH },
       stdio: ['ignore', full(), 'pipe'],
       encoding: 'utf8',
@@ -59,7 +59,7 @@ describe.runIf(process.platform === 'linux')('a full disk', () => {
 
   test('under stderr does not spoil an answer that has arrived', async (t) => {
     const { cwd, env } = place(t, { gemini: await fakeGemini(t, [failure(503, 'UNAVAILABLE'), reply('hello')]) });
-    const child = spawn(process.execPath, [GMN, '-u', 'hi'], { cwd, env, stdio: ['ignore', 'pipe', full()] });
+    const child = spawn(...gmnCommand(['-u', 'hi']), { cwd, env, stdio: ['ignore', 'pipe', full()] });
     let stdout = '';
     child.stdout?.on('data', (data) => {
       stdout += data;
@@ -80,7 +80,7 @@ describe.runIf(process.platform !== 'win32')('strange places', () => {
   test('a FIFO as debug file is refused, not waited for', async (t) => {
     const { cwd, env } = place(t, { gemini: await fakeGemini(t, []) });
     spawnSync('mkfifo', [join(cwd, 'fifo')]);
-    const { status, stderr } = spawnSync(process.execPath, [GMN, '--debug-file', 'fifo', 'hi'], {
+    const { status, stderr } = spawnSync(...gmnCommand(['--debug-file', 'fifo', 'hi']), {
       cwd,
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -94,7 +94,7 @@ describe.runIf(process.platform !== 'win32')('strange places', () => {
     const { cwd, env } = place(t, { gemini: await fakeGemini(t, []) });
     const gone = join(cwd, 'gone');
     mkdirSync(gone);
-    const script = `cd gone && rmdir ../gone && exec "${process.execPath}" "${GMN}" hi`;
+    const script = `cd gone && rmdir ../gone && exec ${GMN_LINE} hi`;
     const { status, stderr } = spawnSync('sh', ['-c', script], {
       cwd,
       env,

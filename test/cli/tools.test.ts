@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'n
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
-import { GMN, place, runGmn } from '../support/gmn.ts';
+import { gmnCommand, place, runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 function call(name: string, args: object, more: object = {}): object {
@@ -98,17 +98,17 @@ describe('a write', () => {
       const gemini = await fakeGemini(t, [write, reply('Done.')]);
       const { cwd, env } = place(t, { gemini });
       const { spawn } = await import('node:child_process');
-      const child = spawn(process.execPath, [GMN, '--tools', 'edit', ...flags, 'write b'], {
+      const child = spawn(...gmnCommand(['--tools', 'edit', ...flags, 'write b']), {
         cwd,
         env,
         stdio: 'ignore',
       });
       expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);
       expect(readFileSync(join(cwd, 'b.txt'), 'utf8')).toBe('new\n');
-      const undo = spawnSync(process.execPath, [GMN, 'undo'], { cwd, env, encoding: 'utf8' });
+      const undo = spawnSync(...gmnCommand(['undo']), { cwd, env, encoding: 'utf8' });
       expect(undo).toMatchObject({ status: 0, stderr: '' });
       expect(existsSync(join(cwd, 'b.txt'))).toBe(false);
-      const again = spawnSync(process.execPath, [GMN, 'undo'], { cwd, env, encoding: 'utf8' });
+      const again = spawnSync(...gmnCommand(['undo']), { cwd, env, encoding: 'utf8' });
       expect(again).toMatchObject({ status: 1, stdout: '' });
     },
   );
@@ -120,10 +120,10 @@ describe('a write', () => {
     mkdirSync(join(root, 'other'));
     const { spawn } = await import('node:child_process');
     const flags = ['--tools', 'edit', '--yolo', '--include-directories', '../other'];
-    const child = spawn(process.execPath, [GMN, ...flags, 'write b'], { cwd, env, stdio: 'ignore' });
+    const child = spawn(...gmnCommand([...flags, 'write b']), { cwd, env, stdio: 'ignore' });
     expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);
     expect(readFileSync(join(root, 'other/new/b.txt'), 'utf8')).toBe('new\n');
-    const undo = spawnSync(process.execPath, [GMN, 'undo'], { cwd, env, encoding: 'utf8' });
+    const undo = spawnSync(...gmnCommand(['undo']), { cwd, env, encoding: 'utf8' });
     expect(undo).toMatchObject({ status: 0, stderr: '' });
     expect(readdirSync(join(root, 'other'))).toEqual([]);
   });
@@ -188,7 +188,7 @@ describe('where everything one has would be in reach', () => {
     const where = place(t, { gemini });
     const [cwd, env] = set(where);
     const { spawn } = await import('node:child_process');
-    const child = spawn(process.execPath, [GMN, '--tools', 'edit', 'hi'], {
+    const child = spawn(...gmnCommand(['--tools', 'edit', 'hi']), {
       cwd,
       env: { ...where.env, ...env },
       stdio: 'ignore',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { undoStore } from '../../src/tools/journal.ts';
 import { openWorkspace } from '../../src/tools/workspace.ts';
-import { GMN, place } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 
 /** Runs that wrote files, by name below one directory, and gmn undo anywhere in it. */
 function scene(t: TestContext) {
@@ -22,7 +22,7 @@ function scene(t: TestContext) {
         await workspace.write(path(name), new TextEncoder().encode(text));
     },
     undo: (name: string, ...flags: readonly string[]) => {
-      const { status, stdout, stderr } = spawnSync(process.execPath, [GMN, 'undo', ...flags], {
+      const { status, stdout, stderr } = spawnSync(...gmnCommand(['undo', ...flags]), {
         ...{ cwd: path(name), env, encoding: 'utf8' },
       });
       return { status, stdout: stdout.replaceAll(root, ''), stderr: stderr.replaceAll(root, '') };

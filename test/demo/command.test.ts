@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { expect, type TestContext, test } from 'vitest';
-import { GMN, place, runGmn } from '../support/gmn.ts';
+import { gmnCommand, place, runGmn } from '../support/gmn.ts';
 import { ask, FLASH } from './support.ts';
 
 test('the sample runs come out byte for byte', async (t) => {
@@ -41,7 +41,7 @@ interface Served {
 
 function serveDemo(t: TestContext, args: readonly string[], files: Record<string, string> = {}): Promise<Served> {
   const { cwd, env } = place(t, { files });
-  const child = spawn(process.execPath, [GMN, 'demo', 'serve', ...args], { cwd, env });
+  const child = spawn(...gmnCommand(['demo', 'serve', ...args]), { cwd, env });
   t.onTestFinished(() => void child.kill('SIGKILL'));
   let stdout = '';
   let stderr = '';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { GMN, place } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 import { type TalkativeGemini, talkativeGemini } from '../support/talkative-gemini.ts';
 
 /** How many deaths to try: a few in every test run, all of them with `npm run test:faults`. */
@@ -23,11 +23,11 @@ interface Life {
 /** A chat of many turns, each with a call, through a pipe: the next prompt is typed when the last is answered. */
 async function live(
   setting: ReturnType<typeof place>,
-  program: readonly [string, ...string[]],
+  program: readonly string[],
   onLine: (kill: () => void) => void = () => {},
 ): Promise<Life> {
   const { cwd, env } = setting;
-  const [file, ...args] = program;
+  const [file = '', ...args] = program;
   const child = spawn(file, args, { cwd, env, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
   const kill = (): void => void (child.exitCode === null && child.signalCode === null && child.kill('SIGKILL'));
   child.stdin.on('error', () => {});
@@ -52,7 +52,7 @@ async function live(
 
 /** What the next process makes of what is left: every acknowledged turn is sent, and the API takes it. */
 async function expectNothingLost({ cwd, env, acknowledged }: Life, gemini: TalkativeGemini): Promise<void> {
-  const child = spawn(process.execPath, [GMN, '-r', 'last', '-o', 'json', '--tools', 'read', 'prompt 39'], {
+  const child = spawn(...gmnCommand(['-r', 'last', '-o', 'json', '--tools', 'read', 'prompt 39']), {
     cwd,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -119,7 +119,7 @@ test(`kill -9 at ${DEATHS} moments of a chat with tools loses no acknowledged tu
     // Spread over the events of a whole chat, and over what happens between two of them.
     let left = Math.floor(((death + 0.5) * TURNS * 6) / DEATHS);
     const rounds = (death * 37) % ROUNDS;
-    const life = await live(place(t, { gemini }), [process.execPath, GMN, 'chat', '--tools', 'read'], (kill) => {
+    const life = await live(place(t, { gemini }), gmnCommand(['chat', '--tools', 'read']).flat(), (kill) => {
       onEvent = () => {
         left -= 1;
         if (left === 0) afterRounds(rounds, kill);
@@ -151,7 +151,7 @@ test.runIf(hasStrace)(
     for (let at = 1; ; at += step) {
       const life = await live(place(t, { gemini }), [
         ...(['strace', '-f', '-qq', '-o', '/dev/null', '-e', `trace=${CALLS}`] as const),
-        ...['-e', `inject=${CALLS}:signal=SIGKILL:when=${at}`, process.execPath, GMN, 'chat', '--tools', 'read'],
+        ...['-e', `inject=${CALLS}:signal=SIGKILL:when=${at}`, ...gmnCommand(['chat', '--tools', 'read']).flat()],
       ]);
       await expectWholeLines(life, gemini);
       // It was over before its call came.

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
-import { GMN } from '../support/gmn.ts';
+import { GMN_LINE } from '../support/gmn.ts';
 import { echo, serve } from './support.ts';
 
 const write = { functionCall: { name: 'write_file', args: { file_path: 'made.txt', content: 'by Gemini' } } };
@@ -142,7 +142,8 @@ test('gmn behind gmn behind gmn is as deep as it goes', async (t) => {
 const NEST = `
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-const child = spawn(process.execPath, [process.argv[2], 'mcp', 'serve', '--allow-shell'], { stdio: ['pipe', 'pipe', 'ignore'] });
+const [, , file, ...args] = process.argv;
+const child = spawn(file, [...args, 'mcp', 'serve', '--allow-shell'], { stdio: ['pipe', 'pipe', 'ignore'] });
 const say = (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
 say({ id: 1, method: 'initialize' });
 say({ id: 2, method: 'tools/call', params: { name: 'delegate', arguments: { prompt: 'nested' } } });
@@ -157,7 +158,7 @@ test.skipIf(process.platform === 'win32')(
   'servers that commands start are counted',
   async (t) => {
     const nest = (): object => {
-      const command = `GEMINI_API_KEY=k GOOGLE_GEMINI_BASE_URL=${gemini.url} "${process.execPath}" nest.mjs "${GMN}"`;
+      const command = `GEMINI_API_KEY=k GOOGLE_GEMINI_BASE_URL=${gemini.url} "${process.execPath}" nest.mjs ${GMN_LINE}`;
       return { functionCall: { name: 'run_shell_command', args: { command } } };
     };
     const gemini = await fakeGemini(t, [

@@ -5,7 +5,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { TestContext } from 'vitest';
 import { chunk, finish, type Scripted, sse } from '../support/fake-gemini.ts';
-import { GMN, type GmnOptions, place } from '../support/gmn.ts';
+import { type GmnOptions, gmnCommand, place } from '../support/gmn.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into it as they like
 export type Json = any;
@@ -41,7 +41,7 @@ export interface RawServer {
 /** `gmn mcp serve` over stdio, spoken to line by line. */
 export function serveRaw(t: TestContext, options: ServeOptions = {}): RawServer {
   const { cwd, home, env } = options.at ?? place(t, options);
-  const child = spawn(process.execPath, [GMN, 'mcp', 'serve', ...(options.flags ?? [])], { cwd, env });
+  const child = spawn(...gmnCommand(['mcp', 'serve', ...(options.flags ?? [])]), { cwd, env });
   t.onTestFinished(() => void child.kill('SIGKILL'));
   child.stdin.on('error', () => {});
   const lines: Json[] = [];
@@ -108,8 +108,8 @@ export async function serve(t: TestContext, options: ServeOptions = {}): Promise
 export async function sdkClient(t: TestContext, options: ServeOptions & { readonly mode?: 'legacy' | 'auto' } = {}) {
   const { cwd, home, env } = options.at ?? place(t, options);
   const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode: options.mode ?? 'legacy' } });
-  const args = [GMN, 'mcp', 'serve', ...(options.flags ?? [])];
-  await client.connect(new StdioClientTransport({ command: process.execPath, args, cwd, env, stderr: 'ignore' }));
+  const [command, args] = gmnCommand(['mcp', 'serve', ...(options.flags ?? [])]);
+  await client.connect(new StdioClientTransport({ command, args, cwd, env, stderr: 'ignore' }));
   t.onTestFinished(() => client.close());
   return { client, cwd, home };
 }
@@ -117,7 +117,7 @@ export async function sdkClient(t: TestContext, options: ServeOptions & { readon
 /** `gmn mcp serve --http`: where it is, and the token it wants. */
 export async function serveHttp(t: TestContext, options: ServeOptions = {}) {
   const { cwd, home, env } = options.at ?? place(t, options);
-  const child = spawn(process.execPath, [GMN, 'mcp', 'serve', '--http', ...(options.flags ?? [])], { cwd, env });
+  const child = spawn(...gmnCommand(['mcp', 'serve', '--http', ...(options.flags ?? [])]), { cwd, env });
   t.onTestFinished(() => void child.kill('SIGKILL'));
   let errors = '';
   const said = new Promise<void>((resolve) => {

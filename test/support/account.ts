@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import type { FakeGemini, Scripted } from './fake-gemini.ts';
-import { GMN, type GmnOptions, type GmnResult, place } from './gmn.ts';
+import { type GmnOptions, type GmnResult, gmnCommand, place } from './gmn.ts';
 
 /** Secrets that may turn up in no output, and in no file but the official CLI's own and gmn's token cache. */
 export const CANARY = {
@@ -65,7 +65,7 @@ async function runIn(
   args: readonly string[],
   where: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },
 ): Promise<GmnResult> {
-  const child = spawn(process.execPath, [GMN, ...args], { ...where, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(...gmnCommand(args), { ...where, stdio: ['ignore', 'pipe', 'pipe'] });
   t.onTestFinished(() => void child.kill('SIGKILL'));
   const out: Buffer[] = [];
   const err: Buffer[] = [];

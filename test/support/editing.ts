@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { spawn } from '@lydell/node-pty';
 import type { TestContext } from 'vitest';
+import { GMN, gmnCommand } from './gmn.ts';
 import { type TestScreen, testScreen } from './screen.ts';
 
 export interface EditingOptions {
@@ -49,10 +50,11 @@ export function editing(t: TestContext, program: string, options: EditingOptions
   writeFileSync(join(directory, 'history'), history.map((entry) => `${JSON.stringify(entry)}\n`).join(''));
   const look = 'echo "STATE $(stty -g)"';
   const back = options.hasJobs ? `${look}; fg > /dev/null; code=$?;` : '';
-  const command = [process.execPath, program, ...(options.args ?? [])];
+  const words = options.args ?? [];
+  const command = (program === GMN ? gmnCommand(words) : [process.execPath, program, ...words]).flat();
   const run = `${command.map((word) => `"${word}"`).join(' ')}; code=$?; ${back}`;
   const script = `${options.hasJobs ? 'set -m;' : ''} ${look}; ${run} ${look}; exit $code`;
-  const [file, args] = options.isAlone ? [process.execPath, command.slice(1)] : ['/bin/bash', ['-c', script]];
+  const [file, args] = options.isAlone ? [command[0] ?? '', command.slice(1)] : ['/bin/bash', ['-c', script]];
   const pty = spawn(file, args, {
     cwd: directory,
     env: {

@@ -5,8 +5,22 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
 
-/** The program under test. */
+/** The file of the program under test: Node's script, or the executable that GMN_BIN names. */
 export const GMN = process.env.GMN_BIN ?? fileURLToPath(new URL('../../bin/gmn.js', import.meta.url));
+
+/** Whether that is the standalone executable. */
+export const isStandalone = process.env.GMN_BIN !== undefined;
+
+/** What starts the program under test with these words: a file and its arguments. */
+export function gmnCommand(words: readonly string[]): [file: string, args: string[]] {
+  return isStandalone ? [GMN, [...words]] : [process.execPath, [GMN, ...words]];
+}
+
+/** The same for a shell, without words. */
+export const GMN_LINE = gmnCommand([])
+  .flat()
+  .map((word) => `"${word}"`)
+  .join(' ');
 
 export interface GmnOptions {
   /** The server it talks to; with one, a key is in the environment. */
@@ -69,7 +83,7 @@ export async function runGmnIn(
   args: readonly string[],
   stdin?: string | Uint8Array,
 ): Promise<GmnResult> {
-  const child = spawn(process.execPath, [GMN, ...args], {
+  const child = spawn(...gmnCommand(args), {
     cwd,
     env,
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
-import { GMN, type GmnOptions, place } from './gmn.ts';
+import { type GmnOptions, gmnCommand, place } from './gmn.ts';
 
 /** The command line of a program of test/fixtures, as the settings have it. */
 export function fixtureServer(name: string, ...args: readonly string[]) {
@@ -44,7 +44,7 @@ interface Run {
 }
 
 function run(t: TestContext, { cwd, env, args, stdin }: Run): Promise<Ran> {
-  const child = spawn(process.execPath, [GMN, ...args], {
+  const child = spawn(...gmnCommand(args), {
     cwd,
     env,
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],

@@ -1,6 +1,6 @@
 import { type IPty, spawn } from '@lydell/node-pty';
 import type { TestContext } from 'vitest';
-import { GMN, type GmnOptions, place } from './gmn.ts';
+import { type GmnOptions, gmnCommand, place } from './gmn.ts';
 
 export interface Terminal {
   /** Types these bytes. */
@@ -22,7 +22,7 @@ export function runInTerminal(
   options: GmnOptions & { readonly columns?: number; readonly rows?: number } = {},
 ): Terminal {
   const { cwd, env } = place(t, options);
-  const pty: IPty = spawn(process.execPath, [GMN, ...args], {
+  const pty: IPty = spawn(...gmnCommand(args), {
     cwd,
     env: { TERM: 'xterm-256color', ...env },
     cols: options.columns ?? 80,

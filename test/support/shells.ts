@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { spawn } from '@lydell/node-pty';
 import type { TestContext } from 'vitest';
-import { GMN, type GmnOptions, place } from './gmn.ts';
+import { GMN_LINE, type GmnOptions, place } from './gmn.ts';
 
 /** Where a shell is; undefined if it is not installed. */
 export function shellAt(name: string): string | undefined {
@@ -19,7 +19,7 @@ export function shellPlace(t: TestContext, shell: string, options: GmnOptions = 
   const found = place(t, options);
   const bin = join(found.root, 'bin');
   mkdirSync(bin);
-  writeFileSync(join(bin, 'gmn'), `#!/bin/sh\nexec '${process.execPath}' '${GMN}' "$@"\n`);
+  writeFileSync(join(bin, 'gmn'), `#!/bin/sh\nexec ${GMN_LINE} "$@"\n`);
   chmodSync(join(bin, 'gmn'), 0o755);
   const env = { ...found.env, PATH: `${bin}:${found.env.PATH}`, LC_ALL: 'C.UTF-8', TERM: 'xterm' };
   const script = join(found.root, `gmn.${shell}`);
