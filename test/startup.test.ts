@@ -119,6 +119,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/platform/errno.ts",
       "src/platform/hash.ts",
       "src/platform/http-body.ts",
+      "src/platform/http-direct.ts",
       "src/platform/http-exchange.ts",
       "src/platform/http-failure.ts",
       "src/platform/http.ts",

@@ -1,10 +1,9 @@
 import { lookup } from 'node:dns/promises';
-import type { IncomingMessage } from 'node:http';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP } from 'node:net';
 import { AppError } from '../core/error.ts';
 import type { HttpResponse, HttpTimers, SendHttp } from '../core/http.ts';
 import { decompressed } from './decompress.ts';
-import { openExchange } from './http-exchange.ts';
+import { type Address, sendDirect } from './http-direct.ts';
 import { networkFailure, peerOf } from './http-failure.ts';
 
 export interface PinnedOptions {
@@ -13,11 +12,6 @@ export interface PinnedOptions {
   readonly timers: HttpTimers;
   /** All addresses of a host; the system's resolver unless given. */
   readonly resolve?: (host: string) => Promise<readonly Address[]>;
-}
-
-interface Address {
-  readonly address: string;
-  readonly family: number;
 }
 
 /**
@@ -30,33 +24,8 @@ export function sendPinned({ isAllowedAddress, timers, resolve = systemResolve }
     const addresses = await addressesOf(request.url, resolve, signal);
     const refused = addresses.find(({ address }) => !isAllowedAddress(address));
     if (refused !== undefined) throw notAllowed(request.url, refused.address);
-    const isTls = request.url.protocol === 'https:';
-    const { request: open } = isTls ? await import('node:https') : await import('node:http');
-    signal.throwIfAborted();
-    const outgoing = open(request.url, { headers: request.headers, agent: false, lookup: pinned(addresses) });
-    let incoming: IncomingMessage | undefined;
-    const exchange = openExchange(
-      { request, signal, timers },
-      {
-        peer: () => peerOf(request.url),
-        pause: () => incoming?.pause(),
-        resume: () => incoming?.resume(),
-        destroy: () => outgoing.destroy(),
-      },
-    );
-    outgoing.on('socket', (socket) => socket.once(isTls ? 'secureConnect' : 'connect', exchange.connected));
-    outgoing.on('error', exchange.fail);
-    outgoing.on('close', () => incoming ?? exchange.fail(undefined));
-    outgoing.on('response', (message) => {
-      incoming = message;
-      exchange.headers(message.statusCode ?? 0, message.headers);
-      message.on('data', exchange.data);
-      message.on('end', exchange.end);
-      message.on('error', exchange.fail);
-      message.on('close', () => message.complete || exchange.fail(undefined));
-    });
-    outgoing.end();
-    return decoded(await exchange.answer);
+    const { url, headers } = request;
+    return decoded(await sendDirect({ request: { method: 'GET', url, headers }, signal, timers }, addresses));
   };
 }
 
@@ -87,16 +56,6 @@ async function addressesOf(
   } finally {
     signal.removeEventListener('abort', onAbort);
   }
-}
-
-/** Stands in for the resolver, and knows only what was judged. */
-function pinned(addresses: readonly Address[]): LookupFunction {
-  return (_host, { all }, give) => {
-    const [first] = addresses;
-    if (all) give(null, [...addresses]);
-    else if (first) give(null, first.address, first.family);
-    else give(new Error('no address'), '');
-  };
 }
 
 function notAllowed(url: URL, address: string): AppError {

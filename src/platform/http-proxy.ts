@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { AppError } from '../core/error.ts';
 import type { HttpRequest, HttpResponse } from '../core/http.ts';
 import { type Dispatch, LONG_BODY_BYTES, openExchange, slices } from './http-exchange.ts';
 import { peerOf, proxyPeer } from './http-failure.ts';
+import { basicToken, proxyRefusal } from './proxy-refusal.ts';
 
 /** Our own timers decide, so undici's are off. */
 const NO_TIMERS = { headersTimeout: 0, bodyTimeout: 0 };
@@ -31,7 +31,7 @@ export async function sendThroughProxy(dispatch: Dispatch, proxy: URL): Promise<
 
   function onTunnel(outcome: number | Error): void {
     isThrough = outcome === 200;
-    if (outcome !== 200) exchange.fail(typeof outcome === 'number' ? refusal(proxy, outcome) : outcome);
+    if (outcome !== 200) exchange.fail(typeof outcome === 'number' ? proxyRefusal(proxy, outcome) : outcome);
   }
 
   agent.dispatch(wireRequest(request, proxy, exchange.progress), {
@@ -41,7 +41,7 @@ export async function sendThroughProxy(dispatch: Dispatch, proxy: URL): Promise<
       exchange.connected();
     },
     onResponseStart(_, status, headers) {
-      if (status === 407) exchange.fail(refusal(proxy, status));
+      if (status === 407) exchange.fail(proxyRefusal(proxy, status));
       else if (status >= 200) exchange.headers(status, headers);
     },
     onResponseData: (_, chunk) => exchange.data(chunk),
@@ -97,32 +97,5 @@ function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): Pro
     proxyTls: NO_CONNECT_TIMER,
     requestTls: NO_CONNECT_TIMER,
     clientFactory: (origin, options) => new Pool(origin, { ...options, ...NO_TIMERS }).compose(watch),
-  });
-}
-
-function basicToken(proxy: URL): string {
-  const credentials = `${unescaped(proxy.username)}:${unescaped(proxy.password)}`;
-  return `Basic ${Buffer.from(credentials).toString('base64')}`;
-}
-
-/** A bare `%` in a password is common and means itself. */
-function unescaped(text: string): string {
-  return text.replace(/(?:%[\da-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'));
-}
-
-function refusal(proxy: URL, status: number): AppError {
-  if (status === 407) {
-    const isGiven = proxy.username !== '';
-    const what = isGiven ? 'refused the user name or password it was given' : 'asks for a user name and password';
-    return new AppError('api', `proxy ${proxy.host} ${what} (407)`, {
-      hint: isGiven
-        ? 'Check them in the proxy variable, HTTPS_PROXY or ALL_PROXY.'
-        : 'Put them in the proxy variable: HTTPS_PROXY=http://user:password@host:port',
-      status,
-    });
-  }
-  return new AppError('api', `proxy ${proxy.host} refused the connection (${status})`, {
-    hint: 'Ask who runs the proxy whether it lets this host through; NO_PROXY lists hosts to reach without it.',
-    ...(status >= 500 ? { retry: {} } : {}),
   });
 }

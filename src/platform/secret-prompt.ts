@@ -1,5 +1,5 @@
-import { ReadStream } from 'node:tty';
 import { AppError } from '../core/error.ts';
+import { ttyStream } from './tty-stream.ts';
 
 /** Around a paste, on terminals that mark it; and any other key that sends a sequence. */
 const SEQUENCES = /\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO./g;
@@ -11,7 +11,7 @@ const SEQUENCES = /\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO./g;
 export function askSecret(question: string, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
-    const terminal = new ReadStream(0);
+    const terminal = ttyStream(0);
     let typed = '';
     const finish = (settle: () => void): void => {
       signal.removeEventListener('abort', onAbort);
@@ -24,7 +24,8 @@ export function askSecret(question: string, signal: AbortSignal): Promise<string
     signal.addEventListener('abort', onAbort, { once: true });
     terminal.on('error', (cause) => finish(() => reject(unreadable(cause))));
     terminal.on('end', () => finish(() => reject(nothingGiven())));
-    terminal.setEncoding('utf8').setRawMode(true);
+    terminal.setEncoding('utf8');
+    terminal.setRawMode(true);
     process.stderr.write(question);
     terminal.on('data', (chunk: string) => {
       for (const character of chunk.replace(SEQUENCES, '')) {

@@ -1,7 +1,7 @@
 import { fstatSync, read } from 'node:fs';
-import type { Readable } from 'node:stream';
 import { AppError } from '../core/error.ts';
 import { reasonOf } from './errno.ts';
+import type { ByteStream } from './pipe-stream.ts';
 
 /** What stands behind descriptor 0. `none`: a terminal, another character device, or nothing at all. */
 export type StdinKind = 'none' | 'file' | 'pipe' | 'socket' | 'directory';
@@ -53,13 +53,14 @@ async function* readAll(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
         return yield* readBlocks(signal);
       case 'pipe':
       case 'socket': {
-        const { Socket } = await import('node:net');
-        return yield* readStream(() => new Socket({ fd: DESCRIPTOR, readable: true, writable: false }), signal);
+        const { pipeStream } = await import('./pipe-stream.ts');
+        return yield* readStream(() => pipeStream(DESCRIPTOR), signal);
       }
       case 'none': {
-        const tty = await import('node:tty');
-        if (!tty.isatty(DESCRIPTOR)) return yield* readBlocks(signal);
-        return yield* readStream(() => new tty.ReadStream(DESCRIPTOR), signal);
+        const { isatty } = await import('node:tty');
+        if (!isatty(DESCRIPTOR)) return yield* readBlocks(signal);
+        const { ttyStream } = await import('./tty-stream.ts');
+        return yield* readStream(() => ttyStream(DESCRIPTOR), signal);
       }
     }
   } catch (thrown) {
@@ -86,7 +87,7 @@ async function* readBlocks(signal: AbortSignal): AsyncGenerator<Uint8Array, void
   }
 }
 
-async function* readStream(open: () => Readable, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+async function* readStream(open: () => ByteStream, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   signal.throwIfAborted();
   const stream = open();
   const stop = (): void => {

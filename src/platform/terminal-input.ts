@@ -1,7 +1,7 @@
-import { ReadStream } from 'node:tty';
 import type { Env } from '../core/io.ts';
 import { closeLostTerminal } from './signals.ts';
 import { type Suspension, suspendable } from './suspension.ts';
+import { ttyStream } from './tty-stream.ts';
 
 /** The keyboard and the window of the terminal behind stdin and stderr. */
 export interface TerminalInput {
@@ -98,7 +98,7 @@ interface Modes {
 
 /** A stream of its own, destroyed at the end: one that is merely paused would still take a chunk from those who come after. */
 function takeTerminal(listener: TerminalListener, { marks, unmarks }: Modes): Taken {
-  const stream = new ReadStream(0);
+  const stream = ttyStream(0);
   const { stderr } = process;
   let isOurs = false;
   const enter = (): void => {

@@ -1,7 +1,8 @@
 import { closeSync, constants, openSync, readSync } from 'node:fs';
-import { isatty, ReadStream } from 'node:tty';
+import { isatty } from 'node:tty';
 import type { Env } from '../core/io.ts';
 import { suspendable } from './suspension.ts';
+import { type TtyStream, ttyStream } from './tty-stream.ts';
 
 /** The person's terminal, whatever stdin and stdout are. */
 export interface Tty {
@@ -43,14 +44,14 @@ export function openTty(): Tty | undefined {
   try {
     const flags = process.platform === 'win32' ? constants.O_RDWR : constants.O_RDONLY;
     descriptor = openSync(TTY_PATH, flags | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0));
-    return ttyOn(new ReadStream(descriptor), descriptor);
+    return ttyOn(ttyStream(descriptor), descriptor);
   } catch {
     if (descriptor !== undefined) closeSync(descriptor);
     return undefined;
   }
 }
 
-function ttyOn(stream: ReadStream, descriptor: number): Tty {
+function ttyOn(stream: TtyStream, descriptor: number): Tty {
   stream.setEncoding('utf8');
   stream.on('error', () => {});
   // The stream works on a descriptor of its own; ours is closed once it is gone.
@@ -84,7 +85,7 @@ function ttyOn(stream: ReadStream, descriptor: number): Tty {
 }
 
 interface Keyboard {
-  readonly stream: ReadStream;
+  readonly stream: TtyStream;
   readonly descriptor: number;
   readonly keys: Keys;
 }

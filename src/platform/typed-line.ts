@@ -1,9 +1,9 @@
 import { createInterface } from 'node:readline';
-import type { ReadStream } from 'node:tty';
+import type { TtyStream } from './tty-stream.ts';
 
 /** One line, edited as it is typed, shown on stderr; empty at Ctrl+D, undefined at Ctrl+C, an abort or the terminal's end. */
 export function typedLine(
-  { input, prompt }: { readonly input: ReadStream; readonly prompt: string },
+  { input, prompt }: { readonly input: TtyStream; readonly prompt: string },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   return new Promise((resolve) => {

@@ -1,0 +1,101 @@
+// `npm run build:binary`: the same sources as one executable file, dist-binary/gmn, with the compiler of this folder's lock
+// file. What is different in it: src/platform/standalone. Why: docs/decisions/0010-standalone-executable.md
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { installPeers } from '../../test/interop/install.mjs';
+import { bundling, commandTable, hotChunks, writeTexts } from '../bundle.mjs';
+import { thirdPartyNotices } from '../notices.mjs';
+import { ensureInstalled, root, run } from '../project.mjs';
+
+const final = join(root, 'dist-binary');
+const work = `${final}.new`;
+const isWindows = process.platform === 'win32';
+const platform = join(root, 'src', 'platform');
+
+/** A file in platform/standalone takes the place of its namesake in platform. */
+const standaloneParts = {
+  name: 'standalone-parts',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.{1,2}\/.*\.ts$/ }, ({ path, resolveDir }) => {
+      const file = join(resolveDir, path);
+      const own = join(platform, 'standalone', basename(file));
+      return dirname(file) === platform && existsSync(own) ? { path: own } : undefined;
+    });
+  },
+};
+/** The compiler has done the work of the code cache already. */
+const withoutCodeCache = {
+  name: 'without-code-cache',
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]platform[\\/]code-cache\.ts$/ }, () => ({
+      contents: `export const codeCache = () => ({
+          load: () => ({ main: async (...line) => (await import('../main.ts')).main(...line) }),
+          save: () => {},
+        });
+        export const codeCacheState = () => undefined;`,
+      resolveDir: platform,
+      loader: 'js',
+    }));
+  },
+};
+
+ensureInstalled();
+const bun = compiler();
+rmSync(work, { recursive: true, force: true });
+mkdirSync(join(work, 'dist'), { recursive: true });
+const table = await commandTable(work);
+writeTexts(join(work, 'dist'), table);
+const { metafile, outputFiles } = await build({
+  ...bundling,
+  stdin: {
+    contents: `import { boot } from './src/boot.ts'; boot(process.argv.slice(2));`,
+    resolveDir: root,
+    sourcefile: 'gmn.ts',
+  },
+  define: {
+    VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version),
+    OUTLINE: JSON.stringify(table.outlineOf(table.ROOT)),
+    MAIN_CHUNK: '""',
+    PACK: '""',
+    __dirname: 'import.meta.dir',
+  },
+  format: 'esm',
+  splitting: true,
+  outdir: 'bin',
+  entryNames: 'gmn',
+  chunkNames: '[name]-[hash]',
+  metafile: true,
+  write: false,
+  plugins: [...bundling.plugins, standaloneParts, withoutCodeCache],
+});
+const bin = join(work, 'bin');
+mkdirSync(bin);
+for (const { path, text } of outputFiles) writeFileSync(join(bin, basename(path)), text);
+writeFileSync(join(work, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(metafile));
+compile();
+
+/** The compiler for this machine. */
+function compiler() {
+  const system = { linux: 'linux', darwin: 'darwin', win32: 'windows' }[process.platform];
+  const machine = { x64: 'x64', arm64: 'aarch64' }[process.arch];
+  const file = join('node_modules', '@oven', `bun-${system}-${machine}`, 'bin', isWindows ? 'bun.exe' : 'bun');
+  const found = join(installPeers(fileURLToPath(new URL('.', import.meta.url))), file);
+  if (!existsSync(found)) throw new Error(`no compiler for ${process.platform} on ${process.arch}`);
+  return found;
+}
+
+function compile() {
+  const name = isWindows ? 'gmn.exe' : 'gmn';
+  const flags = ['--target=bun', '--format=esm', '--splitting', '--minify', '--bytecode'];
+  // The directory gmn is started in is not its own: a project's .env, bunfig.toml and the like are never read.
+  const blind = ['dotenv', 'bunfig', 'tsconfig', 'package-json'].map((name) => `--no-compile-autoload-${name}`);
+  const input = ['--asset=dist', join('bin', 'gmn.js')];
+  run(bun, ['build', '--compile', ...flags, ...blind, `--outfile=${name}`, ...input], { cwd: work });
+  rmSync(bin, { recursive: true });
+  rmSync(join(work, 'dist'), { recursive: true });
+  rmSync(final, { recursive: true, force: true });
+  renameSync(work, final);
+  process.stdout.write(`${join('dist-binary', name)}\n`);
+}
