@@ -21,6 +21,8 @@ export interface ModelOptions {
   readonly trace: Trace;
   /** The pause before the first retry. */
   readonly retryBaseMs: number;
+  /** How many retries there may be; three unless given. */
+  readonly retries?: number | undefined;
   /** Whether thoughts are shown: a call that has shown something is not sent again. */
   readonly showsThoughts: boolean;
   /** When the run must be over, in milliseconds since the epoch; undefined if it may take as long as it takes. */
@@ -45,9 +47,9 @@ interface Call {
  * `begin` comes once: with the first 2xx answer, or before the failure if a request went out. Throws AppError.
  */
 export function geminiModel(options: ModelOptions): Model {
-  const { clock, random, retryBaseMs: baseMs, deadline, trace } = options;
+  const { clock, random, retryBaseMs: baseMs, retries: atMost, deadline, trace } = options;
   const readers = readerOptions(clock);
-  const retries = { baseMs, random, now: clock.now, ...(deadline === undefined ? {} : { deadline }) };
+  const retries = { baseMs, random, atMost, now: clock.now, ...(deadline === undefined ? {} : { deadline }) };
 
   async function* stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply> {
     const call = newCall(request, signal);

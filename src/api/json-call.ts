@@ -21,6 +21,8 @@ export interface Patience {
   readonly trace: Trace;
   /** The pause before the first retry. */
   readonly retryBaseMs: number;
+  /** How many retries there may be; three unless given. */
+  readonly retries?: number | undefined;
 }
 
 export interface JsonCall {
@@ -96,8 +98,8 @@ export async function persist<Value>(
   patience: Patience,
   signal: AbortSignal,
 ): Promise<Value> {
-  const { clock, random, trace, retryBaseMs: baseMs } = patience;
-  const options = { baseMs, random, now: clock.now };
+  const { clock, random, trace, retryBaseMs: baseMs, retries: atMost } = patience;
+  const options = { baseMs, random, atMost, now: clock.now };
   for (let done = 0; ; done += 1) {
     try {
       return await task();

@@ -11,6 +11,8 @@ export interface RetryOptions {
   readonly baseMs: number;
   /** From 0 to 1. */
   readonly random: () => number;
+  /** How many retries there may be; three unless given. */
+  readonly atMost?: number | undefined;
   readonly now: () => number;
   /** When the run must be over, in milliseconds since the epoch; undefined if it may take as long as it takes. */
   readonly deadline?: () => number | undefined;
@@ -24,13 +26,14 @@ export interface Retry {
 }
 
 /**
- * Whether and when a failed call is sent again, after `done` retries: at most three, the pauses growing with ±30 % jitter,
+ * Whether and when a failed call is sent again, after `done` retries: at most three or `atMost`, the pauses growing with ±30 % jitter,
  * at least what the server asked for if that is no more than 60 s and ends before the deadline.
  */
 export function nextRetry(failure: AppError, done: number, options: RetryOptions): Retry | undefined {
   const { retry } = failure;
   if (retry === undefined) return undefined;
-  const of = Math.min(MAX_RETRIES, retry.atMost ?? MAX_RETRIES);
+  const { atMost = MAX_RETRIES } = options;
+  const of = Math.min(atMost, retry.atMost ?? atMost);
   const afterMs = retry.afterMs ?? 0;
   if (done >= of || afterMs > MAX_SERVER_DELAY_MS) return undefined;
   const pauseMs = options.baseMs * 2 ** done * (0.7 + 0.6 * options.random());

@@ -8,7 +8,7 @@ export const FILE_FLAG = {
 } as const;
 
 export const SYSTEM_FLAGS = [
-  { long: 'system', value: 'text', help: 'System instruction for this run, or @file' },
+  { long: 'system', aliases: ['system-prompt'], value: 'text', help: 'System instruction for this run, or @file' },
   { long: 'append-system-prompt', value: 'text', help: 'Add this to the system instruction, or @file' },
 ] as const;
 
@@ -56,6 +56,7 @@ export const SESSION_FLAGS = [
     value: 'session',
     help: 'Go on with a session: last, its id or the beginning of it, its name, or its number in gmn sessions list',
   },
-  { long: 'session-name', value: 'name', help: 'Name the new session' },
-  { long: 'no-session', env: 'GMN_NO_SESSION', help: 'Save nothing of it' },
+  { long: 'fork', help: 'With -c or -r: go on with a copy, and leave the session as it is' },
+  { long: 'session-name', value: 'name', help: 'Name the new session, or the copy' },
+  { long: 'no-session', aliases: ['ephemeral'], env: 'GMN_NO_SESSION', help: 'Save nothing of it' },
 ] as const;

@@ -52,6 +52,8 @@ export const MODEL_FLAGS = [
     help: 'Service to ask (default: the one the credential belongs to)',
   },
   { long: 'demo', env: 'GMN_DEMO', help: 'Use the built-in offline model: no account, no network' },
+  { long: 'retries', value: 'n', kind: 'integer', fallback: '3', help: 'How often a failed request is sent again' },
+  { long: 'no-fallback', help: 'Fail if the default model is retired, instead of asking its successor' },
 ] as const;
 
 /** Which MCP servers there are, for the commands that use them. */

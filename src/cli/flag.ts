@@ -4,6 +4,8 @@ import type { App } from '../core/app.ts';
 export interface Flag {
   readonly long: string;
   readonly short?: string;
+  /** Other long names, which other programs have for it. */
+  readonly aliases?: readonly string[];
   readonly help: string;
   /** The placeholder in help. Absent: the flag is a switch. */
   readonly value?: string;

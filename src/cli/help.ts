@@ -38,8 +38,9 @@ function signature({ short, long, value, isOptional }: Flag): string {
   return `${short ? `-${short}, ` : '    '}--${long}${value ? placeholder : ''}`;
 }
 
-function description({ help, choices, fallback, env }: Flag): string {
-  const notes = [choices?.join(', '), fallback && `default ${fallback}`, env].filter(Boolean);
+function description({ help, aliases = [], choices, fallback, env }: Flag): string {
+  const also = aliases.map((name) => `also --${name}`);
+  const notes = [choices?.join(', '), fallback && `default ${fallback}`, env, ...also].filter(Boolean);
   return notes.length > 0 ? `${help} (${notes.join('; ')})` : help;
 }
 

@@ -110,21 +110,24 @@ function onlyWord(words: readonly string[], here: readonly string[]): string {
 }
 
 function declare(parser: Parser, flag: Flag): void {
-  const names = `${flag.short ? `-${flag.short}, ` : ''}--${flag.long}`;
-  if (flag.value === undefined) {
-    // `--no-x` would make commander invent a default `x: true`; we want just what was typed.
-    const option = parser.createOption(names);
-    option.negate = false;
-    option.attributeName = () => optionKey(flag);
-    parser.addOption(option);
-    return;
+  declareAs(parser, flag, `${flag.short ? `-${flag.short}, ` : ''}--${flag.long}`);
+  for (const alias of flag.aliases ?? []) declareAs(parser, flag, `--${alias}`);
+}
+
+function declareAs(parser: Parser, flag: Flag, names: string): void {
+  const placeholder = flag.isOptional ? ` [${flag.value}]` : ` <${flag.value}>`;
+  const option = parser.createOption(`${names}${flag.value === undefined ? '' : placeholder}`);
+  // `--no-x` would make commander invent a default `x: true`; we want just what was typed.
+  option.negate = false;
+  option.attributeName = () => optionKey(flag);
+  if (flag.value !== undefined) {
+    const source = { flag: option.long ?? names };
+    option.argParser((text: string, previous: unknown) => {
+      const value = readValue(flag, text, source);
+      return flag.repeatable ? [...(Array.isArray(previous) ? previous : []), value] : value;
+    });
   }
-  const source = { flag: `--${flag.long}` };
-  const placeholder = flag.isOptional ? `[${flag.value}]` : `<${flag.value}>`;
-  parser.option(`${names} ${placeholder}`, '', (text: string, previous: unknown) => {
-    const value = readValue(flag, text, source);
-    return flag.repeatable ? [...(Array.isArray(previous) ? previous : []), value] : value;
-  });
+  parser.addOption(option);
 }
 
 /** Known, so that its refusal says why; in no help, and suggested to nobody. */

@@ -42,7 +42,7 @@ function allFlags(command: Command): readonly Flag[] {
 function matchFlag(word: string, flags: readonly Flag[]): { readonly flag?: Flag; readonly value?: string } {
   const long = /^--([^=]+)(?:=(.*))?$/s.exec(word);
   if (long) {
-    const flag = flags.find((candidate) => candidate.long === long[1]);
+    const flag = flags.find((candidate) => [candidate.long, ...(candidate.aliases ?? [])].includes(long[1] ?? ''));
     return { ...(flag ? { flag } : {}), ...(long[2] === undefined ? {} : { value: long[2] }) };
   }
   if (!/^-[a-zA-Z]/.test(word)) return {};

@@ -95,10 +95,10 @@ type Kept = { readonly session: Session; readonly isSaved: boolean };
 async function openSession(options: ChatOptions, { cwd }: App, store: SessionStore): Promise<Kept> {
   const { resume, sessionName: name, sessionId: id } = options;
   if (resume !== undefined || options.continue) {
-    const session = await store.resume(
-      resume === undefined ? await store.newestIn(cwd) : await store.find(resume),
-      cwd,
-    );
+    const summary = resume === undefined ? await store.newestIn(cwd) : await store.find(resume);
+    const session = options.fork
+      ? await store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) })
+      : await store.resume(summary, cwd);
     return options.noSession ? forgotten(session) : { session, isSaved: true };
   }
   const isNamed = name !== undefined || id !== undefined;

@@ -8,6 +8,7 @@ import { generationConfig, type Sampling } from '../config/generation.ts';
 import { resolveModel, successor } from '../config/model-choice.ts';
 import type { App, Settings } from '../core/app.ts';
 import type { Credential } from '../core/credential.ts';
+import { AppError } from '../core/error.ts';
 import type { HttpRequest } from '../core/http.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
@@ -21,6 +22,8 @@ export interface ModelOptions extends Sampling {
   readonly auth?: string;
   readonly backend?: BackendName;
   readonly demo?: boolean;
+  readonly retries?: number;
+  readonly noFallback?: boolean;
   readonly dryRun?: boolean;
   readonly quiet?: boolean;
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
@@ -42,6 +45,8 @@ export interface OpenedModel {
   readonly inquiries: () => Promise<Inquiries>;
   /** The pause before the first retry. */
   readonly retryBaseMs: number;
+  /** How many retries there may be; undefined: as many as usual. */
+  readonly retries: number | undefined;
   /** The model to ask instead if `modelId`, which nobody chose, is gone. */
   readonly successor?: string;
   close(): Promise<void>;
@@ -94,6 +99,8 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
   const { name, backend } = opened;
   const source = options.model === undefined ? 'the settings' : '-m';
   const choice = resolveModel(options.model ?? settings.model, { backend: name, source });
+  const isReplaceable = choice.isDefault && !options.noFallback;
+  const retries = retriesOf(options);
   // `account` may have to be worked out, so it is handed over as a question.
   const owner = {
     backend: name,
@@ -101,7 +108,7 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
       return credential.account;
     },
   };
-  const modelId = (choice.isDefault ? rememberedDefault(app, owner) : undefined) ?? choice.id;
+  const modelId = (isReplaceable ? rememberedDefault(app, owner) : undefined) ?? choice.id;
   const model = geminiModel({
     backend,
     send: app.send,
@@ -109,10 +116,11 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
     trace: app.trace,
     random: app.random,
     retryBaseMs: opened.retryBaseMs,
+    retries,
     showsThoughts: options.showThoughts ?? false,
     deadline: endsAt,
     isMadeGood: async (failure, asked) =>
-      choice.isDefault && asked === choice.id && (await import('../api/successor.ts')).isGone(failure),
+      isReplaceable && asked === choice.id && (await import('../api/successor.ts')).isGone(failure),
   });
   const heir = successor(name);
   const succession = {
@@ -122,7 +130,7 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
     remember: () => rememberDefault(app, owner, heir),
   };
   return {
-    model: choice.isDefault ? withSuccessor(model, succession) : model,
+    model: isReplaceable ? withSuccessor(model, succession) : model,
     modelId,
     backend: name,
     account: () => credential.account,
@@ -131,9 +139,17 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
     preview: async (request) => previewOf(await backend.preview(request)),
     inquiries: opened.inquiries,
     retryBaseMs: opened.retryBaseMs,
-    ...(choice.isDefault ? { successor: heir } : {}),
+    retries,
+    ...(isReplaceable ? { successor: heir } : {}),
     close: async () => {},
   };
+}
+
+const MAX_RETRIES = 10;
+
+function retriesOf({ retries }: ModelOptions): number | undefined {
+  if (retries === undefined || (retries >= 0 && retries <= MAX_RETRIES)) return retries;
+  throw new AppError('usage', `--retries: ${retries} is out of range`, { hint: `It must be 0 to ${MAX_RETRIES}.` });
 }
 
 const DEMO: Credential = {

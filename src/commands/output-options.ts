@@ -8,6 +8,7 @@ export interface OutputOptions {
   readonly outputFile?: string;
   readonly copy?: boolean;
   readonly pager?: boolean;
+  readonly noStream?: boolean;
 }
 
 /** The rest of what they depend on. */
@@ -30,9 +31,11 @@ export function checkOutput(options: OutputSetting): void {
   const taken = extract ? '--extract' : extractLast ? '--extract-last' : undefined;
   if (taken !== undefined && outputSchema !== undefined) throw clash(taken, '--output-schema');
   if (options.pager && outputFormat !== 'text') throw clash('--pager', `-o ${outputFormat}`);
+  if (options.noStream && outputFormat === 'stream-json') throw clash('--no-stream', '-o stream-json');
   const unasked = options.dryRun ? '--dry-run' : options.countTokens ? '--count-tokens' : undefined;
   const written = options.outputFile === undefined ? undefined : '--output-file';
-  const first = taken ?? written ?? (options.copy ? '--copy' : options.pager ? '--pager' : undefined);
+  const shown = options.pager ? '--pager' : options.noStream ? '--no-stream' : undefined;
+  const first = taken ?? written ?? (options.copy ? '--copy' : shown);
   if (unasked !== undefined && first !== undefined) throw clash(first, unasked);
 }
 

@@ -19,7 +19,7 @@ export interface Output {
   close(): Promise<void>;
 }
 
-/** What `-x`, `--output-file`, `--copy` and `--pager` make of a run. */
+/** What `-x`, `--output-file`, `--copy`, `--pager` and `--no-stream` make of a run. */
 export function openOutput(options: OutputSetting, app: App): Output {
   const pages = isPaged(options, app.env, app.io.out) ? pagedIo(app) : undefined;
   return {
@@ -58,7 +58,8 @@ async function* shaped(
   options: OutputSetting,
   targets: Targets,
 ): AsyncGenerator<TurnEvent, void> {
-  const isHeld = isExtract(options) && (options.outputFormat ?? 'text') === 'text';
+  const isText = (options.outputFormat ?? 'text') === 'text';
+  const isHeld = isText && (isExtract(options) || options.noStream === true);
   let whole = '';
   /** What was said since the last tool answered. */
   let last = '';
@@ -68,6 +69,8 @@ async function* shaped(
       whole += event.delta;
       last += event.delta;
     }
+    // What had come is shown all the same; it is no code, unless it is complete.
+    if (event.type === 'failure' && isHeld && !isExtract(options) && whole !== '') yield { type: 'text', delta: whole };
     if (event.type === 'end') yield* finished(event, { whole, last, isHeld }, { options, targets });
     else if (!isHeld || event.type !== 'text') yield event;
   }
@@ -89,7 +92,7 @@ async function* finished(
 ): AsyncGenerator<TurnEvent, void> {
   try {
     const code = isExtract(options) ? wantedBlock(last, options, isHeld) : undefined;
-    if (isHeld && code !== undefined) yield { type: 'text', delta: code };
+    if (isHeld && (code ?? whole) !== '') yield { type: 'text', delta: code ?? whole };
     const notices = await delivered(code ?? whole, targets);
     const extracted = code === undefined || isHeld ? {} : { extracted: code };
     yield { ...end, ...extracted, ...(notices.length === 0 ? {} : { notices }) };

@@ -19,6 +19,7 @@ const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
   noStdin: true,
   noAt: true,
   render: true,
+  noRender: true,
   rawOutput: true,
   screenReader: true,
   usage: true,
@@ -35,6 +36,10 @@ const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
   outputFile: true,
   copy: true,
   pager: true,
+  noStream: true,
+  attach: true,
+  mimeType: true,
+  paste: true,
 };
 
 /** `-i`: a chat that begins with this prompt. Throws AppError `usage` if a flag is for one-shots alone. */

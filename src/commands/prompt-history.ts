@@ -28,7 +28,9 @@ export async function promptHistory(options: SessionOptions, app: App): Promise<
 
 function wantsSession(options: SessionOptions): boolean {
   const { resume, sessionName, sessionId } = options;
-  return options.continue || resume !== undefined || sessionName !== undefined || sessionId !== undefined;
+  return (
+    options.continue || options.fork || resume !== undefined || sessionName !== undefined || sessionId !== undefined
+  );
 }
 
 interface SavedTurn {

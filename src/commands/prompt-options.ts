@@ -4,6 +4,7 @@ import type { RosterOptions } from './mcp-roster.ts';
 import type { ModelOptions } from './model.ts';
 import type { OutputOptions } from './output-options.ts';
 import type { ComposingOptions } from './prompt-composing.ts';
+import type { ExtraOptions } from './prompt-extras.ts';
 import type { SessionOptions } from './session-options.ts';
 
 /** The flags of a one-shot. */
@@ -14,7 +15,8 @@ export interface PromptOptions
     SessionOptions,
     ShapeOptions,
     OutputOptions,
-    ComposingOptions {
+    ComposingOptions,
+    ExtraOptions {
   readonly args: readonly string[];
   readonly prompt?: string;
   readonly promptInteractive?: string;
@@ -27,6 +29,7 @@ export interface PromptOptions
   readonly timeout?: number;
   readonly quiet?: boolean;
   readonly render?: 'auto' | 'always' | 'never';
+  readonly noRender?: boolean;
   readonly rawOutput?: boolean;
   readonly screenReader?: boolean;
   readonly usage?: boolean;

@@ -40,9 +40,12 @@ export async function sessionHistory(options: SessionOptions, app: App): Promise
 async function open(options: SessionOptions, app: App, report: (message: string) => void): Promise<SavedHere> {
   const store = openStore(app, report);
   const { cwd } = app;
-  if (options.continue) return store.resume(await store.newestIn(cwd), cwd);
-  if (options.resume !== undefined) return store.resume(await store.find(options.resume), cwd);
-  const { sessionName: name, sessionId: id } = options;
+  const { sessionName: name, sessionId: id, resume } = options;
+  if (options.continue || resume !== undefined) {
+    const summary = resume === undefined ? await store.newestIn(cwd) : await store.find(resume);
+    if (!options.fork) return store.resume(summary, cwd);
+    return store.fork(summary, { cwd, ...(name === undefined ? {} : { name }) });
+  }
   return store.create({
     cwd,
     by: 'prompt',

@@ -4,6 +4,7 @@ import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
 import { promptContent } from '../input/prompt.ts';
+import type { PromptInput } from '../input/prompt-input.ts';
 import { type Deadline, deadline, every } from '../platform/clock.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { isAttended } from '../platform/terminal.ts';
@@ -60,7 +61,7 @@ function inFull(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
   return { ...event, error: new AppError(fault, message, { hint }) };
 }
 
-const OUTPUT_FLAGS = ['extract', 'extractLast', 'outputFile', 'copy', 'pager'] as const;
+const OUTPUT_FLAGS = ['extract', 'extractLast', 'outputFile', 'copy', 'pager', 'noStream'] as const;
 
 /** What becomes of the answer besides being shown; loaded only if a flag asks for it. */
 async function outputFor(options: PromptOptions, app: App): Promise<Output | undefined> {
@@ -87,7 +88,7 @@ function renderOptions(options: PromptOptions, app: App): RenderOptions {
     quiet: options.quiet ?? false,
     showThoughts: options.showThoughts ?? false,
     showUsage: options.usage ?? false,
-    render: options.dryRun || isLiteral ? 'never' : (options.render ?? 'auto'),
+    render: options.dryRun || options.noRender || isLiteral ? 'never' : (options.render ?? 'auto'),
     rawOutput: options.rawOutput ?? false,
     isDumb: app.env.TERM === 'dumb' || options.screenReader === true,
     dialect: options.outputDialect ?? 'gmn',
@@ -179,6 +180,7 @@ async function* readPrompt(
     files: options.file ?? [],
     stdinMode,
     mentions: !options.noAt,
+    ...(await extras(options, app)),
     ...(readResource === undefined ? {} : { readResource }),
     ...(yield* composed(options, { app, words: prompt, stdin, stdinMode, lend: untimed(limit), signal })),
     cwd: app.cwd,
@@ -189,6 +191,12 @@ async function* readPrompt(
   });
   if (isTyped) limit.resume();
   return content;
+}
+
+/** What goes along besides `-f`; loaded only if a flag asks for it. */
+async function extras(options: PromptOptions, app: App): Promise<Pick<PromptInput, 'extras'>> {
+  if (options.attach === undefined && options.mimeType === undefined && !options.paste) return {};
+  return { extras: (await import('./prompt-extras.ts')).promptExtras(options, app) };
 }
 
 /** What a template and the editor make of the words; loaded only if a flag asks for one of them. */
@@ -220,9 +228,9 @@ async function* count(...input: Parameters<typeof countEvents>): AsyncGenerator<
 }
 
 /** Nothing was asked: no words, no files, nothing to read. */
-function isIdle({ args, prompt, file, stdin, template, editor }: PromptOptions): boolean {
-  const isAsked = prompt !== undefined || file !== undefined || template !== undefined || stdin || editor;
-  return args.length === 0 && !isAsked;
+function isIdle({ args, prompt, file, attach, template, stdin, editor, paste }: PromptOptions): boolean {
+  const given = [prompt, file, attach, template].some((value) => value !== undefined);
+  return args.length === 0 && !given && !stdin && !editor && !paste;
 }
 
 function promptText({ prompt, args }: PromptOptions): string | undefined {

@@ -5,6 +5,7 @@ import type { Saving } from '../session/one-shot.ts';
 export interface SessionOptions {
   readonly resume?: string;
   readonly continue?: boolean;
+  readonly fork?: boolean;
   readonly sessionName?: string;
   readonly sessionId?: string;
   readonly noSession?: boolean;

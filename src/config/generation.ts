@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { JsonObject } from '../core/json.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
 import { type ModelFacts, modelFacts, type ThinkingLevel, thinks } from '../core/models.ts';
 
 /** What the sampling flags may set; everything absent gets the documented default. */
@@ -9,6 +9,9 @@ export interface Sampling {
   readonly topK?: number;
   readonly maxOutputTokens?: number;
   readonly seed?: number;
+  readonly stop?: readonly string[];
+  /** `key=value`: any other field. */
+  readonly option?: readonly string[];
   readonly thinkingLevel?: ThinkingLevel;
   readonly thinkingBudget?: number;
   readonly showThoughts?: boolean;
@@ -26,21 +29,74 @@ const MAX_INT32 = 2 ** 31 - 1;
  * value out of its range, for a thinking level or budget the model does not have, and for both of them together.
  */
 export function generationConfig(model: string, sampling: Sampling): JsonObject {
-  const { temperature = 1, topP = 0.95, topK = 40, maxOutputTokens = outputLimit(model), seed } = sampling;
+  const { temperature = 1, topP = 0.95, topK = 40, maxOutputTokens = outputLimit(model), seed, stop } = sampling;
   checkRange('--temperature', temperature, { min: 0, max: 2 });
   checkRange('--top-p', topP, { min: 0, max: 1 });
   checkRange('--top-k', topK, { min: 0, max: MAX_INT32, isWhole: true });
   checkRange('--max-output-tokens', maxOutputTokens, { min: 1, max: MAX_INT32, isWhole: true });
   if (seed !== undefined) checkRange('--seed', seed, { min: -MAX_INT32 - 1, max: MAX_INT32, isWhole: true });
+  if (stop !== undefined) checkStop(stop);
   const thinkingConfig = thinkingOf(model, sampling);
   return {
+    ...otherFields(sampling.option ?? []),
     temperature,
     topP,
     topK,
     maxOutputTokens,
     ...(seed === undefined ? {} : { seed }),
+    ...(stop === undefined ? {} : { stopSequences: stop }),
     ...(Object.keys(thinkingConfig).length === 0 ? {} : { thinkingConfig }),
   };
+}
+
+const MAX_STOPS = 5;
+
+function checkStop(stop: readonly string[]): void {
+  if (stop.length > MAX_STOPS) {
+    throw new AppError('usage', `--stop: ${stop.length} texts are too many`, {
+      hint: `At most ${MAX_STOPS} are possible.`,
+    });
+  }
+  if (stop.includes('')) throw new AppError('usage', '--stop: the text is empty', { hint: 'Example: --stop END' });
+}
+
+/** The fields that have a flag of their own, where they are checked. */
+const FLAGS: ReadonlyMap<string, string> = new Map([
+  ['temperature', '--temperature'],
+  ['topP', '--top-p'],
+  ['topK', '--top-k'],
+  ['maxOutputTokens', '--max-output-tokens'],
+  ['seed', '--seed'],
+  ['stopSequences', '--stop'],
+  ['thinkingConfig', '--thinking-level, --thinking-budget or --show-thoughts'],
+  ['responseSchema', '--output-schema'],
+  ['responseJsonSchema', '--output-schema'],
+]);
+
+function otherFields(options: readonly string[]): JsonObject {
+  return Object.fromEntries(options.map(otherField));
+}
+
+function otherField(option: string): readonly [string, JsonValue] {
+  const [, key = '', text = ''] = /^([A-Za-z]\w*)=(.*)$/s.exec(option) ?? [];
+  if (key === '') {
+    throw new AppError('usage', `--option: "${option}" is not key=value`, {
+      hint: 'Example: --option presencePenalty=0.5',
+    });
+  }
+  const flag = FLAGS.get(key);
+  if (flag !== undefined)
+    throw new AppError('usage', `--option: ${key} has a flag of its own`, { hint: `Use ${flag}.` });
+  return [key, parseValue(text)];
+}
+
+/** As JSON if it is some, else the text itself. */
+function parseValue(text: string): JsonValue {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }
 
 function outputLimit(model: string): number {

@@ -70,6 +70,8 @@ export interface SessionStore {
   create(beginning: SessionBeginning): Promise<Session>;
   /** Goes on with one. If somebody else has it open, with a copy that has an id of its own; a notice says so. */
   resume(summary: SessionSummary, cwd: string): Promise<Session>;
+  /** Goes on with a copy of one, which has an id of its own. Throws AppError `usage` if its name is another's. */
+  fork(summary: SessionSummary, beginning: Pick<SessionBeginning, 'cwd' | 'name'>): Promise<Session>;
   /** Gives it a name. Throws AppError `usage` if another session has that name, and while somebody has it open. */
   rename(summary: SessionSummary, name: string): Promise<void>;
   /** Removes it for good. Throws AppError `usage` while somebody has it open. */

@@ -2,6 +2,7 @@ import type { Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { type Attachment, attachmentOf, type Basket, basket, isAttachment, notTextError } from './attachment.ts';
+import type { StdinWish } from './extras.ts';
 import type { PromptInput } from './prompt-input.ts';
 import { readStdin } from './stdin.ts';
 
@@ -18,12 +19,17 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
     const { addFiles } = await import('./files.ts');
     stdinPlace = yield* addFiles(input.files, context);
   }
+  let stdinType: StdinWish['stdinType'];
+  if (input.extras !== undefined) {
+    const { addExtras } = await import('./extras.ts');
+    ({ stdinPlace, stdinType } = await addExtras(input.extras, { ...context, stdinPlace }));
+  }
   if (input.mentions && prompt?.includes('@')) {
     const { addMentions } = await import('./mentions.ts');
     prompt = yield* addMentions(prompt, { ...context, readResource });
   }
   if (stdinPlace !== undefined && input.stdinMode === 'never') {
-    throw new AppError('usage', '-f - needs stdin, and --no-stdin forbids it', { hint: 'Leave one of them away.' });
+    throw new AppError('usage', '- needs stdin, and --no-stdin forbids it', { hint: 'Leave one of them away.' });
   }
   const bytes = yield* readStdin({
     stdin: input.stdin,
@@ -33,17 +39,25 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
     clock: input.clock,
     signal: input.signal,
   });
-  const stdinText = addStdin(bytes, stdinPlace, context.basket);
+  const stdinText = addStdin(bytes, { place: stdinPlace, type: stdinType, basket: context.basket });
   return partsOf(context.basket, [stdinText, prompt]);
 }
 
+interface StdinPlace {
+  /** Where it goes in the basket; undefined: nobody said. */
+  readonly place: number | undefined;
+  /** What says which media type it is to have, text or not. */
+  readonly type: StdinWish['stdinType'];
+  readonly basket: Basket;
+}
+
 /** The text to send between files and prompt; stdin that is media, or was asked for as a file, goes into the basket. */
-function addStdin(bytes: Uint8Array | undefined, place: number | undefined, basket: Basket): string | undefined {
+function addStdin(bytes: Uint8Array | undefined, { place, type, basket }: StdinPlace): string | undefined {
   if (bytes === undefined || bytes.length === 0) {
     if (place === undefined) return undefined;
-    throw new AppError('usage', '-f -: stdin is empty', { hint: 'Pipe something in, or leave -f - away.' });
+    throw new AppError('usage', 'stdin is empty, and - asks for it', { hint: 'Pipe something in, or leave - away.' });
   }
-  const stdin = attachmentOf(bytes, 'stdin');
+  const stdin = attachmentOf(bytes, 'stdin', type?.(bytes));
   if (!isAttachment(stdin)) throw notTextError('stdin', stdin);
   if ('text' in stdin && place === undefined) return stdin.text;
   basket.add(stdin, place);

@@ -14,10 +14,10 @@ export type Attachment = {
   readonly bytes: number;
 } & ({ readonly text: string } | { readonly mimeType: string; readonly data: string });
 
-/** What the bytes are: media if they look it, else text; or why they are neither. */
-export function attachmentOf(bytes: Uint8Array, name: string): Attachment | NotText {
+/** What the bytes are: media of the type that is given, or if they look it, else text; or why they are neither. */
+export function attachmentOf(bytes: Uint8Array, name: string, type?: string): Attachment | NotText {
   const about = { name: plainName(name), bytes: bytes.length };
-  const mimeType = sniffMedia(bytes, name);
+  const mimeType = type ?? sniffMedia(bytes, name);
   if (mimeType !== undefined) {
     return { ...about, mimeType, data: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('base64') };
   }

@@ -57,7 +57,7 @@ async function* addValue(value: string, context: FileContext): AsyncGenerator<Tu
       hint: `Fetch it yourself: curl -fsSL '${value}' | gmn "…"`,
     });
   }
-  if (!GLOB.test(value)) throw await missing(value, context.cwd);
+  if (!GLOB.test(value)) throw await missingFile(value, context.cwd);
   return yield* addGlob(value, context);
 }
 
@@ -170,7 +170,8 @@ export async function workspaceOf(cwd: string): Promise<string> {
   return (await lookUp(cwd))?.path ?? cwd;
 }
 
-async function missing(value: string, cwd: string): Promise<AppError> {
+/** The error for a file that is not there, with the name that was meant, if one is near. */
+export async function missingFile(value: string, cwd: string): Promise<AppError> {
   return new AppError('usage', `no such file: ${value}`, { hint: await missingHint(value, cwd) });
 }
 

@@ -16,12 +16,24 @@ export interface Resource {
  */
 export type ReadResource = (mentions: readonly string[], signal: AbortSignal) => Promise<Resource | undefined>;
 
+/** What goes along besides files. */
+export interface Extras {
+  /** The `-a` values, in order. */
+  readonly attach: readonly string[];
+  /** The media type of those, and of `-f -`; absent: it is guessed. */
+  readonly mimeType?: string;
+  /** What is in the clipboard; absent: it is not asked for. Throws AppError `usage` if it cannot be had. */
+  readonly clipboard?: (signal: AbortSignal) => Promise<Uint8Array>;
+}
+
 /** What the user hands over for one turn. */
 export interface PromptInput {
   /** The words, joined. Blank is the same as absent; `-` stands for stdin. */
   readonly prompt: string | undefined;
   /** The `-f` values, in order. */
   readonly files: readonly string[];
+  /** What else goes along. */
+  readonly extras?: Extras;
   readonly stdinMode: StdinMode;
   /** Whether `@path` in the prompt attaches a file. */
   readonly mentions: boolean;

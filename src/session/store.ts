@@ -33,6 +33,7 @@ export interface StoreOptions {
 export interface LocalStore extends SessionStore {
   create(beginning: SessionBeginning): Promise<SavedHere>;
   resume(summary: SessionSummary, cwd: string): Promise<SavedHere>;
+  fork(summary: SessionSummary, beginning: Pick<SessionBeginning, 'cwd' | 'name'>): Promise<SavedHere>;
   /**
    * Removes the sessions without a name that were not written to since `before` (undefined: none) and that nobody has open,
    * media that no session names any more, and what dead processes left behind. Says which sessions. Stops early when the
@@ -61,6 +62,7 @@ export function sessionStore(options: StoreOptions): LocalStore {
     },
     create: (beginning) => create(store, beginning),
     resume: (summary, cwd) => resume(store, summary, realPath(cwd) ?? cwd),
+    fork: (summary, beginning) => fork(store, summary, beginning),
     rename: (summary, name) => renameSession(store, summary, name),
     remove: (summary) => removeSession(store, summary),
     prune: (before, signal) => pruneSessions(store, before, signal),
@@ -113,6 +115,21 @@ async function resume(store: Store, summary: SessionSummary, cwd: string): Promi
     await lock.release();
     throw thrown;
   }
+}
+
+async function fork(
+  store: Store,
+  summary: SessionSummary,
+  { cwd, name: wanted }: Pick<SessionBeginning, 'cwd' | 'name'>,
+): Promise<SavedHere> {
+  const { file: source } = summary;
+  const earlier = await loadSession(source, store.blobs);
+  for (const notice of earlier.notices) store.report(notice);
+  const id = store.newId();
+  const claim = nameClaim(store);
+  const name = wanted === undefined ? undefined : await claim.take(wanted, id);
+  const own = { id, name, lock: await store.lock(id), cwd: realPath(cwd) ?? cwd };
+  return open(store, { kind: 'copy', ...own, source, end: earlier.bytes }, { earlier, claim });
 }
 
 interface Opening {

@@ -2,6 +2,15 @@ import { expect, test } from 'vitest';
 import { nextRetry } from '../../src/api/retry.ts';
 import { AppError, type RetryAdvice } from '../../src/core/error.ts';
 
+test('no more retries are made than were asked for, and no more than the failure allows', () => {
+  const options = { baseMs: 1000, random: () => 0, now: () => 0 };
+  const count = (atMost: number, retry: RetryAdvice): number =>
+    [0, 1, 2, 3, 4, 5].filter((done) => nextRetry(new AppError('api', 'x', { retry }), done, { ...options, atMost }))
+      .length;
+  expect([count(0, {}), count(5, {}), count(5, { atMost: 1 })]).toEqual([0, 5, 1]);
+  expect(nextRetry(new AppError('api', 'x', { retry: {} }), 0, { ...options, atMost: 5 })).toMatchObject({ of: 5 });
+});
+
 function delayOf(retry: RetryAdvice | undefined, done: number, random: number, deadline?: number): number | undefined {
   const failure = new AppError('api', 'x', retry === undefined ? {} : { retry });
   const options = { baseMs: 1000, random: () => random, now: () => 0, deadline: () => deadline };

@@ -152,5 +152,5 @@ test('several pictures are sent under their names, one is sent as it is', async 
 test('-f - with nothing on stdin is an error, not an input that was lost', async (t) => {
   const gmn = await runGmn(t, ['-f', '-', 'review'], { gemini: await fakeGemini(t, []), stdin: '' });
   expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
-  expect(gmn.stderr).toMatch(/^Error: -f -: stdin is empty\n\S/);
+  expect(gmn.stderr).toMatch(/^Error: stdin is empty, and - asks for it\n\S/);
 });

@@ -270,6 +270,7 @@ test.for([
   [['--extract-last', '--dry-run'], '--extract-last', '--dry-run'],
   [['--output-file', 'a', '--count-tokens'], '--output-file', '--count-tokens'],
   [['--copy', '--dry-run'], '--copy', '--dry-run'],
+  [['--no-stream', '--count-tokens'], '--no-stream', '--count-tokens'],
   [['--pager', '-o', 'json'], '--pager', '-o json'],
 ] as const)('%j is refused: one of them would be in vain', async ([flags, one, other], t) => {
   const gmn = await runGmn(t, [...flags, 'x'], { gemini: await fakeGemini(t, []), env: NO_SESSION });

@@ -42,6 +42,14 @@ describe('a one-shot', () => {
     [['--temperature', '0', '--seed', '7', 'hi'], { temperature: 0, seed: 7, args: ['hi'] }],
     [['-m', 'demo', 'hi'], { model: 'demo', args: ['hi'] }],
     [['-qu', 'hi'], { quiet: true, usage: true, args: ['hi'] }],
+    [
+      ['--schema', '{}', '--system-prompt', 'x', '--ephemeral', 'hi'],
+      { outputSchema: '{}', system: 'x', noSession: true, args: ['hi'] },
+    ],
+    [
+      ['-a', 'x', '--attach=y', '-O', 'a=b', '--option', 'c=d', 'hi'],
+      { attach: ['x', 'y'], option: ['a=b', 'c=d'], args: ['hi'] },
+    ],
     [['--system', 'demo', 'what is help'], { system: 'demo', args: ['what is help'] }],
   ])('%j', (argv, expected) => {
     expect(options(argv)).toEqual({ path: 'gmn', ...expected });

@@ -23,6 +23,17 @@ describe('a default that is gone', () => {
     expect(me.files()['.gmn/default-models.json']).not.toContain('a-key');
   });
 
+  test('stays gone with --no-fallback, also where a successor is remembered', async (t) => {
+    const { me, models } = await keyed(t, [GONE, reply('hello'), GONE]);
+    await me.run(['hi']);
+    expect(await me.run(['--no-fallback', 'hi'])).toMatchObject({
+      stdout: '',
+      stderr: expect.stringMatching(/^Error: API error: model gemini-2\.5-flash not found \(404 NOT_FOUND\)/),
+      exitCode: 3,
+    });
+    expect(models()).toEqual(['gemini-2.5-flash', 'gemini-flash-latest', 'gemini-2.5-flash']);
+  });
+
   test('leaves one start, which names the model that was asked', async (t) => {
     const { me } = await keyed(t, [GONE, reply('hello')]);
     const { stdout, stderr } = await me.run(['hi', '-o', 'stream-json']);

@@ -52,6 +52,42 @@ test.each([
   });
 });
 
+test('texts to stop at, and any other field', () => {
+  expect(
+    generationConfig('gemini-2.0-flash', {
+      stop: ['END', '\n\n'],
+      option: [
+        'presencePenalty=0.5',
+        'responseModalities=["TEXT"]',
+        'mediaResolution=MEDIA_RESOLUTION_LOW',
+        'a=b=c',
+        'e=',
+      ],
+    }),
+  ).toEqual({
+    temperature: 1,
+    topP: 0.95,
+    topK: 40,
+    maxOutputTokens: 8192,
+    stopSequences: ['END', '\n\n'],
+    presencePenalty: 0.5,
+    responseModalities: ['TEXT'],
+    mediaResolution: 'MEDIA_RESOLUTION_LOW',
+    a: 'b=c',
+    e: '',
+  });
+});
+
+test.each([
+  [{ stop: ['a', 'b', 'c', 'd', 'e', 'f'] }, '--stop: 6 texts are too many', 'At most 5 are possible.'],
+  [{ stop: [''] }, '--stop: the text is empty', 'Example: --stop END'],
+  [{ option: ['x'] }, '--option: "x" is not key=value', 'Example: --option presencePenalty=0.5'],
+  [{ option: ['=x'] }, '--option: "=x" is not key=value', 'Example: --option presencePenalty=0.5'],
+  [{ option: ['topP=1'] }, '--option: topP has a flag of its own', 'Use --top-p.'],
+])('%j is refused with a way out', (sampling, message, hint) => {
+  expect(refusal('gemini-2.5-flash', sampling)).toEqual({ fault: 'usage', message, hint });
+});
+
 test('a level and a budget together are refused', () => {
   expect(refusal('gemini-3-flash-preview', { thinkingLevel: 'low', thinkingBudget: 1 })).toEqual({
     fault: 'usage',

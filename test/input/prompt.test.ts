@@ -51,7 +51,7 @@ test('-f - puts stdin among the files, once', async (t) => {
   ]);
   await expect(parts({ cwd, prompt: 'P', files: ['-'], stdinMode: 'never' })).rejects.toMatchObject({
     fault: 'usage',
-    message: '-f - needs stdin, and --no-stdin forbids it',
+    message: '- needs stdin, and --no-stdin forbids it',
   });
 });
 

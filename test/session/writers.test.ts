@@ -20,6 +20,33 @@ import {
   temporary,
 } from './support.ts';
 
+test('a fork goes on with a copy under a name of its own, and the session stays as it was', async () => {
+  const { home, store, said } = place();
+  const first = await store.create({ cwd: '/work', by: 'chat', name: 'mine' });
+  await talk(first, ['one']);
+  const fork = await store.fork(await store.find('mine'), { cwd: '/work', name: 'yours' });
+  await talk(fork, ['two']);
+  await talk(first, ['three']);
+  await fork.close();
+  await first.close();
+  const words = async (id: string) => (await contentsOf(home, id)).map(({ parts }) => parts[0]);
+  expect(await words(first.id)).toEqual(['one', 'one!', 'three', 'three!'].map((text) => ({ text })));
+  expect(await words(fork.id)).toEqual(['one', 'one!', 'two', 'two!'].map((text) => ({ text })));
+  expect([(await store.find('yours')).id, (await store.find('mine')).id, said]).toEqual([fork.id, first.id, []]);
+  await expect(store.fork(await store.find('mine'), { cwd: '/work', name: 'yours' })).rejects.toMatchObject({
+    fault: 'usage',
+  });
+});
+
+test('a fork in which nothing is said leaves nothing behind', async () => {
+  const { home, store } = place();
+  const first = await store.create({ cwd: '/work', by: 'chat', name: 'mine' });
+  await talk(first, ['one']);
+  await first.close();
+  await (await store.fork(await store.find('mine'), { cwd: '/work', name: 'yours' })).close();
+  expect(files(home)).toHaveLength(1);
+});
+
 test('who resumes a session that is open elsewhere goes on with a copy, and neither sees the words of the other', async () => {
   const { home, store, said } = place();
   const first = await store.create({ cwd: '/work', by: 'chat', name: 'mine' });

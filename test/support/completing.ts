@@ -21,7 +21,10 @@ export const COMMANDS = everyCommand(ROOT);
 
 /** Every flag of a command as it is typed. */
 export function flagsOf({ path, command }: Found): readonly string[] {
-  const own = command.flags.flatMap(({ short, long }) => [...(short ? [`-${short}`] : []), `--${long}`]);
+  const own = command.flags.flatMap(({ short, long, aliases = [] }) => [
+    ...(short ? [`-${short}`] : []),
+    ...[long, ...aliases].map((name) => `--${name}`),
+  ]);
   return [...own, '-h', '--help', ...(path === 'gmn' ? ['-v', '--version'] : [])];
 }
 

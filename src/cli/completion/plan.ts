@@ -50,7 +50,8 @@ export function placeholders(args: string): readonly string[] {
 function flagsOf(command: Command, path: string): readonly PlannedFlag[] {
   return [...command.flags, ...builtInFlags(path)].map((flag) => {
     const values = flagValues(flag);
-    const names = [...(flag.short === undefined ? [] : [`-${flag.short}`]), `--${flag.long}`];
+    const longs = [flag.long, ...(flag.aliases ?? [])].map((name) => `--${name}`);
+    const names = [...(flag.short === undefined ? [] : [`-${flag.short}`]), ...longs];
     return { names, help: flag.help, ...(values === undefined ? {} : { values }) };
   });
 }

@@ -1,0 +1,74 @@
+import { extname, resolve } from 'node:path';
+import { decode } from '../core/decode.ts';
+import { AppError } from '../core/error.ts';
+import { sniffMedia } from '../core/media.ts';
+import { lookUp } from '../platform/files.ts';
+import { attachmentOf, isAttachment, notTextError } from './attachment.ts';
+import { type FileContext, missingFile, readFile } from './files.ts';
+import type { Extras } from './prompt-input.ts';
+
+/** Where stdin goes in the basket, and as what; both undefined if nobody asked for it. */
+export interface StdinWish {
+  readonly stdinPlace: number | undefined;
+  readonly stdinType: TypeOf | undefined;
+}
+
+/** The media type that bytes are to be sent with. Throws AppError `usage` if it is not known. */
+type TypeOf = (bytes: Uint8Array) => string;
+
+type Context = FileContext & Pick<StdinWish, 'stdinPlace'>;
+
+/**
+ * Puts what goes along besides files into the basket: what `-a` names, as media whatever it is, and the clipboard. Throws AppError
+ * `usage` for what cannot be sent.
+ */
+export async function addExtras({ attach, mimeType, clipboard }: Extras, context: Context): Promise<StdinWish> {
+  let { stdinPlace } = context;
+  const isTyped = attach.includes('-') || (stdinPlace !== undefined && mimeType !== undefined);
+  const typeOf = (name: string) => (bytes: Uint8Array) => mimeType ?? guessedType(bytes, name);
+  for (const value of attach) {
+    context.signal.throwIfAborted();
+    if (value === '-') stdinPlace ??= context.basket.items.length;
+    else await addFile(value, typeOf(value), context);
+  }
+  if (clipboard !== undefined) addBytes(await clipboard(context.signal), 'clipboard', undefined, context);
+  return { stdinPlace, stdinType: isTyped ? typeOf('stdin') : undefined };
+}
+
+async function addFile(value: string, typeOf: TypeOf, context: Context): Promise<void> {
+  const found = await lookUp(resolve(context.cwd, value), value);
+  if (found === undefined) throw await missingFile(value, context.cwd);
+  if (found.kind === 'directory') {
+    throw new AppError('usage', `-a takes files, and ${value} is a directory`, { hint: `Send its files: -f ${value}` });
+  }
+  if (!context.basket.isNew(found.path)) return;
+  const bytes = await readFile(found.path, value);
+  addBytes(bytes, value, typeOf(bytes), context);
+  context.attached?.(found.path, bytes);
+}
+
+function addBytes(bytes: Uint8Array, name: string, type: string | undefined, { basket }: Context): void {
+  const loaded = attachmentOf(bytes, name, type);
+  if (!isAttachment(loaded)) throw notTextError(name, loaded);
+  basket.add(loaded);
+}
+
+/** The kinds of text that the API tells apart. https://ai.google.dev/gemini-api/docs/document-processing */
+const TEXT_TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html',
+  '.htm': 'text/html',
+  '.css': 'text/css',
+  '.csv': 'text/csv',
+  '.xml': 'text/xml',
+  '.rtf': 'text/rtf',
+  '.md': 'text/md',
+  '.js': 'text/javascript',
+  '.py': 'text/x-python',
+};
+
+function guessedType(bytes: Uint8Array, name: string): string {
+  const media = sniffMedia(bytes, name);
+  if (media !== undefined) return media;
+  if (decode(bytes).isText) return TEXT_TYPES[extname(name).toLowerCase()] ?? 'text/plain';
+  throw new AppError('usage', `the media type of ${name} is not known`, { hint: 'Name it: --mime-type <type>' });
+}

@@ -1,0 +1,27 @@
+import { chmodSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { place, runGmnIn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+
+posixTest('--paste adds the text of the clipboard, else a picture that is in it', async (t) => {
+  const xclip = '#!/bin/sh\ncase "$*" in *"-t $WANTED"*) printf "%b" "$HELD" ;; *) exit 1 ;; esac\n';
+  const at = place(t, { files: { 'bin/xclip': xclip } });
+  chmodSync(join(at.cwd, 'bin/xclip'), 0o755);
+  const pasted = async (env: Record<string, string>) => {
+    const all = { ...at.env, PATH: `${join(at.cwd, 'bin')}:${at.env.PATH}`, DISPLAY: ':0', ...env };
+    const { stdout, stderr } = await runGmnIn(t, { cwd: at.cwd, env: all }, ['--demo', '--paste', '--dry-run', 'x']);
+    return stdout === '' ? stderr : JSON.parse(stdout).body.contents[0].parts;
+  };
+  expect(await pasted({ WANTED: 'UTF8_STRING', HELD: 'copied' })).toEqual([{ text: '=== clipboard ===\ncopied\n\nx' }]);
+  expect(await pasted({ WANTED: 'image/png', HELD: '\\0211PNG\\r\\n\\032\\n\\0000' })).toEqual([
+    { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgoA' } },
+    { text: 'x' },
+  ]);
+  expect(await pasted({ WANTED: 'none', HELD: '' })).toBe(
+    'Error: the clipboard is empty\nCopy something first, or leave --paste out.\n',
+  );
+  expect(await pasted({ DISPLAY: '' })).toBe(
+    'Error: --paste finds no clipboard: there is no display\nPipe it in instead: … | gmn "…"\n',
+  );
+});
