@@ -51,11 +51,10 @@ export function serveEngine(options: EngineOptions): Engine {
     settled: sessions.settled,
     async startTurn(request) {
       checkDepth(app);
-      const kept = await sessions.open(request.kept);
-      const { sessionId } = kept;
+      const kept = await sessions.open(request.kept, request.onSession);
       const refused: string[] = [];
-      const events = settle(withSession(turnEvents(options, request, { ...kept, refused }), kept));
-      return { events, refused, ...(sessionId === undefined ? {} : { sessionId }) };
+      const events = withSession(settle(turnEvents(options, request, { ...kept, refused })), kept);
+      return { events, refused };
     },
     countTokens: (text, signal) =>
       withModel(options, COUNT_MODEL, (opened) =>
@@ -82,9 +81,11 @@ export function serveEngine(options: EngineOptions): Engine {
 /** The same events with what there is to say of the session, and its id at the end if it is all there. */
 async function* withSession(
   events: AsyncIterable<TurnEvent>,
-  { savedId, notices }: OpenHistory,
+  { written, savedId, notices }: OpenHistory,
 ): AsyncGenerator<TurnEvent, void> {
   for await (const event of events) {
+    // Whoever hears of a failure may want to go on from there.
+    if (event.type === 'failure') await written();
     for (const message of notices()) yield { type: 'notice', message };
     const sessionId = event.type === 'end' ? savedId() : undefined;
     yield event.type !== 'end' || sessionId === undefined ? event : { ...event, sessionId };

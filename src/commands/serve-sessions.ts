@@ -10,19 +10,24 @@ import { type LocalStore, sessionStore } from '../session/store.ts';
 /** Where the turns of the MCP server are kept. */
 export interface ServeSessions {
   readonly store: SessionStore;
-  /** Opens what a turn is kept in, and holds it until it is let go of. Throws AppError. */
-  open(kept: Kept): Promise<OpenHistory>;
+  /**
+   * Opens what a turn is kept in, and holds it until it is let go of. `onSession` hears the id under which everything so far
+   * is in a file whenever that is not the one it had; undefined: something is not. Throws AppError.
+   */
+  open(kept: Kept, onSession?: OnSession): Promise<OpenHistory>;
   /** Resolves when all that was closed is written down. */
   settled(): Promise<void>;
 }
 
+type OnSession = (sessionId: string | undefined) => void;
+
 export interface OpenHistory {
   readonly history: History;
-  /** Absent: it is not kept in a session. */
-  readonly sessionId?: string;
   /** Lets go of the session; the answer need not wait for that. */
   readonly close: () => void;
-  /** The id under which everything so far is in a file; undefined: something is not. */
+  /** Resolves when what was added is in the file, or cannot be. */
+  readonly written: () => Promise<void>;
+  /** That id. */
   readonly savedId: () => string | undefined;
   /** What the caller should know of the session and was not told yet. */
   readonly notices: () => readonly string[];
@@ -43,7 +48,7 @@ export function serveSessions(app: App, holds: Holds): ServeSessions {
   return {
     store: storeThat((message) => app.trace(`session: ${message}`)),
     settled: async () => void (await Promise.all(closings)),
-    async open(kept) {
+    async open(kept, onSession = () => {}) {
       if (kept.kind === 'history') return { ...NOT_A_SESSION, history: kept.history };
       const notices: string[] = [];
       const session = await begun(kept, (message) => void notices.push(message));
@@ -56,39 +61,46 @@ export function serveSessions(app: App, holds: Holds): ServeSessions {
         });
         closings.add(closing);
       };
-      return {
-        history: eager(session),
-        sessionId: id,
-        close,
-        savedId: () => (session.isSaved ? session.id : undefined),
-        notices: () => notices.splice(0),
-      };
+      let savedId = kept.earlier?.id;
+      const written = eager(session, () => {
+        const now = session.isSaved ? session.id : undefined;
+        if (now !== savedId) onSession(now);
+        savedId = now;
+      });
+      return { ...written, close, savedId: () => savedId, notices: () => notices.splice(0) };
     },
   };
 }
 
-const NOT_A_SESSION = { close: () => {}, savedId: () => undefined, notices: () => [] } as const;
+const NOT_A_SESSION = {
+  close: () => {},
+  written: async () => {},
+  savedId: () => undefined,
+  notices: () => [],
+} as const;
 
 /**
  * The session, but the request does not wait for its prompt to be in the file: the reply does. Earlier prompts that had no
  * reply are not sent again: what the service refused once it would refuse for ever.
  */
-function eager(session: Session): History {
+function eager(session: Session, onWritten: () => void): Pick<OpenHistory, 'history' | 'written'> {
   const begin = session.contents.length;
   const earlier = session.contents.filter(
     (content, index, all) => !isPrompt(content) || !isPromptOrEnd(all[index + 1]),
   );
-  return {
+  let last: Promise<void> = Promise.resolve();
+  const history: History = {
     get contents() {
       return [...earlier, ...session.contents.slice(begin)];
     },
     replyLimit: session.replyLimit,
     async append(record) {
-      const written = session.append(record);
-      if (record.kind !== 'prompt') await written;
+      last = session.append(record).then(onWritten);
+      if (record.kind !== 'prompt') await last;
     },
     overhear: async (delta) => session.overhear?.(delta),
   };
+  return { history, written: () => last };
 }
 
 function isPromptOrEnd(content: KeptContent | undefined): boolean {

@@ -135,33 +135,45 @@ test('what is too much is refused at once, and only that', async (t) => {
   expect(cancelled.structuredContent.started_at).toBeUndefined();
 });
 
-test('after kill -9 the jobs that ran are failed, with what they had said, and the others as they were', async (t) => {
-  const { scripted, begun } = silence('so far');
-  const gemini = await fakeGemini(t, [echo, scripted]);
+test('after kill -9 the ten jobs that ran are failed, with what they had said, and the others as they were', async (t) => {
+  const work = Array.from({ length: 10 }, (_, index) => silence(`so far ${index}`));
+  const gemini = await fakeGemini(t, [echo, ...work.map(({ scripted }) => scripted)]);
   const at = place(t, { gemini });
-  const killed = await serve(t, { at, flags: ['--max-running', '1'] });
+  const killed = await serve(t, { at, flags: ['--max-running', '10'] });
+  const submit = async (prompt: string): Promise<string> =>
+    (await killed.call('delegate', { prompt, mode: 'async' })).structuredContent.job_id;
   const done = (await killed.call('delegate', { prompt: 'quick' })).structuredContent.job_id;
-  const running = (await killed.call('delegate', { prompt: 'long', mode: 'async' })).structuredContent.job_id;
-  const queued = (await killed.call('delegate', { prompt: 'later', mode: 'async' })).structuredContent.job_id;
-  await begun;
-  // Its partial output is on disk as soon as the server says so.
-  await expect.poll(() => readFileSync(join(at.home, '.gmn/jobs', `${running}.txt`), 'utf8')).toBe('so far');
+  const running = await Promise.all(work.map((_, index) => submit(`long ${index}`)));
+  const queued = await submit('later');
+  // What a job has said, and its session, are on disk as soon as there is something to say of them.
+  const kept = (name: string) => readFileSync(join(at.home, '.gmn/jobs', name), 'utf8');
+  for (const id of running) {
+    await expect.poll(() => kept(`${id}.txt`), { timeout: 10_000 }).toMatch(/^so far \d$/);
+    await expect.poll(() => JSON.parse(kept(`${id}.json`)), { timeout: 10_000 }).toHaveProperty('session_id', UUID);
+  }
   killed.child.kill('SIGKILL');
   const server = await serve(t, { at });
   const status = async (job_id: string) => (await server.call('delegate_status', { job_id })).structuredContent;
-  await expect.poll(async () => (await status(running)).status).toBe('failed');
-  expect(await status(running)).toMatchObject({
-    code: 'INTERRUPTED',
-    partial_output: 'so far',
-    completed_at: TIME,
-    duration_ms: expect.any(Number),
-    session_id: UUID,
-    model_used: 'gemini-2.5-flash',
-  });
+  await expect.poll(async () => (await status(done)).status).toBe('completed');
+  const after = await Promise.all(running.map(status));
+  for (const job of after) {
+    expect(job).toMatchObject({
+      status: 'failed',
+      code: 'INTERRUPTED',
+      completed_at: TIME,
+      duration_ms: expect.any(Number),
+      session_id: UUID,
+      model_used: 'gemini-2.5-flash',
+    });
+  }
+  expect(after.map((job) => job.partial_output).sort()).toEqual(work.map((_, index) => `so far ${index}`));
   expect(await status(queued)).toMatchObject({ status: 'failed', code: 'INTERRUPTED' });
   expect(await status(done)).toMatchObject({ status: 'completed', output: 'echo: quick' });
   const { jobs } = (await server.call('delegate_jobs')).structuredContent;
-  expect(jobs.map(({ status: state }: { status: string }) => state)).toEqual(['failed', 'failed', 'completed']);
+  expect(jobs.map(({ status: state }: { status: string }) => state)).toEqual([
+    ...Array(11).fill('failed'),
+    'completed',
+  ]);
 });
 
 test('a client that leaves ends its jobs as INTERRUPTED, and closes their connections', async (t) => {

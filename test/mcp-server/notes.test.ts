@@ -77,6 +77,25 @@ test('a session that cannot be written has no id, and the caller is told', async
   expect(chat._meta).toEqual({ notices: [expect.stringMatching(/^this session is no longer being saved/)] });
 });
 
+test('a failed turn names its session only if somebody can go on with it', async (t) => {
+  const fails = failure(400, 'no');
+  const gemini = await fakeGemini(t, [fails, fails, echo, fails]);
+  const broken = await serve(t, { gemini, home: { '.gmn/sessions': 'in the way' } });
+  const lost = (await broken.call('delegate', { prompt: 'x' })).structuredContent;
+  expect(lost).toMatchObject({ status: 'error', code: 'EXECUTION_FAILED' });
+  expect(lost.session_id).toBeUndefined();
+  const { structuredContent: job } = await broken.call('delegate_status', { job_id: lost.job_id });
+  expect([job.status, job.session_id]).toEqual(['failed', undefined]);
+  const whole = await serve(t, { gemini });
+  const { session_id } = (await whole.call('delegate', { prompt: 'one' })).structuredContent;
+  const next = (await whole.call('delegate', { prompt: 'two', session_id })).structuredContent;
+  expect(next).toMatchObject({ status: 'completed', output: 'echo: two', session_id });
+  const last = (await whole.call('delegate', { prompt: 'three', session_id })).structuredContent;
+  expect(last).toMatchObject({ status: 'error', session_id });
+  const early = (await (await serve(t)).call('delegate', { prompt: 'no key, nothing is written' })).structuredContent;
+  expect([early.status, early.session_id]).toEqual(['error', undefined]);
+});
+
 test('what the fence does not let through stands in the answer; what is merely not there does not', async (t) => {
   const gemini = await fakeGemini(t, [
     reply(call('read_file', { file_path: '../outside.txt' }), call('list_directory', { dir_path: 'link' })),

@@ -45,6 +45,10 @@ export function delegatedWork(
         systemText: args.system_prompt,
         directory,
         kept: { kind: 'session', cwd: directory ?? host.startDirectory, earlier },
+        onSession: (session_id) => {
+          if (session_id !== undefined) host.ownSessions.add(session_id);
+          note({ session_id });
+        },
         // The job has a limit of its own, and is to be the one that ends it.
         timeoutMs: timeoutMs + 1000,
         signal,
@@ -52,10 +56,6 @@ export function delegatedWork(
       {
         progress,
         onText,
-        onSession: (session_id) => {
-          host.ownSessions.add(session_id);
-          note({ session_id });
-        },
         onModel: (model_used) => note({ model_used }),
         onRefused: (refused) => {
           if (refused.length > noted) note({ refused: [...refused] });

@@ -15,6 +15,8 @@ export interface TurnRequest {
   /** Where the model's tools may look, free of links; absent: it has none. */
   readonly directory?: string | undefined;
   readonly kept: Kept;
+  /** Hears in which session it is saved, if not in that of `kept`; undefined: in none that somebody could go on with. */
+  readonly onSession?: (sessionId: string | undefined) => void;
   readonly sampling?: TurnSampling;
   /** More for `generationConfig`. */
   readonly generationConfig?: JsonObject;
@@ -42,8 +44,6 @@ export type Kept =
 
 /** A turn that is under way. Its events must be read to their end, or left. */
 export interface StartedTurn {
-  /** Absent: it is not kept in a session. The ending has it only if all could be saved. */
-  readonly sessionId?: string;
   /** Ends with exactly one ending; never throws. */
   readonly events: AsyncGenerator<TurnEvent, void>;
   /** The calls of the model that were not allowed so far, in words. */

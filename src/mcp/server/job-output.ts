@@ -2,8 +2,11 @@
 export interface OutputKeeper {
   readonly add: (delta: string) => void;
   text(): string;
-  /** Runs a write after those before it; false if one of them failed. Never rejects. */
-  save(write: () => Promise<void>): Promise<boolean>;
+  /**
+   * Makes a function that runs a write after those before it, and tells whether all of them succeeded. Asked again while
+   * that one waits, and nothing else behind it, it is the same write. Never rejects.
+   */
+  saver(write: () => Promise<void>): () => Promise<boolean>;
   /** Resolves when nothing is left to write. */
   idle(): Promise<void>;
 }
@@ -33,9 +36,18 @@ export function outputKeeper(append: (delta: string) => Promise<void>): OutputKe
       unwritten += delta;
       if (!isFlushing) void enqueue(flush);
     },
-    async save(write) {
-      await enqueue(write);
-      return isWhole;
+    saver(write) {
+      let waiting: Promise<void> | undefined;
+      return async () => {
+        if (waiting === undefined || waiting !== last) {
+          waiting = enqueue(() => {
+            waiting = undefined;
+            return write();
+          });
+        }
+        await waiting;
+        return isWhole;
+      };
     },
     idle: () => last,
   };

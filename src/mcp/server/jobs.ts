@@ -59,6 +59,8 @@ interface Entry {
   readonly controller: AbortController;
   readonly output: ReturnType<typeof outputKeeper>;
   record: JobRecord;
+  /** Writes the record as it is when its turn comes; false if that, or what was to be written before, failed. */
+  readonly save: () => Promise<boolean>;
   stoppedBy?: Stop;
   startTimer: () => void;
   stopTimer: () => void;
@@ -91,7 +93,7 @@ const MOST_UNSAVED = 100;
 
 /** Runs at most `maxRunning` jobs at once, in their order, and lets `maxQueued` wait. */
 export function jobRunner(options: JobsOptions): JobRunner {
-  const { store, holds, maxRunning, maxQueued } = options;
+  const { holds, maxRunning, maxQueued } = options;
   const live = new Map<string, LiveJob>();
   const door = gate({ mostInside: maxRunning, mostWaiting: maxQueued, holds, overloaded });
 
@@ -114,7 +116,7 @@ export function jobRunner(options: JobsOptions): JobRunner {
       ran.catch((thrown: unknown) => finish(entry, options, failureOf(entry, thrown)));
       live.set(entry.id, liveJob(entry, stop));
       if (work.isAwaited) entry.startTimer();
-      if (entry.record.status === 'queued') void entry.output.save(() => store.save(entry.record));
+      if (entry.record.status === 'queued') void entry.save();
       return { id: entry.id, over: entry.over };
     },
   };
@@ -132,7 +134,7 @@ function liveJob(entry: Entry, stop: (entry: Entry, by: Stop) => void): LiveJob 
 
 async function run(entry: Entry, options: JobsOptions): Promise<void> {
   entry.record = { ...entry.record, status: 'running', started_at: isoNow(options) };
-  void entry.output.save(() => options.store.save(entry.record));
+  void entry.save();
   if (!entry.work.isAwaited) entry.startTimer();
   const { signal } = entry.controller;
   try {
@@ -142,7 +144,7 @@ async function run(entry: Entry, options: JobsOptions): Promise<void> {
       onText: entry.output.add,
       note: (changes) => {
         entry.record = { ...entry.record, ...changes };
-        void entry.output.save(() => options.store.save(entry.record));
+        void entry.save();
       },
     });
     signal.throwIfAborted();
@@ -152,11 +154,11 @@ async function run(entry: Entry, options: JobsOptions): Promise<void> {
   }
 }
 
-function finish(entry: Entry, { store, clock }: JobsOptions, changes: Partial<JobRecord>): void {
+function finish(entry: Entry, { clock }: JobsOptions, changes: Partial<JobRecord>): void {
   entry.stopTimer();
   entry.record = { ...entry.record, ...changes, ...endedAt(entry.record, clock.now()) };
   entry.settle(viewOf(entry));
-  void entry.output.save(() => store.save(entry.record)).then(entry.onSaved);
+  void entry.save().then(entry.onSaved);
 }
 
 function isoNow({ clock }: Pick<JobsOptions, 'clock'>): string {
@@ -185,7 +187,9 @@ function newEntry({ newId, store, clock }: JobsOptions, work: JobWork): Entry {
   const output = outputKeeper((delta) => store.append(id, delta));
   const nothing = (): void => {};
   const timer = { startTimer: nothing, stopTimer: nothing, onSaved: nothing };
-  return { id, work, record, output, controller: new AbortController(), ...timer, settle, over };
+  const save = output.saver(() => store.save(entry.record));
+  const entry: Entry = { id, work, record, output, save, controller: new AbortController(), ...timer, settle, over };
+  return entry;
 }
 
 function failureOf({ stoppedBy }: Entry, thrown: unknown): Partial<JobRecord> & { readonly status: JobStatus } {

@@ -23,7 +23,6 @@ export interface Answer {
 /** Those who want to know before the end. */
 export interface TurnListener {
   readonly progress: Progress;
-  readonly onSession?: (sessionId: string) => void;
   readonly onModel?: (model: string) => void;
   readonly onText?: (delta: string) => void;
   readonly onRefused?: (refused: readonly string[]) => void;
@@ -35,7 +34,6 @@ const LONGEST_ANSWER = 16_000_000;
 /** Runs a turn to its end. Throws AppError if it failed, `limit` if it says too much. */
 export async function answerTo(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
   const turn = await engine.startTurn(request);
-  if (turn.sessionId !== undefined) listener.onSession?.(turn.sessionId);
   let text = '';
   const notices: string[] = [];
   for await (const event of turn.events) {
