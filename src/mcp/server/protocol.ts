@@ -33,7 +33,9 @@ export function protocolServer(sdk: Sdk, { host, tools }: Service): SdkServer {
     const found = await readResource(host, uri).catch((thrown: unknown) => {
       throw new sdk.ProtocolError(INTERNAL_ERROR, failureText(AppError.from(thrown)));
     });
-    if (found === undefined) throw invalid(`there is no resource "${uri.slice(0, 200)}", or no longer`);
+    if (found === undefined) {
+      throw new sdk.ProtocolError(INVALID_PARAMS, `there is no resource "${uri.slice(0, 200)}", or no longer`, { uri });
+    }
     const { text, mimeType, next } = found;
     return { contents: [{ uri, mimeType, text, ...(next === undefined ? {} : { _meta: { next } }) }] };
   });

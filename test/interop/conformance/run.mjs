@@ -1,19 +1,24 @@
-// `npm run test:conformance [-- --allow-skip]`: the suite of the protocol's makers against gmn as a client, one scenario at a time.
+// `npm run test:conformance [-- --only=client|server --allow-skip]`: the suite of the protocol's makers against gmn as a client,
+// the real program, one scenario at a time; and as a server, its own server layer with the suite's tools beside gmn's.
 // The suite, and the Node 22 it needs, come from this folder's own lock file and are installed into a cache outside the tree.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { installPeers } from '../install.mjs';
 import { runProgram } from '../processes.mjs';
+import { serveFixture } from './server.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
-const GMN_BIN = fileURLToPath(new URL('../../../bin/gmn.js', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const GMN_BIN = join(root, 'bin', 'gmn.js');
+const { values: flags } = parseArgs({ options: { only: { type: 'string' }, 'allow-skip': { type: 'boolean' } } });
 const cache = (() => {
   try {
     return installPeers(here);
   } catch (thrown) {
     console.log(`skipped: the suite cannot be installed (${thrown.message})`);
-    process.exit(process.argv.includes('--allow-skip') ? 0 : 1);
+    process.exit(flags['allow-skip'] ? 0 : 1);
   }
 })();
 
@@ -37,32 +42,81 @@ const CORE = [
   ...AUTH.map((name) => `auth/${name}`),
 ];
 
-let failures = 0;
-await runAll('0.1.16 core', CORE, [stable]);
-for (const revision of ['2025-11-25', '2026-07-28']) {
-  await runAll(`required for ${revision}`, await required(revision), [next], ['--spec-version', revision]);
-}
-process.exitCode = failures === 0 ? 0 : 1;
+const REVISIONS = ['2025-11-25', '2026-07-28'];
+const rows = [];
+if (flags.only !== 'server') await runClient();
+if (flags.only !== 'client') await runServer();
+report();
+process.exitCode = rows.every(({ failed }) => failed.length === 0) ? 0 : 1;
 
-async function runAll(title, scenarios, suite, more = []) {
-  let passed = 0;
-  for (const scenario of scenarios) {
-    const args = [...suite, 'client', '--command', command, '--scenario', scenario, ...more];
-    const { out, errors, exitCode } = await runProgram(node, args, {
-      cwd: cache,
-      env: { PATH: process.env.PATH, GMN_BIN },
-    });
-    if (exitCode === 0) passed += 1;
-    else console.log(`FAIL  ${title}: ${scenario}\n${`${out}${errors}`.trim().slice(-1500)}`);
+async function runClient() {
+  await eachAlone('0.1.16 core', CORE, [stable]);
+  for (const revision of REVISIONS) {
+    const scenarios = await required(revision, 'Client');
+    await eachAlone(`required for ${revision}`, scenarios, [next], ['--spec-version', revision]);
   }
-  failures += scenarios.length - passed;
-  console.log(`${title}: ${passed} of ${scenarios.length}`);
 }
 
-/** The scenarios for clients that a revision requires, as the suite itself lists them. */
-async function required(revision) {
-  const args = [next, 'list', '--client', '--requirements', revision];
-  const { out } = await runProgram(node, args, { cwd: cache, env: { PATH: process.env.PATH } });
-  const [, section = ''] = out.split(/^Client scenarios.*$/m);
+async function eachAlone(suite, scenarios, program, more = []) {
+  const failed = [];
+  for (const scenario of scenarios) {
+    const args = [...program, 'client', '--command', command, '--scenario', scenario, ...more];
+    const { out, errors, exitCode } = await runSuite(args);
+    if (exitCode === 0) continue;
+    failed.push(scenario);
+    console.log(`FAIL  ${suite}: ${scenario}\n${`${out}${errors}`.trim().slice(-1500)}`);
+  }
+  add('client', suite, scenarios, failed);
+}
+
+async function runServer() {
+  const server = await serveFixture();
+  try {
+    const { out } = await runSuite([stable, 'server', '--url', server.url, '--suite', 'active']);
+    const ran = [...out.matchAll(/^=== Running scenario: (\S+) ===$/gm)].map(([, name]) => name);
+    addSummary('0.1.16 active', ran, out);
+    for (const revision of REVISIONS) {
+      const scenarios = await required(revision, 'Server');
+      const told = await runSuite([next, 'server', '--url', server.url, '--requirements', revision]);
+      addSummary(`required for ${revision}`, scenarios, told.out);
+    }
+  } finally {
+    await server.close();
+  }
+}
+
+/** The suite runs the extensions and drafts, too, and says that they do not count. */
+function addSummary(suite, scenarios, out) {
+  const passed = new Set([...out.matchAll(/^✓ (\S+): /gm)].map(([, name]) => name));
+  const failed = scenarios.filter((name) => !passed.has(name));
+  if (failed.length > 0) console.log(out.slice(-6000));
+  add('server', suite, scenarios, failed);
+}
+
+function add(side, suite, scenarios, failed) {
+  // A suite that did not run at all has not been passed.
+  const row = { side, suite, passed: scenarios.length - failed.length, of: scenarios.length };
+  rows.push({ ...row, failed: scenarios.length === 0 ? ['nothing was run'] : failed });
+  console.log(`${side}, ${suite}: ${row.passed} of ${row.of}`);
+}
+
+function runSuite(args) {
+  return runProgram(node, args, { cwd: cache, env: { PATH: process.env.PATH, GMN_BIN } });
+}
+
+/** The scenarios of a side that a revision requires, as the suite itself lists them. */
+async function required(revision, side) {
+  const { out } = await runSuite([next, 'list', `--${side.toLowerCase()}`, '--requirements', revision]);
+  const [, section = ''] = out.split(new RegExp(`^${side} scenarios.*$`, 'm'));
   return [...(section.split(/^\S/m)[0] ?? '').matchAll(/^ +- (\S+)/gm)].map(([, name]) => name);
+}
+
+/** Only a whole run is written down. */
+function report() {
+  if (flags.only !== undefined) return;
+  const date = new Date().toISOString().slice(0, 10);
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const result = { date, gmn: version, node: process.version, system: `${process.platform} ${process.arch}`, rows };
+  const file = join(root, 'docs', 'results', `conformance-${date}.json`);
+  writeFileSync(file, `${JSON.stringify(result, undefined, 2)}\n`);
 }
