@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type CredentialKind, failureOf } from '../../src/api/failure.ts';
 import { parseGoogleError } from '../../src/api/google-error.ts';
+import { corpus, fuzz } from '../support/fuzz.ts';
 
 const NO_SECRETS: ReadonlySet<string> = new Set();
 
@@ -284,10 +285,18 @@ test('no body at all makes the classifier throw, and none gets a control charact
   );
   fc.assert(
     fc.property(fc.integer({ min: 300, max: 599 }), body, (status, text) => {
-      const { message, fault } = failure(status, text);
+      const { message, hint, fault, retry } = failure(status, text);
       expect(['api', 'auth']).toContain(fault);
-      expect(message).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
-      expect(message.isWellFormed()).toBe(true);
+      for (const words of [message, hint ?? '']) {
+        expect(words).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
+        expect(words.isWellFormed()).toBe(true);
+        expect(words.length).toBeLessThan(1000);
+      }
+      expect(hint).toMatch(/./);
+      // Only what may pass by itself is tried again, and never for longer than a person would wait.
+      if (retry !== undefined) expect([408, 429, 499].includes(status) || status >= 500).toBe(true);
+      expect(retry?.afterMs ?? 0).toBeLessThanOrEqual(60_000);
     }),
+    { ...fuzz(300), examples: corpus<[number, string]>('refusals') },
   );
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { sseEvents } from '../../src/api/sse.ts';
+import { corpus, fuzz } from '../support/fuzz.ts';
 
 async function* from(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* chunks;
@@ -41,6 +42,9 @@ const PIECES = fc.array(
   { maxLength: 40 },
 );
 
+/** Each one as it would be generated: as pieces of text. */
+const KEPT = corpus<string[]>('sse');
+
 test('where the bytes are cut never matters', async () => {
   await fc.assert(
     fc.asyncProperty(PIECES, fc.array(fc.nat(), { maxLength: 60 }), async (pieces, cuts) => {
@@ -49,7 +53,13 @@ test('where the bytes are cut never matters', async () => {
       expect(await eventsOf(split(bytes, cuts))).toEqual(atOnce);
       expect(await eventsOf([...bytes].map((byte) => Uint8Array.of(byte)))).toEqual(atOnce);
     }),
-    { numRuns: 300 },
+    {
+      ...fuzz(150),
+      examples: KEPT.flatMap((pieces) => [
+        [pieces, []],
+        [pieces, [1, 5, 6, 7]],
+      ]),
+    },
   );
 });
 
@@ -74,7 +84,7 @@ test('events are those of the standard, for any mixture of line ends and fields'
       const text = `${pieces.join('').toWellFormed()}\n\n`;
       expect(await eventsOf([Buffer.from(text)])).toEqual(standardEvents(text));
     }),
-    { numRuns: 500 },
+    { ...fuzz(500), examples: KEPT.map((pieces) => [pieces]) },
   );
 });
 

@@ -1,13 +1,13 @@
 import { constants, gunzipSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { corpus, fuzz } from '../support/fuzz.ts';
+import { corpus, FUZZ_TIMEOUT, fuzz, isLong } from '../support/fuzz.ts';
 import { converseWith } from './conversation.ts';
 import { type Answer, event, head, httpChunk, loopback, reply } from './loopback.ts';
 
 /** How many ways to cut the stream into pieces are tried, and every how many bytes it is broken off. */
-const CHUNKINGS = fuzz(100).numRuns;
-const STEP = process.env.GMN_FUZZ_RUNS === undefined ? 101 : 1;
-const LONG = { timeout: 3_600_000 };
+const CHUNKINGS = fuzz(100, 10_000).numRuns;
+const STEP = isLong ? 1 : 101;
+const LONG = { timeout: FUZZ_TIMEOUT };
 
 /** 12 KB of an answer in eleven scripts. */
 const COUNT = 85;
@@ -42,7 +42,7 @@ function pieces(encoding: keyof typeof encodings, chunks: readonly Uint8Array[],
       }),
     );
     for (const chunk of chunks) if (chunk.length > 0) socket.write(httpChunk(chunk));
-    socket.end(end === 'clean' ? '0\r\n\r\n' : undefined);
+    socket.end(end === 'clean' ? '0\r\n\r\n' : '');
   };
 }
 

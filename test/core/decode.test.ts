@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { decode } from '../../src/core/decode.ts';
+import { fuzz } from '../support/fuzz.ts';
 
 const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0') && !value.startsWith('\ufeff'));
 
@@ -16,6 +17,7 @@ test.each(Object.entries(bytesOf))('text written as %s comes back as it was', (_
     fc.property(text, (value) => {
       expect(decode(encode(value))).toEqual({ isText: true, text: value });
     }),
+    fuzz(100),
   );
 });
 
@@ -64,6 +66,6 @@ test('the offset is where the longest valid beginning ends', () => {
         [1, 2, 3, 4].some((length) => decoded.offset + length <= bytes.length && isWhole(decoded.offset + length)),
       ).toBe(false);
     }),
-    { numRuns: 1000 },
+    fuzz(1000),
   );
 });

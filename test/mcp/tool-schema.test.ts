@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/core/json.ts';
 import { usableSchema } from '../../src/mcp/client/tool-schema.ts';
+import { corpus, fuzz } from '../support/fuzz.ts';
 
 const of = (properties: JsonObject, rest: JsonObject = {}): JsonObject => ({ type: 'object', properties, ...rest });
 
@@ -126,12 +127,24 @@ function schemas(depth: number): fc.Arbitrary<JsonValue> {
   );
 }
 
+/** The words of all the schemas in a schema, but not the names of properties. */
+function keywordsOf(schema: JsonValue | undefined): readonly string[] {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [];
+  const { properties = {}, anyOf, items } = schema as JsonObject;
+  const inner = [...Object.values(properties as JsonObject), ...(Array.isArray(anyOf) ? anyOf : [anyOf])];
+  return [...Object.keys(schema), ...[...inner, ...(Array.isArray(items) ? items : [items])].flatMap(keywordsOf)];
+}
+
 test('whatever a server writes: no exception, and what was made usable is not changed a second time', () => {
   fc.assert(
     fc.property(schemas(3), (schema) => {
       const once = usableSchema(schema as JsonObject);
-      if (once !== undefined) expect(usableSchema(once)).toEqual(once);
+      if (once === undefined) return;
+      expect(usableSchema(once)).toEqual(once);
+      expect(keywordsOf(once)).not.toContain('$schema');
+      expect(keywordsOf(once)).not.toContain('additionalProperties');
+      expect([once.type, typeof once.properties]).toEqual(['object', 'object']);
     }),
-    { numRuns: 500 },
+    { ...fuzz(500), examples: corpus<JsonValue>('tool-schema').map((schema) => [schema]) },
   );
 });

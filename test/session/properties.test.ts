@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnRecord } from '../../src/core/history.ts';
+import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
 import { anyRecord, onlyFile, place, prompt, reply, temporary } from './support.ts';
 
 async function recordsOf(home: string, id: string): Promise<readonly TurnRecord[]> {
@@ -10,21 +11,25 @@ async function recordsOf(home: string, id: string): Promise<readonly TurnRecord[
   return records.map(({ at: _, ...record }) => record);
 }
 
-test('what is appended is what is read back, whatever it holds', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(anyRecord, { minLength: 1, maxLength: 8 }), async (records) => {
-      const { home, store } = place(temporary());
-      const session = await store.create({ cwd: '/work', by: 'chat' });
-      for (const record of records) await session.append(record);
-      await session.close();
-      expect(await recordsOf(home, session.id)).toEqual(records);
-      const resumed = await store.resume(await store.find(session.id), '/work');
-      expect(resumed.contents).toEqual(records.map(({ content }) => content));
-      await resumed.close();
-    }),
-    { numRuns: 60 },
-  );
-}, 60_000);
+test(
+  'what is appended is what is read back, whatever it holds',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyRecord, { minLength: 1, maxLength: 8 }), async (records) => {
+        const { home, store } = place(temporary());
+        const session = await store.create({ cwd: '/work', by: 'chat' });
+        for (const record of records) await session.append(record);
+        await session.close();
+        expect(await recordsOf(home, session.id)).toEqual(records);
+        const resumed = await store.resume(await store.find(session.id), '/work');
+        expect(resumed.contents).toEqual(records.map(({ content }) => content));
+        await resumed.close();
+      }),
+      fuzz(60, 3_000),
+    );
+  },
+  FUZZ_TIMEOUT,
+);
 
 test('a session cut off at any byte loads as far as its whole lines go, and goes on from there', async () => {
   const { home, store } = place();
@@ -45,26 +50,86 @@ test('a session cut off at any byte loads as far as its whole lines go, and goes
   }
 }, 120_000);
 
-test('the conversation of a session is that of its file, whatever was rewound or replaced', async () => {
-  const step = fc.oneof(
-    anyRecord.map((record) => ({ kind: 'append', record }) as const),
-    fc.nat(3).map((turns) => ({ kind: 'rewind', turns }) as const),
-    fc.array(anyRecord, { maxLength: 3 }).map((records) => ({ kind: 'replace', records }) as const),
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
-      const { home, store } = place(temporary());
-      const session = await store.create({ cwd: '/work', by: 'chat' });
-      await session.append(prompt('first'));
-      for (const step of steps) {
-        if (step.kind === 'append') await session.append(step.record);
-        else if (step.kind === 'rewind') await session.rewind(step.turns);
-        else await session.replace(step.records.map(({ content }) => content));
-      }
-      await session.close();
-      expect((await recordsOf(home, session.id)).map(({ content }) => content)).toEqual(session.contents);
-      expect((await store.find(session.id)).turns).toBe(session.turns);
-    }),
-    { numRuns: 60 },
-  );
-}, 60_000);
+test(
+  'the conversation of a session is that of its file, whatever was rewound or replaced',
+  async () => {
+    const step = fc.oneof(
+      anyRecord.map((record) => ({ kind: 'append', record }) as const),
+      fc.nat(3).map((turns) => ({ kind: 'rewind', turns }) as const),
+      fc.array(anyRecord, { maxLength: 3 }).map((records) => ({ kind: 'replace', records }) as const),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+        const { home, store } = place(temporary());
+        const session = await store.create({ cwd: '/work', by: 'chat' });
+        await session.append(prompt('first'));
+        for (const step of steps) {
+          if (step.kind === 'append') await session.append(step.record);
+          else if (step.kind === 'rewind') await session.rewind(step.turns);
+          else await session.replace(step.records.map(({ content }) => content));
+        }
+        await session.close();
+        expect((await recordsOf(home, session.id)).map(({ content }) => content)).toEqual(session.contents);
+        expect((await store.find(session.id)).turns).toBe(session.turns);
+      }),
+      fuzz(60, 3_000),
+    );
+  },
+  FUZZ_TIMEOUT,
+);
+
+/** One way to damage bytes: some are put in the place of others. */
+const damage = fc.record({
+  at: fc.nat(),
+  gone: fc.oneof(fc.nat(4), fc.nat(400)),
+  put: fc.oneof(
+    fc.uint8Array({ maxLength: 6 }),
+    fc
+      .constantFrom('\n', '\0', '{', '"', '}\n{', '\r\n', '[]\n', 'null\n', '{"seq":1}\n')
+      .map((text) => Buffer.from(text)),
+  ),
+});
+
+test(
+  'whatever happens to the bytes of a session, every line that is still whole is read, and none is changed',
+  async () => {
+    const { home, store } = place();
+    const session = await store.create({ cwd: '/work', by: 'chat' });
+    const texts = ['何を？', '😀 yes', 'more', 'done'];
+    for (const text of texts) await session.append(text.length % 2 === 0 ? prompt(text) : reply(text));
+    await session.close();
+    const file = onlyFile(home);
+    const original = readFileSync(file);
+    const whole = original.toString('utf8').split('\n').slice(1, -1);
+    await fc.assert(
+      fc.asyncProperty(fc.array(damage, { minLength: 1, maxLength: 4 }), async (damages) => {
+        let bytes = original;
+        for (const { at, gone, put } of damages) {
+          const place = at % (bytes.length + 1);
+          bytes = Buffer.concat([bytes.subarray(0, place), put, bytes.subarray(place + gone)]);
+        }
+        writeFileSync(file, bytes);
+        const read = await place(home)
+          .store.find(session.id)
+          .then((found) => store.read(found))
+          .catch((thrown: unknown) => thrown);
+        expect(readFileSync(file).equals(bytes)).toBe(true);
+        if (!(typeof read === 'object' && read !== null && 'records' in read)) {
+          // Nothing is left of it, and that is said.
+          expect(read).toMatchObject({ name: 'AppError', fault: 'usage' });
+          return;
+        }
+        const lines = bytes.toString('utf8').split('\n').slice(1, -1);
+        const kept = lines.flatMap((line) => (whole.includes(line) ? [texts[whole.indexOf(line)]] : []));
+        expect(wordsOf(read.records)).toEqual(expect.arrayContaining(kept));
+      }),
+      fuzz(150),
+    );
+  },
+  FUZZ_TIMEOUT,
+);
+
+function wordsOf(records: unknown): readonly string[] {
+  const found = JSON.stringify(records).matchAll(/"text":("(?:[^"\\]|\\.)*")/g);
+  return [...found].map(([, text]) => JSON.parse(text ?? '""'));
+}

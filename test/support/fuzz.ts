@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs';
 
+const { GMN_FUZZ_RUNS: RUNS, GMN_FUZZ_SEED: SEED } = process.env;
+
+/** Whether this is a long run. */
+export const isLong = RUNS !== undefined;
+
+/** How long a property may take. */
+export const FUZZ_TIMEOUT = isLong ? 6 * 3_600_000 : 120_000;
+
 /**
- * How often a property is tried: a few times in every test run, `GMN_FUZZ_RUNS` times in a long one (`npm run test:faults`).
- * A failure prints its seed; `GMN_FUZZ_SEED` tries that one again.
+ * How often a property is tried: as `usual` in every test run, `GMN_FUZZ_RUNS` times in a long one (`npm run test:faults`),
+ * but never more than `most`. A failure prints its seed; `GMN_FUZZ_SEED` tries that one again.
  */
-export function fuzz(usual: number): { readonly numRuns: number; readonly seed?: number } {
-  const { GMN_FUZZ_RUNS: runs, GMN_FUZZ_SEED: seed } = process.env;
-  return { numRuns: runs === undefined ? usual : Number(runs), ...(seed === undefined ? {} : { seed: Number(seed) }) };
+export function fuzz(usual: number, most = Number.POSITIVE_INFINITY): { readonly numRuns: number; seed?: number } {
+  const numRuns = isLong ? Math.min(Number(RUNS), most) : usual;
+  return SEED === undefined ? { numRuns } : { numRuns, seed: Number(SEED) };
 }
 
 /** Cases that are worth keeping, whatever chance picks: `test/fixtures/fuzz/<name>.json`. */

@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { parseChunk } from '../../src/api/chunk.ts';
+import { replyReader } from '../../src/api/reply.ts';
+import { contentKeeper } from '../../src/api/reply-content.ts';
+import type { Part } from '../../src/core/content.ts';
+import { fuzz } from '../support/fuzz.ts';
+
+/** Text with many characters of two halves, and halves alone. */
+const text = fc.string({ unit: fc.constantFrom('a', 'é', '日', '😀', '\ud83d', '\ude00', '\ufffd') });
+
+function split(whole: string, cuts: readonly number[]): readonly string[] {
+  const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b), whole.length];
+  return places.slice(1).map((place, n) => whole.slice(places[n], place));
+}
+
+test('where a text is split into events, inside a character too, makes no difference to what is shown', async () => {
+  await fc.assert(
+    fc.asyncProperty(text, text, fc.array(fc.nat(), { maxLength: 12 }), async (answer, thought, cuts) => {
+      const reader = replyReader('asked');
+      const parts = [
+        ...split(thought, cuts).map((piece) => ({ text: piece, thought: true })),
+        ...split(`!${answer}`, cuts).map((piece) => ({ text: piece })),
+      ];
+      const events = parts.flatMap((part) => reader.take(parseChunk({ candidates: [{ content: { parts: [part] } }] })));
+      reader.take(parseChunk({ candidates: [{ finishReason: 'STOP' }] }));
+      const { events: rest } = await reader.finish();
+      const shown = (type: 'text' | 'thought') =>
+        [...events, ...rest].flatMap((event) => (event.type === type ? [event.delta] : [])).join('');
+      expect({ text: shown('text'), thought: shown('thought') }).toEqual({
+        text: `!${answer}`.toWellFormed(),
+        thought: thought.toWellFormed(),
+      });
+      for (const event of [...events, ...rest]) if ('delta' in event) expect(event.delta.isWellFormed()).toBe(true);
+    }),
+    fuzz(200),
+  );
+});
+
+const part = fc.oneof(
+  fc.record({ text }),
+  fc.record({ text, thought: fc.boolean() }, { requiredKeys: ['text'] }),
+  fc.record({ text, thoughtSignature: fc.base64String() }),
+  fc.record({ functionCall: fc.record({ name: fc.string() }) }),
+) as fc.Arbitrary<Part>;
+
+test('parts are kept as they came; only plain neighbours of the same kind become one', () => {
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
+      const keeper = contentKeeper(1_000_000);
+      for (const one of parts) keeper.add(one);
+      const kept = keeper.content()?.parts ?? [];
+      const textOf = (all: readonly Part[]) => all.map((one) => ('text' in one ? one.text : '|')).join('');
+      expect(textOf(kept)).toBe(textOf(parts));
+      const marked = (all: readonly Part[]) => all.filter((one) => !('text' in one) || 'thoughtSignature' in one);
+      expect(marked(kept)).toEqual(marked(parts));
+      for (const [n, one] of kept.entries()) {
+        const next = kept[n + 1];
+        const isPlain = (other: Part | undefined) => other && 'text' in other && !('thoughtSignature' in other);
+        if (isPlain(one) && isPlain(next))
+          expect('thought' in one ? one.thought : undefined).not.toBe(
+            next && 'thought' in next ? next.thought : undefined,
+          );
+      }
+    }),
+    fuzz(200),
+  );
+});
+
+test.for([
+  [10, 'kept'],
+  [9, 'let go of'],
+] as const)('a reply of ten characters is, with a limit of %i, %s', ([limit, what]) => {
+  const keeper = contentKeeper(limit);
+  keeper.add({ text: 'five.' });
+  keeper.add({ text: 'five!' });
+  keeper.add({ text: '' });
+  const whole = { role: 'model', parts: [{ text: 'five.five!' }] };
+  expect(keeper.content()).toEqual(what === 'kept' ? whole : undefined);
+});
+
+test('what is no text counts by its JSON, and a reply that was let go of stays so', () => {
+  const keeper = contentKeeper(29);
+  keeper.add({ functionCall: { name: 'x' } });
+  expect(keeper.content()?.parts).toHaveLength(1);
+  keeper.add({ text: 'x' });
+  expect(keeper.content()).toBeUndefined();
+  keeper.add({ text: '' });
+  expect(keeper.content()).toBeUndefined();
+});
