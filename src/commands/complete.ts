@@ -2,12 +2,15 @@ import { leafPaths } from '../config/explanation.ts';
 import { formatKeyPath } from '../config/key-path.ts';
 import { settingKeys } from '../config/keys.ts';
 import { lastListing } from '../config/listed-models.ts';
+import { type FoundTemplate, findTemplates, readTemplate, templatePlaces } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
 import { ALIASES, MODELS } from '../core/models.ts';
 import { visible } from '../core/visible.ts';
+import { cachedOffer } from '../mcp/client/tool-memory.ts';
 import { listSessions } from '../session/directory.ts';
+import { readRoster } from './mcp-roster.ts';
 
-/** What a completion script asks for: `models`, `sessions`, `servers` or `keys`. */
+/** What a completion script asks for: `models`, `sessions`, `servers`, `keys`, `templates`, or `tools` and of which server. */
 export interface CompleteOptions {
   readonly args: readonly string[];
 }
@@ -25,9 +28,9 @@ const LONGEST_ABOUT = 60;
  * Prints what may stand in a place of the command line, one a line, a tab and what it is behind it. Reads what is on disk, asks
  * nobody, changes nothing. A file that is broken offers nothing: this is no place to complain.
  */
-export async function run({ args: [what = ''] }: CompleteOptions, app: App): Promise<number> {
+export async function run({ args: [what = '', before = ''] }: CompleteOptions, app: App): Promise<number> {
   const find = Object.hasOwn(FINDERS, what) ? FINDERS[what] : undefined;
-  const found = await (find?.(app) ?? Promise.resolve([])).catch(() => []);
+  const found = await (find?.(app, before) ?? Promise.resolve([])).catch(() => []);
   // Names come from files that anybody may have written, and no shell can be handed what is not one plain line.
   const usable = found.filter(({ value }) => value !== '' && visible(value) === value).slice(0, MOST);
   const lines = usable.map(({ value, about }) => `${value}\t${[...visible(about)].slice(0, LONGEST_ABOUT).join('')}\n`);
@@ -35,7 +38,9 @@ export async function run({ args: [what = ''] }: CompleteOptions, app: App): Pro
   return 0;
 }
 
-const FINDERS: Readonly<Record<string, (app: App) => Promise<readonly Candidate[]>>> = {
+type Find = (app: App, before: string) => Promise<readonly Candidate[]>;
+
+const FINDERS: Readonly<Record<string, Find>> = {
   async models(app) {
     const known = MODELS.map(({ id, status, note }) => ({ value: id, about: note ?? status }));
     const aliases = Object.entries(ALIASES)
@@ -65,4 +70,24 @@ const FINDERS: Readonly<Record<string, (app: App) => Promise<readonly Candidate[
     const keys = [...settingKeys(), ...leafPaths(document).map(formatKeyPath)];
     return [...new Set(keys)].sort().map((value) => ({ value, about: '' }));
   },
+  async templates(app) {
+    const found = await findTemplates(await templatePlaces(app));
+    const usable = found.filter(({ place }) => place.ignored === undefined);
+    return usable.map((template) => ({ value: template.name, about: descriptionOf(template) }));
+  },
+  /** Those that the server had when it was last asked: a Tab starts no servers. */
+  async tools(app, server) {
+    const { entries } = await readRoster({}, app);
+    const state = entries.find(({ name }) => name === server)?.state;
+    const offer = state?.kind === 'ready' ? cachedOffer(state.server, app) : undefined;
+    return (offer?.tools ?? []).map(({ name, description = '' }) => ({ value: name, about: description }));
+  },
 };
+
+function descriptionOf(template: FoundTemplate): string {
+  try {
+    return readTemplate(template).description ?? '';
+  } catch {
+    return '';
+  }
+}

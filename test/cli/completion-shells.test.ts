@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { COMMANDS, flagsOf, SETTINGS, saveSessions } from '../support/completing.ts';
+import { runGmnIn } from '../support/gmn.ts';
 import { shellAt, shellPlace, typeInShell } from '../support/shells.ts';
 
 /** What is typed and what becomes of it; `\t` is the Tab key. */
@@ -39,6 +40,10 @@ const LINES: readonly (readonly [typed: string, becomes: string])[] = [
   ['gmn mcp get a\t', 'gmn mcp get a:b=c '],
   ['gmn mcp get "a:\t', 'gmn mcp get "a:b=c" '],
   ['gmn --allowed-mcp-server-names=my\t', 'gmn --allowed-mcp-server-names=my\\ server '],
+  ['gmn mcp call two\\ words st\t', 'gmn mcp call two\\ words stat '],
+  ['gmn mcp call "two words" -q re\t', 'gmn mcp call "two words" -q read '],
+  ['gmn --template rev\t', 'gmn --template review '],
+  ['gmn --template not\t', 'gmn --template notes.md '],
   ['gmn chat -r 0a\t', 'gmn chat -r 0a1b2c3e '],
   // Names with spaces, quotes, colons, dollars.
   ['gmn sessions export 0a1b2c3e sub/d\t', 'gmn sessions export 0a1b2c3e sub/deep.md '],
@@ -71,6 +76,7 @@ describe.for([
   test.skipIf(!isThere)(`lines are completed as they are typed (skipped where there is no ${shell})`, async (t) => {
     const at = shellPlace(t, shell, SETTINGS);
     await saveSessions(at.home, at.cwd);
+    await runGmnIn(t, at, ['mcp', 'tools', 'two words']);
     const wanted = [...LINES, ...QUOTED[shell]];
     const typed = wanted.map(([line]) => line);
     const became = await typeInShell(t, shell, at, typed);
@@ -137,6 +143,7 @@ describe('in a real fish', () => {
   test.skipIf(!hasFish)('values are offered as on a line that is typed (skipped where there is no fish)', async (t) => {
     const at = shellPlace(t, 'fish', SETTINGS);
     await saveSessions(at.home, at.cwd);
+    await runGmnIn(t, at, ['mcp', 'tools', 'two words']);
     const wanted: readonly (readonly [line: string, offered: readonly string[]])[] = [
       ['gmn auth st', ['status\tShow which credential would be used, from where, until when']],
       ['gmn --color al', ['always']],
@@ -148,6 +155,9 @@ describe('in a real fish', () => {
       ['gmn --file=not', ['--file=notes.md']],
       ['gmn -C s', ['sub/\tDirectory']],
       ['gmn sessions export it', ['it\'s "my" trip: $1\t0a1b2c3d best month\\x1b[31m for Kyoto?']],
+      ["gmn mcp call 'two words' st", ['stat\tSize and time of a file.']],
+      ['gmn --template rev', ['review\tLooks at a change']],
+      ['gmn --template not', ['notes.md']],
       ['gmn hello au', []],
       ['gmn -- au', []],
       ['gmn -p not', []],

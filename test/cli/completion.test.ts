@@ -9,7 +9,7 @@ import { PLACEHOLDERS } from '../../src/cli/completion/values.ts';
 import { TOPICS } from '../../src/cli/topics/names.ts';
 import { MODELS } from '../../src/core/models.ts';
 import { COMMANDS, flagsOf, SETTINGS, saveSessions } from '../support/completing.ts';
-import { type GmnOptions, gmnCommand, place, runGmn } from '../support/gmn.ts';
+import { type GmnOptions, gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 
 test('the plan has every command, sub-command and flag of the table', () => {
   const planned = completionPlan(ROOT).map(({ path, commands, flags }) => ({
@@ -89,7 +89,21 @@ describe('gmn __complete', () => {
   test('servers are those of the settings, less what no line can hold', async (t) => {
     const { lines, home } = await asked(t, 'servers', SETTINGS);
     const file = join(home, '.gemini/settings.json').slice(0, 60);
-    expect(lines).toEqual([`my server\t${file}`, `a:b=c\t${file}`]);
+    expect(lines).toEqual([`my server\t${file}`, `a:b=c\t${file}`, `two words\t${file}`]);
+  });
+
+  test('templates have what they are for', async (t) => {
+    const { lines } = await asked(t, 'templates', SETTINGS);
+    expect(lines).toEqual(['empty\t', 'review\tLooks at a change']);
+  });
+
+  test('tools are those the server had when it was asked, and none before', async (t) => {
+    const at = place(t, SETTINGS);
+    const lines = async (server: string) => (await runGmnIn(t, at, ['__complete', 'tools', server])).stdout;
+    expect(await lines('two words')).toBe('');
+    await runGmnIn(t, at, ['mcp', 'tools', 'two words']);
+    expect(await lines('two words')).toBe('read\tThe text of a file.\nstat\tSize and time of a file.\n');
+    expect(await lines('my server')).toBe('');
   });
 
   test('keys are those gmn reads and those that are set', async (t) => {

@@ -4,6 +4,7 @@ import type { Command } from '../../src/cli/flag.ts';
 import { sessionStore } from '../../src/session/store.ts';
 import { prompt } from '../export/samples.ts';
 import type { GmnOptions } from './gmn.ts';
+import { fixtureServer } from './mcp-place.ts';
 
 /** A command of the table and how it is called. */
 export interface Found {
@@ -33,8 +34,15 @@ export const SETTINGS: GmnOptions = {
   files: { 'notes.md': '', 'my file.txt': '', 'sub/deep.md': '' },
   home: {
     '.gemini/settings.json': JSON.stringify({
-      mcpServers: { 'my server': { command: 'x' }, 'a:b=c': { command: 'x' }, 'bad\nname': { command: 'x' } },
+      mcpServers: {
+        'my server': { command: 'x' },
+        'a:b=c': { command: 'x' },
+        'bad\nname': { command: 'x' },
+        'two words': fixtureServer('files-mcp-server.mjs'),
+      },
     }),
+    '.gmn/templates/review.md': '---\ndescription: Looks at a change\n---\nReview it.\n',
+    '.gmn/templates/empty.md': '',
   },
 };
 

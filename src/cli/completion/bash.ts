@@ -111,6 +111,8 @@ _gmn_offer() {
         esac
         COMPREPLY+=("\${full#"$strip"}")
       done < <(_gmn_values "$1")
+      # A template may be a file, too.
+      if [[ $1 == ask:templates && \${#COMPREPLY[@]} == 0 ]]; then compopt -o default 2>/dev/null; fi
       ;;
   esac
 }
@@ -119,12 +121,12 @@ _gmn_values() {
   local IFS=' '
   case $1 in
     words:*) printf '%s\n' \${1#words:} ;;
-    ask:*) command gmn __complete "\${1#ask:}" 2>/dev/null ;;
+    ask:*) command gmn __complete "\${1#ask:}" "$before" 2>/dev/null ;;
   esac
 }
 
 _gmn() {
-  local REPLY= at=gmn pending= word current count=0 i last
+  local REPLY= at=gmn pending= word current before= count=0 i last
   local -a words
   COMPREPLY=()
   _gmn_words
@@ -147,6 +149,8 @@ _gmn() {
           continue
         fi
         count=$((count + 1))
+        # Without its quotes: what comes next may depend on it.
+        before=\${word//[\\\'\"]/}
         _gmn_word "$at" "$count"
         # What follows is for the program of this name.
         if [[ $REPLY == rest && $word != http*://* ]]; then

@@ -72,13 +72,15 @@ function __gmn_letters
     end
 end
 
-# Prints what $argv[1] says may stand where $argv[2] is typed; $argv[3] is the flag before it, as in --flag=value.
+# Prints what $argv[1] says may stand where $argv[2] is typed; $argv[3] is the flag before it, as in --flag=value; $argv[4] the word before.
 function __gmn_offer
     switch $argv[1]
         case 'words:*'
             printf "$argv[3]%s\n" (string split -n ' ' -- (string sub -s 7 -- $argv[1]))
         case 'ask:*'
-            string replace -r '^' -- "$argv[3]" (command gmn __complete (string sub -s 5 -- $argv[1]) 2>/dev/null)
+            string replace -r '^' -- "$argv[3]" (command gmn __complete (string sub -s 5 -- $argv[1]) "$argv[4]" 2>/dev/null)
+            # A template may be a file, too.
+            test $argv[1] = ask:templates; and __gmn_offer files $argv[2] "$argv[3]"
         case files
             string replace -r '^' -- "$argv[3]" (__fish_complete_path $argv[2])
         case directories
@@ -90,6 +92,7 @@ function __gmn_complete
     set -l at gmn
     set -l pending ''
     set -l count 0
+    set -l before ''
     set -l words (commandline -opc)
     set -l current (commandline -ct)
     for word in $words[2..-1]
@@ -110,6 +113,7 @@ function __gmn_complete
                     set at "$at $word"
                 else
                     set count (math $count + 1)
+                    set before $word
                     # What follows is for the program of this name.
                     if test (__gmn_word $at $count) = rest; and not string match -q 'http*://*' -- $word
                         __gmn_offer files $current ''
@@ -128,7 +132,7 @@ function __gmn_complete
         __gmn_flags $at
     else
         test $count -eq 0; and __gmn_commands $at
-        __gmn_offer (__gmn_word $at $count) $current ''
+        __gmn_offer (__gmn_word $at $count) $current '' $before
     end
 end
 

@@ -53,12 +53,12 @@ function script:Get-GmnWord($Here, [int]$Number) {
   if ($Number -lt $Here.words.Count) { $Here.words[$Number] } else { 'free' }
 }
 
-# Offers what $What says may stand where $Typed is; $Head is the flag before it, as in --flag=value.
-function script:Get-GmnValues([string]$What, [string]$Typed, [string]$Head) {
+# Offers what $What says may stand where $Typed is; $Head is the flag before it, as in --flag=value, $Before the word.
+function script:Get-GmnValues([string]$What, [string]$Typed, [string]$Head, [string]$Before) {
   $pairs = @()
   if ($What.StartsWith('words:')) { $pairs = $What.Substring(6).Split(' ') | ForEach-Object { , @($_, $_) } }
   elseif ($What.StartsWith('ask:')) {
-    $pairs = & gmn __complete $What.Substring(4) 2>$null | ForEach-Object { , ($_ -split [char]9, 2) }
+    $pairs = & gmn __complete $What.Substring(4) $Before 2>$null | ForEach-Object { , ($_ -split [char]9, 2) }
   }
   elseif ($What -eq 'files' -or $What -eq 'directories') {
     foreach ($found in [Management.Automation.CompletionCompleters]::CompleteFilename($Typed)) {
@@ -67,6 +67,8 @@ function script:Get-GmnValues([string]$What, [string]$Typed, [string]$Head) {
     }
   }
   foreach ($pair in $pairs) { New-GmnResult $pair[0] $pair[1] $Typed $Head }
+  # A template may be a file, too.
+  if ($What -eq 'ask:templates') { Get-GmnValues 'files' $Typed $Head '' }
 }
 
 function script:New-GmnResult([string]$Value, [string]$Help, [string]$Typed, [string]$Head) {
@@ -86,6 +88,7 @@ Register-ArgumentCompleter -Native -CommandName gmn -ScriptBlock {
   $at = 'gmn'
   $pending = $null
   $count = 0
+  $last = ''
   foreach ($element in ($before | Select-Object -Skip 1)) {
     $word = if ($element -is [Management.Automation.Language.StringConstantExpressionAst]) { $element.Value } else { $element.Extent.Text }
     $here = $script:GmnCommands[$at]
@@ -97,6 +100,7 @@ Register-ArgumentCompleter -Native -CommandName gmn -ScriptBlock {
     elseif ($count -eq 0 -and $here.commands.Contains($word)) { $at = "$at $word" }
     else {
       $count++
+      $last = $word
       # What follows is for the program of this name.
       if ((Get-GmnWord $here $count) -eq 'rest' -and $word -notmatch '^https?://') { return Get-GmnValues 'files' $wordToComplete '' }
     }
@@ -113,6 +117,6 @@ Register-ArgumentCompleter -Native -CommandName gmn -ScriptBlock {
     return
   }
   if ($count -eq 0) { foreach ($name in $here.commands.Keys) { New-GmnResult $name $here.commands[$name] $wordToComplete '' } }
-  Get-GmnValues (Get-GmnWord $here $count) $wordToComplete ''
+  Get-GmnValues (Get-GmnWord $here $count) $wordToComplete '' $last
 }
 `;

@@ -1,13 +1,16 @@
 import type { Flag } from '../flag.ts';
 import { SHELLS } from './shells.ts';
 
+/** What gmn is asked for: `tools` are those of the server named before, and where no `templates` fits a file may be one. */
+type Asked = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools';
+
 /**
  * What may stand in a place of the command line: one of some words, a path, something gmn is asked for (`gmn __complete`),
  * anything at all, or what is for another program (`rest`), flags and all.
  */
 export type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
-  | { readonly kind: 'ask'; readonly what: 'models' | 'sessions' | 'servers' | 'keys' }
+  | { readonly kind: 'ask'; readonly what: Asked }
   | { readonly kind: 'files' | 'directories' | 'free' | 'rest' };
 
 const FREE: Values = { kind: 'free' };
@@ -19,7 +22,6 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   path: FILES,
   file: FILES,
   schema: FILES,
-  template: FILES,
   dir: DIRECTORIES,
   dirs: DIRECTORIES,
   id: { kind: 'ask', what: 'models' },
@@ -27,6 +29,8 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   server: { kind: 'ask', what: 'servers' },
   servers: { kind: 'ask', what: 'servers' },
   key: { kind: 'ask', what: 'keys' },
+  template: { kind: 'ask', what: 'templates' },
+  tool: { kind: 'ask', what: 'tools' },
   shell: { kind: 'words', words: SHELLS },
   args: { kind: 'rest' },
   prompt: FREE,
@@ -49,7 +53,6 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   ms: FREE,
   'K=V': FREE,
   'K: V': FREE,
-  tool: FREE,
   'k=v': FREE,
   uri: FREE,
   commandOrUrl: FREE,

@@ -76,19 +76,21 @@ _gmn_offer() {
     (directories) _files -/ ;;
     (words:*) compadd -- \${=1#words:} ;;
     (ask:*)
-      for line in "\${(@f)$(command gmn __complete "\${1#ask:}" 2>/dev/null)}"; do
+      for line in "\${(@f)$(command gmn __complete "\${1#ask:}" "$before" 2>/dev/null)}"; do
         [[ -n $line ]] || continue
         # _describe cuts at the first colon.
         found+=("\${\${\${line%%$'\t'*}//\\/\\\\}//:/\\:}:\${line#*$'\t'}")
       done
-      _describe -t "gmn-\${1#ask:}" "\${1#ask:}" found
+      _describe -t "gmn-\${1#ask:}" "\${1#ask:}" found && return
+      # A template may be a file, too.
+      [[ $1 == ask:templates ]] && _files
       ;;
     (*) return 1 ;;
   esac
 }
 
 _gmn() {
-  local at=gmn pending= word REPLY=
+  local at=gmn pending= word before= REPLY=
   local -a reply
   integer i count=0
   for ((i = 2; i < CURRENT; i++)); do
@@ -109,6 +111,7 @@ _gmn() {
           continue
         fi
         ((count += 1))
+        before=$word
         _gmn_word $at $count
         # What follows is for the program of this name.
         if [[ $REPLY == rest && $word != http*://* ]]; then
