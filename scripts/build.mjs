@@ -1,4 +1,4 @@
-// Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts, completion scripts and third-party notices.
+// Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts, completion scripts, the manual page and third-party notices.
 // Why CommonJS and why chunks: docs/decisions/0002-build-and-code-cache.md
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,6 +16,7 @@ const commonJs = { format: 'cjs', platform: 'node', target: 'node20.18', support
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 const table = await commandTable(dist);
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
 const chunks = await build({
   ...bundling,
@@ -49,13 +50,14 @@ const program = await build({
   banner: { js: '#!/usr/bin/env node' },
   write: false,
   define: {
-    VERSION: JSON.stringify(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version),
+    VERSION: JSON.stringify(version),
     MAIN_CHUNK: JSON.stringify([...hot].find((name) => name.startsWith('main-'))),
     PACK: JSON.stringify(packName),
   },
 });
 
 writeTexts(dist, table);
+writeFileSync(join(dist, 'gmn.1'), table.manPage(table.ROOT, version));
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);

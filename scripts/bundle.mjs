@@ -66,6 +66,7 @@ export async function commandTable(directory) {
         export { SHELLS } from './src/cli/completion/shells.ts';
         export { completionScript } from './src/cli/completion/script.ts';
         export { helpText } from './src/cli/help.ts';
+        export { manPage } from './src/cli/man.ts';
         export { outlineOf } from './src/cli/outline.ts';`,
       resolveDir: root,
     },

@@ -10,6 +10,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'boot.ts boot': 'the build makes bin/gmn.js of it',
   'main.ts main': 'boot loads it by the name of its chunk',
   'demo/fault.ts faultList': 'a test compares docs/demo.md with it',
+  'cli/man.ts manPage': 'the build makes dist/gmn.1 with it',
   'cli/completion/plan.ts placeholders': 'a test walks the command table with it',
   'cli/completion/values.ts PLACEHOLDERS': 'a test compares the command table with it',
   'commands/doctor-program.ts OLDEST_NODE': 'a test compares package.json with it',

@@ -1,6 +1,6 @@
 import type { App } from '../core/app.ts';
 
-/** One flag, described once: parsing, help, completion and docs all read this. */
+/** One flag, described once: parsing, help, completion, the manual page and docs all read this. */
 export interface Flag {
   readonly long: string;
   readonly short?: string;

@@ -5,7 +5,12 @@ const WIDTH = 80;
 
 /** The help text of a command; `path` is how it is called, e.g. `gmn demo serve`. */
 export function helpText(command: Command, path: string): string {
-  const sections = [`${command.summary}\n`, `Usage:\n${usage(command, path)}`];
+  const sections = [
+    `${command.summary}\n`,
+    `Usage:\n${usageLines(command, path)
+      .map((line) => `  ${line}\n`)
+      .join('')}`,
+  ];
   if (command.examples) {
     sections.push(`Examples:\n${columns(command.examples.map(([line, meaning]) => [line, meaning]))}`);
   }
@@ -25,20 +30,22 @@ export function builtInFlags(path: string): readonly Flag[] {
   return path === 'gmn' ? [help, { long: 'version', short: 'v', help: 'Print the version' }] : [help];
 }
 
-function usage(command: Command, path: string): string {
-  const lines: string[] = [];
-  if (command.run) lines.push(`  ${[path, command.args, '[flags]'].filter(Boolean).join(' ')}\n`);
-  if (command.subcommands) lines.push(`  ${path} <command> [flags]\n`);
-  return lines.join('');
+/** How a command is called, a line for each way. */
+export function usageLines(command: Command, path: string): readonly string[] {
+  const own = [path, command.args, command.flags.length > 0 ? '[flags]' : ''].filter(Boolean).join(' ');
+  // What has no thunk and no commands is answered before any is run.
+  const isCalled = command.run !== undefined || command.subcommands === undefined;
+  return [...(isCalled ? [own] : []), ...(command.subcommands ? [`${path} <command> [flags]`] : [])];
 }
 
 /** The flag as it is typed: `-m, --model <id>`. */
-function signature({ short, long, value, isOptional }: Flag): string {
+export function signature({ short, long, value, isOptional }: Flag): string {
   const placeholder = isOptional ? ` [${value}]` : ` <${value}>`;
   return `${short ? `-${short}, ` : '    '}--${long}${value ? placeholder : ''}`;
 }
 
-function description({ help, aliases = [], choices, fallback, env }: Flag): string {
+/** What it is for, and all else there is to know about it. */
+export function description({ help, aliases = [], choices, fallback, env }: Flag): string {
   const also = aliases.map((name) => `also --${name}`);
   const notes = [choices?.join(', '), fallback && `default ${fallback}`, env, ...also].filter(Boolean);
   return notes.length > 0 ? `${help} (${notes.join('; ')})` : help;

@@ -1,4 +1,5 @@
 import { type CommanderError, Command as Parser } from 'commander';
+import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { environmentOptions } from './environment-options.ts';
@@ -159,6 +160,11 @@ function unknownWord(command: Command, here: readonly string[], words: readonly 
   const wrong =
     names === '' ? `"${here.join(' ')}" takes no words` : `"${words[0]}" is not a command of "${here.join(' ')}"`;
   const what = words[0] === undefined ? 'a command is missing' : wrong;
+  const [near] = nearestNames(
+    words[0] ?? '',
+    (command.subcommands ?? []).map(({ name }) => name),
+  );
+  if (near !== undefined) return new AppError('usage', what, { hint: `Did you mean: ${[...here, near].join(' ')}` });
   return new AppError('usage', what, {
     hint: `${names ? `Commands: ${names}. ` : ''}Run: ${here.join(' ')} --help`,
   });

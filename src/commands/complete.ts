@@ -2,22 +2,15 @@ import { leafPaths } from '../config/explanation.ts';
 import { formatKeyPath } from '../config/key-path.ts';
 import { settingKeys } from '../config/keys.ts';
 import { lastListing } from '../config/listed-models.ts';
-import { type FoundTemplate, findTemplates, readTemplate, templatePlaces } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
 import { ALIASES, MODELS } from '../core/models.ts';
 import { visible } from '../core/visible.ts';
-import { cachedOffer } from '../mcp/client/tool-memory.ts';
 import { listSessions } from '../session/directory.ts';
-import { readRoster } from './mcp-roster.ts';
+import type { Candidate } from './complete-names.ts';
 
 /** What a completion script asks for: `models`, `sessions`, `servers`, `keys`, `templates`, or `tools` and of which server. */
 export interface CompleteOptions {
   readonly args: readonly string[];
-}
-
-interface Candidate {
-  readonly value: string;
-  readonly about: string;
 }
 
 /** Beyond this nobody reads the list. */
@@ -70,24 +63,6 @@ const FINDERS: Readonly<Record<string, Find>> = {
     const keys = [...settingKeys(), ...leafPaths(document).map(formatKeyPath)];
     return [...new Set(keys)].sort().map((value) => ({ value, about: '' }));
   },
-  async templates(app) {
-    const found = await findTemplates(await templatePlaces(app));
-    const usable = found.filter(({ place }) => place.ignored === undefined);
-    return usable.map((template) => ({ value: template.name, about: descriptionOf(template) }));
-  },
-  /** Those that the server had when it was last asked: a Tab starts no servers. */
-  async tools(app, server) {
-    const { entries } = await readRoster({}, app);
-    const state = entries.find(({ name }) => name === server)?.state;
-    const offer = state?.kind === 'ready' ? cachedOffer(state.server, app) : undefined;
-    return (offer?.tools ?? []).map(({ name, description = '' }) => ({ value: name, about: description }));
-  },
+  templates: async (app) => (await import('./complete-names.ts')).templateNames(app),
+  tools: async (app, server) => (await import('./complete-names.ts')).toolNames(app, server),
 };
-
-function descriptionOf(template: FoundTemplate): string {
-  try {
-    return readTemplate(template).description ?? '';
-  } catch {
-    return '';
-  }
-}

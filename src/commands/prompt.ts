@@ -3,7 +3,7 @@ import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
-import { promptContent } from '../input/prompt.ts';
+import { noPrompt, promptContent } from '../input/prompt.ts';
 import type { PromptInput } from '../input/prompt-input.ts';
 import { type Deadline, deadline, every } from '../platform/clock.ts';
 import { systemStdin } from '../platform/stdin.ts';
@@ -35,7 +35,7 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
   }
   if (isIdle(options) && isAttended() && app.io.out.isTerminal) {
     const { card } = await import('./card.ts');
-    await app.io.out.write(card(app.version));
+    await app.io.out.write(await card(app));
     return 0;
   }
   const output = await outputFor(options, app);
@@ -100,6 +100,7 @@ function renderOptions(options: PromptOptions, app: App): RenderOptions {
 
 async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent, void> {
   checkUsage(options);
+  if (isIdle(options) && systemStdin().kind() === 'none') throw noPrompt();
   const shape = await shapeFor(options, app);
   const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
   const limit = deadline(app.signal, timeoutMs, () => timedOut(timeoutMs));

@@ -27,6 +27,7 @@ export async function* promptContent(input: PromptInput): AsyncGenerator<TurnEve
   return { role: 'user', parts };
 }
 
-function noPrompt(): AppError {
+/** The error for a run to which nothing was handed. */
+export function noPrompt(): AppError {
   return new AppError('usage', 'no prompt given', { hint: 'Try: gmn "your question", or pipe text in: … | gmn' });
 }

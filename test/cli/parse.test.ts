@@ -101,9 +101,7 @@ describe('sub-commands', () => {
   });
 
   test('refuse a word that is no command of theirs', () => {
-    expect(refusal(['demo', 'sevre'])).toBe(
-      '"sevre" is not a command of "gmn demo" | Commands: serve. Run: gmn demo --help',
-    );
+    expect(refusal(['demo', 'sevre'])).toBe('"sevre" is not a command of "gmn demo" | Did you mean: gmn demo serve');
   });
 });
 

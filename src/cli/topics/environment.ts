@@ -50,19 +50,22 @@ const RUN: readonly Row[] = [
 
 /** The variables gmn reads: those that give flags their defaults come from the command table. */
 export function environmentPage(root: Command): string {
-  const flags = [...new Map(flagsBelow(root).map((flag) => [flag.env, flag])).values()];
-  const defaults = flags.map(({ env = '', long }): Row => [env, `the default of --${long}`]);
   return [
-    section('Credentials', CREDENTIALS),
-    section('Files and servers', PLACES),
-    section('Flags', defaults),
-    section('A run', RUN),
+    ...environmentSections(root).map(([title, rows]) => `${title}:\n${columns(rows)}`),
     'Variables also come from ~/.gemini/.env and ~/.gmn/.env, except servers, proxies\nand the places of files; never from a .env of a project.\n',
   ].join('\n');
 }
 
-function section(title: string, rows: readonly Row[]): string {
-  return `${title}:\n${columns(rows)}`;
+/** The same variables as data, by what they are about. */
+export function environmentSections(root: Command): readonly (readonly [title: string, rows: readonly Row[]])[] {
+  const flags = [...new Map(flagsBelow(root).map((flag) => [flag.env, flag])).values()];
+  const defaults = flags.map(({ env = '', long }): Row => [env, `the default of --${long}`]);
+  return [
+    ['Credentials', CREDENTIALS],
+    ['Files and servers', PLACES],
+    ['Flags', defaults],
+    ['A run', RUN],
+  ];
 }
 
 function flagsBelow({ flags, subcommands = [] }: Command): readonly Flag[] {

@@ -20,11 +20,10 @@ const FAULTS = Object.keys(EXIT_CODES).filter((key): key is Fault => Object.hasO
 
 /** What each exit code means, and the `error.type` that goes with it. */
 export function exitCodePage(): string {
-  const rows = FAULTS.map((fault) => {
-    const { exitCode, type } = new AppError(fault, '');
-    return [`${String(exitCode).padStart(3)}  ${type}`, WHEN[fault]] as const;
-  });
-  return `${columns([['  0', 'the model answered'], ...rows])}
+  const padded = exitCodeRows().map(
+    ([code, when]) => [code.replace(/^\d+/, (digits) => digits.padStart(3)), when] as const,
+  );
+  return `${columns([['  0', 'the model answered'], ...padded])}
 In the JSON formats error.code is the same number and error.type the name.
 
 From the official CLI: its 41 is 2 here, 42 is 1, 52 is 4, 53 is 1, 54 is 1; an
@@ -33,4 +32,12 @@ API error, there the HTTP status modulo 256, is always 3.
   gmn "hello" -o json | jq -r '.response // error(.error.message)'
   gmn "hello" || case $? in 2) gmn auth status ;; 3) echo "try later" ;; esac
 `;
+}
+
+/** Every exit code but 0 with its `error.type`, and when it is given. */
+export function exitCodeRows(): readonly (readonly [code: string, when: string])[] {
+  return FAULTS.map((fault) => {
+    const { exitCode, type } = new AppError(fault, '');
+    return [`${exitCode}  ${type}`, WHEN[fault]];
+  });
 }

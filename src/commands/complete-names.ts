@@ -1,0 +1,33 @@
+import { type FoundTemplate, findTemplates, readTemplate, templatePlaces } from '../config/templates.ts';
+import type { App } from '../core/app.ts';
+import { cachedOffer } from '../mcp/client/tool-memory.ts';
+import { readRoster } from './mcp-roster.ts';
+
+/** What may stand in a place of the command line, and what it is. */
+export interface Candidate {
+  readonly value: string;
+  readonly about: string;
+}
+
+/** The templates that count here. Throws AppError `config` if the settings are broken. */
+export async function templateNames(app: App): Promise<readonly Candidate[]> {
+  const found = await findTemplates(await templatePlaces(app));
+  const usable = found.filter(({ place }) => place.ignored === undefined);
+  return usable.map((template) => ({ value: template.name, about: descriptionOf(template) }));
+}
+
+function descriptionOf(template: FoundTemplate): string {
+  try {
+    return readTemplate(template).description ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/** The tools that a server had when it was last asked: nothing is started. Throws AppError `config` if the settings are broken. */
+export async function toolNames(app: App, server: string): Promise<readonly Candidate[]> {
+  const { entries } = await readRoster({}, app);
+  const state = entries.find(({ name }) => name === server)?.state;
+  const offer = state?.kind === 'ready' ? cachedOffer(state.server, app) : undefined;
+  return (offer?.tools ?? []).map(({ name, description = '' }) => ({ value: name, about: description }));
+}

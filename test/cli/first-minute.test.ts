@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { runGmn } from '../support/gmn.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+const CARD = (standing: string): string =>
+  `gmn 0.1.0: Gemini in your shell
+${standing}
+
+  gmn "why is the sky blue?"             one prompt, one answer
+  git diff | gmn "review this change"    stdin goes before the prompt
+  gmn -f notes.md "summarise"            files, images, PDF, directories
+  gmn chat                               a conversation, with tools that ask first
+  gmn --demo "hello"                     the offline model: no account needed
+
+  gmn auth status    which credential is used
+  gmn doctor         what is wrong, and what mends it
+  gmn demo           a short tour
+  gmn --help         every flag and command
+`;
+
+test.for([
+  [{}, '– No API key yet: export GEMINI_API_KEY=<key>, from https://aistudio.google.com/apikey'],
+  [{ GEMINI_API_KEY: 'AIza-secret-0123456789' }, '✓ Ready: gemini-api-key, from GEMINI_API_KEY'],
+  [
+    { GMN_AUTH: 'nonsense' },
+    '✗ authentication failed: GMN_AUTH names an unknown type: nonsense. What to do: gmn doctor',
+  ],
+] as const)('gmn alone on a terminal prints a card: %j', async ([env, standing], t) => {
+  const { output, exitCode } = await runInTerminal(t, [], { env, columns: 100 }).ended;
+  expect({ exitCode, output: output.replaceAll('\r', '').replace(/(?<=^gmn )[\d.]+/, '0.1.0') }).toEqual({
+    exitCode: 0,
+    output: CARD(standing),
+  });
+});
+
+test('gmn alone without a terminal has no prompt', async (t) => {
+  expect(await runGmn(t, [])).toMatchObject({
+    stdout: '',
+    stderr: 'Error: no prompt given\nTry: gmn "your question", or pipe text in: … | gmn\n',
+    exitCode: 1,
+  });
+});
+
+test.for<readonly [args: readonly string[], answer: string]>([
+  [['auth', 'sttaus'], 'Error: "sttaus" is not a command of "gmn auth"\nDid you mean: gmn auth status\n'],
+  [
+    ['auth', 'qqqqqq'],
+    'Error: "qqqqqq" is not a command of "gmn auth"\nCommands: status, set-key, logout. Run: gmn auth --help\n',
+  ],
+  [['--modle', 'x', 'hi'], "Error: unknown option '--modle'\nDid you mean --model?\n"],
+  [
+    ['sesions', 'list'],
+    'Error: "sesions" looks like the command "sessions". Run: gmn sessions list\nTo send it as a prompt: gmn -p "sesions list"\n',
+  ],
+])('a slip of the finger is answered: gmn %j', async ([args, answer], t) => {
+  expect(await runGmn(t, args)).toMatchObject({ stdout: '', stderr: answer, exitCode: 1 });
+});

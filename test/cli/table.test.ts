@@ -1,0 +1,72 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { ROOT } from '../../src/cli/commands.ts';
+import { APP_FLAGS } from '../../src/cli/common.ts';
+import { completionPlan } from '../../src/cli/completion/plan.ts';
+import { helpText } from '../../src/cli/help.ts';
+import { manPage } from '../../src/cli/man.ts';
+import { COMMANDS, type Found, flagsOf } from '../support/completing.ts';
+
+const PROJECT = new URL('../../', import.meta.url);
+const page = (name: string): string => readFileSync(new URL(name, PROJECT), 'utf8');
+
+/** The flags of a command that a text does not have as words of their own. */
+function missing(found: Found, text: string): readonly string[] {
+  const words = new Set(text.match(/(?<![\w-])--?[a-zA-Z][\w-]*/g));
+  return flagsOf(found).filter((flag) => !words.has(flag));
+}
+
+/** The part of a text that begins with a heading and ends before the next one of its kind. */
+function sectionOf(text: string, heading: string, next: RegExp): string {
+  const start = text.indexOf(`\n${heading}\n`);
+  if (start < 0) return '';
+  const rest = text.slice(start + heading.length + 2);
+  const end = rest.search(next);
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+describe.each(COMMANDS.map((found) => [found.path, found] as const))('%s', (path, found) => {
+  test('has every flag, and what it does, in help, docs and completion', () => {
+    const help = helpText(found.command, path);
+    expect(missing(found, help)).toEqual([]);
+    expect(help).toContain(found.command.summary);
+    const docs = sectionOf(page('docs/cli.md'), `## ${path.replaceAll('-', ' ')}`, /^## /m);
+    expect(docs).toBe(`\n\`\`\`\n${help}\`\`\`\n${docs.endsWith('\n\n') ? '\n' : ''}`);
+    const planned = completionPlan(ROOT).find((command) => command.path === path);
+    expect(planned?.flags.flatMap(({ names }) => names)).toEqual(flagsOf(found));
+  });
+
+  test('has every flag in the manual page', () => {
+    const plain = manPage(ROOT, '1.2.3').replaceAll('\\-', '-').replaceAll('\\(aq', "'").replaceAll('\\(ti', '~');
+    const own =
+      path === 'gmn' ? sectionOf(plain, '.SH OPTIONS', /^\.SH /m) : sectionOf(plain, `.SS ${path}`, /^\.S[SH] /m);
+    const common = path === 'gmn' ? '' : `--help -h ${APP_FLAGS.map(shortAndLong).join(' ')}`;
+    expect(missing(found, `${own} ${common}`)).toEqual([]);
+    if (path !== 'gmn') expect(own).toContain(found.command.summary);
+  });
+});
+
+function shortAndLong(flag: { readonly long: string; readonly short?: string }): string {
+  return flag.short === undefined ? `--${flag.long}` : `-${flag.short} --${flag.long}`;
+}
+
+test('every command is in the list of the one above it', () => {
+  for (const { path, command } of COMMANDS) {
+    const help = helpText(command, path);
+    for (const { name, summary } of command.subcommands ?? []) {
+      expect(help.replace(/\s+/g, ' ')).toContain(` ${name} ${summary}`);
+    }
+  }
+});
+
+test('the package has the manual page, which groff takes without a word (skipped where there is no groff)', (t) => {
+  const { man, version } = JSON.parse(page('package.json'));
+  expect(page(man)).toBe(manPage(ROOT, version));
+  expect(/^[\n\x20-\x7e]*$/.test(page(man))).toBe(true);
+  const file = fileURLToPath(new URL(man, PROJECT));
+  const groff = spawnSync('groff', ['-man', '-Tascii', '-ww', '-z', file], { encoding: 'utf8' });
+  if (groff.error !== undefined) return t.skip();
+  expect([groff.status, groff.stderr]).toEqual([0, '']);
+});

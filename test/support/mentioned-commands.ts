@@ -1,0 +1,79 @@
+import { ROOT } from '../../src/cli/commands.ts';
+import { placeholders } from '../../src/cli/completion/plan.ts';
+import type { Command } from '../../src/cli/flag.ts';
+import { builtInFlags } from '../../src/cli/help.ts';
+
+/** Stands for what is only known at run time. */
+const HOLE = '‹hole›';
+
+/** The texts in a file of TypeScript: its strings and templates, without comments, with a hole where something is put in. */
+export function textsIn(source: string): readonly string[] {
+  let bare = source.replace(/^\s*(?:\/\*\*?[\s\S]*?\*\/|\/\/.*)$/gm, '');
+  for (let before = ''; before !== bare; ) {
+    before = bare;
+    bare = bare.replace(/\$\{[^{}]*\}/g, HOLE);
+  }
+  return [...bare.matchAll(/'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g)].map(([, ...texts]) =>
+    texts.join('').replace(/\\(.)/g, (_, letter) => (letter === 'n' ? '\n' : letter)),
+  );
+}
+
+/**
+ * The command lines of gmn that a text tells people to type, as words; prose behind them is left out. Words behind a colon are one
+ * even if there is no such command.
+ */
+export function mentionedCommands(text: string): readonly (readonly string[])[] {
+  const found = [...text.matchAll(/(?<=^|[^\w/.~-])gmn +(?=[^\s.,;:)])([^\n|&`()\\⇥]*)(?!\S*⇥)/gm)];
+  return found.flatMap(({ 1: rest = '', index }) => {
+    const words = wordsOf(rest);
+    const [first = ''] = words;
+    const isCommand = (ROOT.subcommands ?? []).some(({ name }) => name === first);
+    if (isCommand || /^["-]/.test(first)) return commandLine(words);
+    return /^(?!does$|uses$)[a-z-]+$/.test(first) && /[a-z]: $/.test(text.slice(0, index)) ? [[first]] : [];
+  });
+}
+
+/** As a shell takes them apart, as far as such texts need it. */
+function wordsOf(text: string): readonly string[] {
+  return [...text.matchAll(/"[^"]*"|'[^']*'|<[^>]*>|\S+/g)].map(([word]) => word);
+}
+
+/**
+ * The words up to the first that is no part of a command line, with something for every argument that must be there. None, if
+ * which command it is is only known at run time, or it is a group of them.
+ */
+function commandLine(words: readonly string[]): readonly (readonly string[])[] {
+  const argv: string[] = [];
+  let command: Command = ROOT;
+  let path = ROOT.name;
+  let given = 0;
+  let isValue = false;
+  for (const raw of words) {
+    const word = raw.replace(/[.,;:]+$/, '');
+    const child: Command | undefined = given === 0 ? command.subcommands?.find(({ name }) => name === word) : undefined;
+    if (isValue) isValue = false;
+    else if (/^[<>]$|^#/.test(word) || (/^[<‹]/.test(word) && command.args === undefined)) break;
+    else if (child !== undefined) {
+      command = child;
+      path = `${path} ${child.name}`;
+    } else if (/^--?[a-zA-Z]/.test(word)) {
+      const name = word.replace(/=.*$/, '');
+      const flags = [...command.flags, ...builtInFlags(path), ...ROOT.flags];
+      const flag = flags.find(({ short, long, aliases = [] }) =>
+        [`-${short}`, ...[long, ...aliases].map((other) => `--${other}`)].includes(name),
+      );
+      isValue = flag?.value !== undefined && !flag.isOptional && !word.includes('=');
+    } else if (/^["'<‹…$@]|=|^[\d-]/.test(word) || command.name === 'help' || command.name === 'completion') given += 1;
+    else {
+      // Behind a group stands one of its commands, or nothing.
+      if (command.run === undefined && /^[a-z-]+$/.test(word)) return [[...argv, word]];
+      break;
+    }
+    argv.push(/^["'<‹…$]/.test(word) ? 'x' : word);
+    if (word !== raw) break;
+  }
+  if (isValue) argv.push('1');
+  if (command.run === undefined && command.subcommands !== undefined && !argv.includes('--help')) return [];
+  const required = placeholders((command.args ?? '').replace(/\[[^\]]*\]/g, '')).length;
+  return [[...argv, ...Array<string>(Math.max(0, required - given)).fill('x')]];
+}
