@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './project.mjs';
 
@@ -11,10 +11,37 @@ export function thirdPartyNotices(metafile) {
   }
   const sections = [...packages].sort().map((name) => {
     const directory = join(root, 'node_modules', name);
-    const { version, license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
-    const file = readdirSync(directory).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
-    const text = file && existsSync(join(directory, file)) ? readFileSync(join(directory, file), 'utf8').trim() : '';
-    return `${name} ${version} (${license})\n\n${text}\n`;
+    const manifest = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8'));
+    return `${name} ${manifest.version} (${manifest.license})\n\n${licenceOf(directory, manifest)}\n`;
   });
   return `gmn contains code of these packages.\n\n${sections.join(`\n${'-'.repeat(80)}\n\n`)}`;
+}
+
+const MIT = `Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated documentation
+files (the "Software"), to deal in the Software without restriction, including without limitation the rights to use, copy,
+modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the Software
+is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO THE WARRANTIES
+OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE
+LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR
+IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
+
+/** Its licence file; else what its README has of it; else the words of the licence that its manifest names. Throws if there are none. */
+function licenceOf(directory, { name, license, author }) {
+  const names = readdirSync(directory);
+  const read = (pattern) =>
+    names.filter((entry) => pattern.test(entry)).map((entry) => readFileSync(join(directory, entry), 'utf8'));
+  const [file] = read(/^licen[cs]e(\.|$)/i);
+  if (file !== undefined) return file.trim();
+  const [, quoted] = (read(/^readme/i)[0] ?? '').split(/^#+ *licen[cs]e\b.*\n|^licen[cs]e *\n-+\n/im);
+  if (quoted?.includes('Permission is hereby granted')) return quoted.trim();
+  if (license !== 'MIT') throw new Error(`${name} has no licence text`);
+  const holder = (typeof author === 'string' ? author : (author?.name ?? `the authors of ${name}`)).replace(
+    / *[<(].*$/,
+    '',
+  );
+  return `Copyright (c) ${holder}\n\n${MIT}`;
 }
