@@ -1,0 +1,133 @@
+import { execSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, type TestContext, test } from 'vitest';
+import { type GmnOptions, place } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+import { transcriptOf } from '../support/transcript.ts';
+
+const EXAMPLES = fileURLToPath(new URL('../../docs/examples', import.meta.url));
+
+/** What these lines do where the examples are in `$E` and the offline model answers. */
+function ran(t: TestContext, lines: readonly string[], options: GmnOptions & { readonly before?: string } = {}) {
+  const at = place(t, { ...options, env: { E: EXAMPLES, GMN_DEMO: '1', ...options.env } });
+  if (options.before !== undefined) execSync(options.before, { cwd: at.cwd, env: at.env });
+  return transcriptOf(t, lines, at);
+}
+
+test('every example is in the list, and is run here', () => {
+  const names = readdirSync(EXAMPLES).filter((name) => name !== 'README.md');
+  const list = readFileSync(join(EXAMPLES, 'README.md'), 'utf8');
+  const tests = readFileSync(fileURLToPath(import.meta.url), 'utf8');
+  expect(names.filter((name) => !list.includes(`](${name})`))).toEqual([]);
+  expect(names.filter((name) => !tests.includes(`$E/${name}`))).toEqual([]);
+});
+
+posixTest('commit-message.sh writes a message for what is staged', async (t) => {
+  const lines = ['sh $E/commit-message.sh', 'git add a && sh $E/commit-message.sh'];
+  expect(await ran(t, lines, { files: { a: 'a\n' }, before: 'git init -q' })).toBe(`$ sh $E/commit-message.sh
+err│ Nothing is staged. Try: git add -p
+=> 1
+$ git add a && sh $E/commit-message.sh
+out│ demo: diff --git a/a b/a
+=> 0
+`);
+});
+
+posixTest('review.sh passes on the verdict, and what kept it from one', async (t) => {
+  const stop = { verdict: 'stop', findings: ['It loops.'] };
+  const script = JSON.stringify({
+    method: 'generateContentStream',
+    response: [{ candidates: [{ content: { parts: [{ text: JSON.stringify(stop) }] }, finishReason: 'STOP' }] }],
+  });
+  const serve = 'gmn demo serve --quiet --script s.jsonl > url & until [ -s url ]; do :; done';
+  const real = 'GMN_DEMO= GEMINI_API_KEY=x GOOGLE_GEMINI_BASE_URL=$(head -1 url)';
+  const lines = [
+    'echo diff | sh $E/review.sh',
+    `${serve}; echo diff | ${real} sh $E/review.sh; code=$?; kill $!; exit $code`,
+    'echo diff | GMN_DEMO= sh $E/review.sh 2>/dev/null',
+  ];
+  const transcript = await ran(t, lines, { files: { 's.jsonl': `${script}\n` } });
+  expect(transcript.split('\n').filter((line) => !line.startsWith('$'))).toEqual([
+    'out│ {"verdict":"go","findings":[]}',
+    '=> 0',
+    'out│ {"verdict":"stop","findings":["It loops."]}',
+    '=> 1',
+    '=> 2',
+    '',
+  ]);
+});
+
+posixTest('each-file.sh goes on after a failure, and does nothing twice', async (t) => {
+  const lines = [
+    'sh $E/each-file.sh Summarise. a nope b 2>/dev/null',
+    'sh $E/each-file.sh Summarise. a b',
+    'cat b.answer.txt',
+  ];
+  expect(await ran(t, lines, { files: { a: 'A', b: 'B' } })).toBe(`$ ${lines[0]}
+out│ a.answer.txt
+out│ b.answer.txt
+=> 1
+$ ${lines[1]}
+=> 0
+$ ${lines[2]}
+out│ demo: === b ===
+=> 0
+`);
+});
+
+posixTest('colours.sh takes an answer apart without jq', async (t) => {
+  expect(await ran(t, ['sh $E/colours.sh'])).toBe(
+    '$ sh $E/colours.sh\nout│ 1. red\nout│ 2. green\nout│ 3. blue\n=> 0\n',
+  );
+});
+
+posixTest('explain.sh asks only if the command failed, and ends as it did', async (t) => {
+  const lines = ['sh $E/explain.sh echo fine', "sh $E/explain.sh sh -c 'echo no disk >&2; exit 7'"];
+  expect(await ran(t, lines)).toBe(`$ ${lines[0]}
+out│ fine
+=> 0
+$ ${lines[1]}
+out│ no disk
+out│ demo: no disk
+=> 7
+`);
+});
+
+posixTest('interview.sh goes on with what was said, and with a copy of it', async (t) => {
+  const lines = ['sh $E/interview.sh trip', 'gmn sessions list --json | grep -c \'"name"\''];
+  expect(await ran(t, lines)).toBe(`$ sh $E/interview.sh trip
+out│ November.
+out│ April.
+out│ 1
+out│ 2
+out│ 3
+=> 0
+$ ${lines[1]}
+out│ 2
+=> 0
+`);
+});
+
+posixTest('follow.mjs reads the events, and ends with the exit code of gmn', async (t) => {
+  const lines = ['node $E/follow.mjs Hello', 'GMN_DEMO= node $E/follow.mjs Hello'];
+  expect(await ran(t, lines)).toBe(`$ ${lines[0]}
+out│ Hello! How can I help you today?
+err│ asking gemini-2.5-flash
+err│ 17 tokens
+=> 0
+$ ${lines[1]}
+err│ AuthError: authentication failed: no Gemini credentials found
+err│ Set GEMINI_API_KEY, sign in with: gemini, or add --demo
+=> 2
+`);
+});
+
+posixTest('delegate.mjs hands a task to gmn mcp serve', async (t) => {
+  expect(await ran(t, ['node $E/delegate.mjs Hello --demo'])).toBe(`$ node $E/delegate.mjs Hello --demo
+out│ Hello! How can I help you today?
+err│ completed by gemini-2.5-flash
+=> 0
+`);
+});
