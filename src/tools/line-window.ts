@@ -8,17 +8,24 @@ export interface LineWindow {
   readonly first: number;
   /** How many the file has; undefined if it was not read to its end. */
   readonly total: number | undefined;
+  /** Whether characters are missing at the end of a line. */
   readonly isCut: boolean;
+  /** After how many characters a line is cut. */
+  readonly lineLimit: number;
 }
 
 export interface WantedLines {
   readonly first: number;
   /** The last, included; as many as may be shown if absent. */
   readonly last: number | undefined;
+  /** The first character of each line, counted from 1. */
+  readonly column: number;
 }
 
 const MAX_LINES = 2000;
 const MAX_LINE_LENGTH = 2000;
+/** The same for a line that is asked for alone: whoever does so wants all of it. */
+const MAX_ONLY_LINE_LENGTH = 100_000;
 const MAX_LENGTH = 256_000;
 const CHUNK_BYTES = 1_000_000;
 const MAX_SCANNED_BYTES = 1_000_000_000;
@@ -42,26 +49,30 @@ export function windowOfText(text: string, wanted: WantedLines): LineWindow & { 
     if (total >= wanted.first && total <= last) chosen.push(text.slice(from, end));
     from = end + 1;
   }
-  return { ...shown(chosen), first: wanted.first, total };
+  return { ...shown(chosen, wanted), first: wanted.first, total };
 }
 
 function lastOf({ first, last = Number.POSITIVE_INFINITY }: WantedLines): number {
   return Math.min(last, first + MAX_LINES - 1);
 }
 
-function shown(lines: readonly string[]): { readonly lines: readonly string[]; readonly isCut: boolean } {
+type Shown = Pick<LineWindow, 'lines' | 'isCut' | 'lineLimit'>;
+
+function shown(lines: readonly string[], { first, last, column }: WantedLines): Shown {
+  const lineLimit = first === last ? MAX_ONLY_LINE_LENGTH : MAX_LINE_LENGTH;
   const kept: string[] = [];
   let length = 0;
   let isCut = false;
-  for (const line of lines) {
-    const isLong = line.length > MAX_LINE_LENGTH;
-    const text = isLong ? `${line.slice(0, MAX_LINE_LENGTH)}… [line cut, ${line.length} characters]` : line;
+  for (const whole of lines) {
+    const line = whole.slice(column - 1);
+    const isLong = line.length > lineLimit;
+    const text = isLong ? `${line.slice(0, lineLimit)}… [line cut, ${whole.length} characters]` : line;
     if (length + text.length > MAX_LENGTH) break;
     length += text.length + 1;
     isCut ||= isLong;
     kept.push(text.endsWith('\r') ? text.slice(0, -1) : text);
   }
-  return { lines: kept, isCut };
+  return { lines: kept, isCut, lineLimit };
 }
 
 /**
@@ -96,7 +107,7 @@ export async function windowOfFile(file: OpenedFile, wanted: WantedLines, signal
 function collectedWindow(chunks: readonly Buffer[], wanted: WantedLines, isEnd: boolean): LineWindow {
   const all = Buffer.concat(chunks).toString('utf8').split('\n');
   if (isEnd && all.at(-1) === '') all.pop();
-  const { lines, isCut } = shown(all.slice(0, lastOf(wanted) - wanted.first + 1));
-  const total = isEnd && lines.length > 0 ? wanted.first - 1 + all.length : undefined;
-  return { lines, isCut, first: wanted.first, total };
+  const some = shown(all.slice(0, lastOf(wanted) - wanted.first + 1), wanted);
+  const total = isEnd && some.lines.length > 0 ? wanted.first - 1 + all.length : undefined;
+  return { ...some, first: wanted.first, total };
 }

@@ -32,19 +32,20 @@ export function readFile(workspace: Workspace): Tool {
         file_path: { type: 'string', description: 'The file, relative to the working directory.' },
         start_line: { type: 'integer', minimum: 1, description: 'The first line to read, counted from 1.' },
         end_line: { type: 'integer', minimum: 1, description: 'The last line to read, included.' },
+        start_column: { type: 'integer', minimum: 1, description: 'The first character of a very long line to read.' },
       },
       required: ['file_path'],
     },
     aliases: FILE_ALIASES,
     root: workspace.roots[0],
-    async run({ file_path, start_line = 1, end_line }, signal) {
+    async run({ file_path, start_line = 1, end_line, start_column = 1 }, signal) {
       if (end_line !== undefined && end_line < start_line) {
         throw new AppError('usage', 'end_line is before start_line', { hint: 'Swap them, or leave one out.' });
       }
       const { place, file } = await workspace.open(file_path);
       try {
         throwIfWithheld(workspace, place);
-        const wanted = { first: start_line, last: end_line };
+        const wanted = { first: start_line, last: end_line, column: start_column };
         if (file.size > MAX_FILE_BYTES) return await readLarge(place, file, wanted, signal);
         const read = async (): Promise<ToolOutcome> => {
           signal.throwIfAborted();
@@ -80,7 +81,7 @@ async function readLarge(
 ): Promise<ToolOutcome> {
   const head = Buffer.from(await file.read(0, HEAD_BYTES));
   if (head.includes(0)) return done(notText(place, file.size));
-  return done(textOf(place, await windowOfFile(file, wanted, signal), ''));
+  return done(textOf(place, await windowOfFile(file, wanted, signal), { wanted, label: '' }));
 }
 
 interface Reading {
@@ -101,8 +102,9 @@ function outcomeOf(place: Place, bytes: Uint8Array, wanted: WantedLines): Readin
 function textReading(place: Place, text: string, wanted: WantedLines, label: string): Reading {
   const window = windowOfText(text, wanted);
   const { first, lines, isCut, total } = window;
-  const outcome = done(textOf(place, window, label));
-  return { outcome, shown: { first, last: isCut ? first - 1 : first + lines.length - 1, total } };
+  const outcome = done(textOf(place, window, { wanted, label }));
+  const isPartial = isCut || wanted.column > 1;
+  return { outcome, shown: { first, last: isPartial ? first - 1 : first + lines.length - 1, total } };
 }
 
 function mediaOutcome({ name }: Place, bytes: Uint8Array, mimeType: string): ToolOutcome {
@@ -117,19 +119,37 @@ function notText({ name }: Place, bytes: number): string {
   return `${name} is a binary file of ${formatSize(bytes)} and cannot be shown.`;
 }
 
-function textOf({ name }: Place, { lines, first, total, isCut }: LineWindow, label: string): string {
+interface About {
+  readonly wanted: WantedLines;
+  readonly label: string;
+}
+
+function textOf({ name }: Place, window: LineWindow, { wanted: { column }, label }: About): string {
+  const { lines, first, total } = window;
   const last = first + lines.length - 1;
   if (lines.length === 0 && (first > 1 || total === undefined)) {
     throw new AppError('usage', `${name} has no line ${first}`, {
       hint: total === undefined ? 'Read it from an earlier line.' : `It has ${total} lines.`,
     });
   }
+  if (column > 1 && lines.every((line) => line === '')) {
+    throw new AppError('usage', `no line that was asked for has a character ${column}`, {
+      hint: 'Leave start_column out to see how long they are.',
+    });
+  }
   const isWhole = first === 1 && last === total;
   const notes = [
     ...(isWhole ? [] : [`lines ${first} to ${last} of ${total ?? 'more'}`]),
     ...(last === total ? [] : [`to read on, set start_line to ${last + 1}`]),
-    ...(isCut ? ['long lines are cut'] : []),
+    ...(column === 1 ? [] : [`from character ${column} on`]),
+    ...cutNotes(window, column),
     ...(label === '' ? [] : [label]),
   ];
   return `${notes.length === 0 ? '' : `[${notes.join('; ')}]\n`}${lines.join('\n')}`;
+}
+
+function cutNotes({ lines, isCut, lineLimit }: LineWindow, column: number): readonly string[] {
+  if (!isCut) return [];
+  if (lines.length === 1) return [`the line is cut; to read on in it, set start_column to ${column + lineLimit}`];
+  return [`lines are cut after ${lineLimit} characters; to read one, set start_line and end_line to it`];
 }

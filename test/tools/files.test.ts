@@ -65,12 +65,39 @@ test('a file is read whole, or by lines, and says how to read on', async () => {
   );
   expect(await here.error('read_file', { file_path: 'long.txt', start_line: 4, end_line: 3 })).toContain('before');
   expect(await here.output('read_file', { file_path: 'wide.txt' })).toBe(
-    `[long lines are cut]\n${'w'.repeat(2000)}… [line cut, 3000 characters]`,
+    `[the line is cut; to read on in it, set start_column to 2001]\n${'w'.repeat(2000)}… [line cut, 3000 characters]`,
   );
   expect(await here.error('read_file', { file_path: 'nope.txt' })).toBe(
     'nope.txt: there is no such file. Look with list_directory or glob.',
   );
   expect(await here.error('read_file', { file_path: '.' })).toContain('.: it is a directory');
+});
+
+test('a line that is too long is read alone, and from any of its characters on', async () => {
+  const line = Array.from({ length: 30_000 }, (_, index) => `${index}`.padStart(5)).join('');
+  const here = await place({ 'wide.txt': `a\n${line}\nb\n` });
+  const read = async (args: object) => String(await here.output('read_file', { file_path: 'wide.txt', ...args }));
+  expect((await read({})).split('\n')).toEqual([
+    '[lines are cut after 2000 characters; to read one, set start_line and end_line to it]',
+    'a',
+    `${line.slice(0, 2000)}… [line cut, 150000 characters]`,
+    'b',
+  ]);
+  expect(await read({ start_line: 2, end_line: 2 })).toBe(
+    `[lines 2 to 2 of 3; to read on, set start_line to 3; the line is cut; to read on in it, set start_column to 100001]\n${line.slice(0, 100_000)}… [line cut, 150000 characters]`,
+  );
+  expect(await read({ start_line: 2, end_line: 2, start_column: 100_001 })).toBe(
+    `[lines 2 to 2 of 3; to read on, set start_line to 3; from character 100001 on]\n${line.slice(100_000)}`,
+  );
+  expect(await here.error('read_file', { file_path: 'wide.txt', start_column: 150_001 })).toBe(
+    'no line that was asked for has a character 150001. Leave start_column out to see how long they are.',
+  );
+});
+
+test('a file of which only a part of a line was read may not be overwritten', async () => {
+  const here = await place({ 'wide.txt': 'w'.repeat(3000) });
+  await here.output('read_file', { file_path: 'wide.txt', start_column: 2001 });
+  expect(await here.error('write_file', { file_path: 'wide.txt', content: 'x' })).toContain('wide.txt');
 });
 
 test('much text is cut at a line, and the next reading goes on there', async () => {
