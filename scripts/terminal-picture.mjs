@@ -1,0 +1,148 @@
+// A picture of what a program left on a terminal: bytes in, SVG out.
+
+const TOKEN =
+  /\u001b\[([?<>=]?)([\d;:]*)([A-Za-z])|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[=>78]|[\r\n\b\u0007]|[^\u001b\r\n\b\u0007]+/g;
+const CELL = { width: 8.4, height: 19 };
+const MARGIN = 16;
+const TITLE = 34;
+const PALETTE = ['#2b3036', '#f07178', '#a5d67c', '#ffcb6b', '#82aaff', '#c792ea', '#7fdbca', '#d6deeb'];
+const BRIGHT = ['#7a8490', '#ff8b92', '#c3e88d', '#ffe585', '#a6c1ff', '#e1acff', '#a3f7e8', '#ffffff'];
+const COLOURS = { back: '#171b21', text: '#d6deeb', faint: '#8a95a3', bar: '#222831' };
+const PLAIN = {};
+
+/** The rows that are on the screen when all of `output` was written, each a list of runs of one style. */
+export function screenOf(output, columns) {
+  const rows = [[]];
+  let row = 0;
+  let column = 0;
+  let style = PLAIN;
+  const cellsOf = (index) => {
+    while (rows.length <= index) rows.push([]);
+    return rows[index];
+  };
+  const print = (text) => {
+    for (const { segment } of new Intl.Segmenter(undefined, { granularity: 'grapheme' }).segment(text)) {
+      const width = isWide(segment) ? 2 : 1;
+      if (column + width > columns) {
+        row += 1;
+        column = 0;
+      }
+      const cells = cellsOf(row);
+      while (cells.length < column) cells.push({ text: ' ', style: PLAIN });
+      cells[column] = { text: segment, style };
+      if (width === 2) cells[column + 1] = { text: '', style };
+      column += width;
+    }
+  };
+  const move = (parameters, final) => {
+    const count = Number(parameters) || 1;
+    if (final === 'm') style = styled(style, parameters);
+    else if (final === 'A') row = Math.max(0, row - count);
+    else if (final === 'B') row += count;
+    else if (final === 'C') column = Math.min(columns - 1, column + count);
+    else if (final === 'D') column = Math.max(0, column - count);
+    else if (final === 'G') column = count - 1;
+    else if (final === 'K') cellsOf(row).length = Math.min(cellsOf(row).length, column);
+    else if (final === 'J') {
+      cellsOf(row).length = Math.min(cellsOf(row).length, column);
+      rows.length = row + 1;
+    }
+  };
+  for (const [token, mark, parameters, final] of output.matchAll(TOKEN)) {
+    if (final !== undefined) {
+      if (mark === '') move(parameters, final);
+    } else if (token === '\r') column = 0;
+    else if (token === '\b') column = Math.max(0, column - 1);
+    else if (token === '\n') {
+      row += 1;
+      cellsOf(row);
+    } else if (!/^[\u001b\u0007]/.test(token)) print(token);
+  }
+  const last = rows.findLastIndex((cells) => cells.some(({ text }) => text.trim() !== ''));
+  return rows.slice(0, last + 1);
+}
+
+/** An SVG that reads well on a light page and on a dark one. `title` is for the bar of the window, and for those who cannot see it. */
+export function pictureOf(rows, { columns, title }) {
+  const width = Math.ceil(columns * CELL.width + 2 * MARGIN);
+  const height = Math.ceil(rows.length * CELL.height + TITLE + 2 * MARGIN);
+  const lines = rows.map((cells, index) => lineOf(cells, TITLE + 1.5 * MARGIN + index * CELL.height)).filter(Boolean);
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" aria-label="${escaped(title)}">
+<title>${escaped(title)}</title>
+<rect width="${width}" height="${height}" rx="9" fill="${COLOURS.back}" stroke="${BRIGHT[0]}"/>
+<path d="M0 ${TITLE}V9a9 9 0 0 1 9-9h${width - 18}a9 9 0 0 1 9 9v${TITLE - 9}z" fill="${COLOURS.bar}"/>
+<g fill="${BRIGHT[0]}"><circle cx="20" cy="17" r="6"/><circle cx="40" cy="17" r="6"/><circle cx="60" cy="17" r="6"/></g>
+<text x="${width / 2}" y="22" text-anchor="middle" font-family="system-ui,sans-serif" font-size="13" fill="${COLOURS.faint}">${escaped(title)}</text>
+<g font-family="ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace" font-size="14" fill="${COLOURS.text}">
+${lines.join('\n')}
+</g>
+</svg>
+`;
+}
+
+function lineOf(cells, y) {
+  const runs = [];
+  for (const [column, { text, style }] of cells.entries()) {
+    const open = runs.at(-1);
+    // A wide character is a run of its own: fonts disagree about its width.
+    if (open && open.key === JSON.stringify(style) && !open.isWide && !isWide(text)) open.text += text;
+    else runs.push({ key: JSON.stringify(style), style, text, column, isWide: isWide(text) });
+  }
+  return runs
+    .filter(({ text }) => text.trim() !== '')
+    .map(({ text, style, column }) => {
+      const lead = text.length - text.trimStart().length;
+      const x = (MARGIN + (column + lead) * CELL.width).toFixed(1);
+      const shown = text.trim();
+      const length = /^[\x20-\x7e]+$/.test(shown) ? ` textLength="${(shown.length * CELL.width).toFixed(1)}"` : '';
+      // Spaces in a row would be drawn as one.
+      return `<text x="${x}" y="${y}"${length}${attributesOf(style)}>${escaped(shown.replaceAll(' ', '\u00a0'))}</text>`;
+    })
+    .join('');
+}
+
+function attributesOf({ colour, isFaint, isBold, isItalic, isUnderlined }) {
+  const fill = colour ?? (isFaint ? COLOURS.faint : undefined);
+  return [
+    fill && ` fill="${fill}"`,
+    isBold && ' font-weight="bold"',
+    isItalic && ' font-style="italic"',
+    isUnderlined && ' text-decoration="underline"',
+  ]
+    .filter(Boolean)
+    .join('');
+}
+
+function styled(style, parameters) {
+  const codes = parameters.split(';').map(Number);
+  let next = { ...style };
+  for (let index = 0; index < codes.length; index += 1) {
+    const code = codes[index];
+    if (code === 0) next = {};
+    else if (code === 1) next.isBold = true;
+    else if (code === 2) next.isFaint = true;
+    else if (code === 3) next.isItalic = true;
+    else if (code === 4) next.isUnderlined = true;
+    else if (code === 22) next = { ...next, isBold: undefined, isFaint: undefined };
+    else if (code === 23) next.isItalic = undefined;
+    else if (code === 24) next.isUnderlined = undefined;
+    else if (code === 39) next.colour = undefined;
+    else if (code >= 30 && code <= 37) next.colour = PALETTE[code - 30];
+    else if (code >= 90 && code <= 97) next.colour = BRIGHT[code - 90];
+    else if (code === 38 && codes[index + 1] === 5) {
+      next.colour = [...PALETTE, ...BRIGHT][codes[index + 2]] ?? COLOURS.text;
+      index += 2;
+    }
+  }
+  return next;
+}
+
+function isWide(text) {
+  return /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}]/u.test(
+    text,
+  );
+}
+
+function escaped(text) {
+  return text.replace(/[&<>"]/g, (mark) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[mark]);
+}
