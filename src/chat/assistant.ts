@@ -1,5 +1,6 @@
 import type { Agent } from '../agent/agent.ts';
 import type { ApprovalMode } from '../tools/policy.ts';
+import type { Servers } from './servers.ts';
 
 /** How the chat is set up. All of it can be changed on the way. */
 export interface Setup {
@@ -24,6 +25,13 @@ export interface Assistant {
   readonly allTools: readonly string[];
   /** Where the model is, for people: `demo`, `gemini-api`, … */
   readonly service: string;
+  /** The MCP servers; undefined if there are none, or none are wanted. */
+  readonly servers: Servers | undefined;
+  /**
+   * Reads from the settings which MCP servers there are now, ends those of before, and asks them all what they offer. Returns what the
+   * person should know. Throws AppError `config` if the settings are broken, and then all stays as it was.
+   */
+  reloadServers(): Promise<readonly string[]>;
   /** Sets it up anew and returns what the person should know. Throws AppError, and then all stays as it was. */
   change(change: Partial<Setup>): Promise<readonly string[]>;
 }

@@ -10,7 +10,6 @@ import type { Assistant } from './assistant.ts';
 import type { Changes } from './changes.ts';
 import type { LineSource } from './line-source.ts';
 import { type Row, rowLines } from './rows.ts';
-import type { Servers } from './servers.ts';
 import { type Tally, tally } from './tally.ts';
 import { voiceOn } from './voice.ts';
 
@@ -28,8 +27,6 @@ export interface ChatParts {
   readonly isPlain: boolean;
   readonly lines: LineSource;
   readonly assistant: Assistant;
-  /** The MCP servers; undefined if there are none, or none are wanted. */
-  readonly servers: Servers | undefined;
   /** The approval modes that may be chosen, in the order of Shift+Tab. */
   readonly modes: readonly ApprovalMode[];
   readonly store: SessionStore;

@@ -27,7 +27,7 @@ async function completed(chat: Chat, before: string, signal: AbortSignal): Promi
   if (remote !== undefined) return remote;
   const [, name, gap, argument = ''] = /^\/([^\s/]*)(?:(\s+)([\s\S]*))?$/.exec(before) ?? [];
   if (name !== undefined && gap === undefined) {
-    const servers = (chat.servers?.all ?? []).filter(({ isUsable }) => isUsable);
+    const servers = (chat.assistant.servers?.all ?? []).filter(({ isUsable }) => isUsable);
     const prompts = servers.map((server) => ({ insert: `/${server.name}:`, hint: 'prompts of this MCP server' }));
     return found(0, before, [...COMMANDS.map(named), ...COMMANDS.flatMap(aliased), ...prompts]);
   }

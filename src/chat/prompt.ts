@@ -38,7 +38,7 @@ interface Wanted {
 }
 
 function contentOf(
-  { servers, cwd, env, clock }: Chat,
+  { assistant: { servers }, cwd, env, clock }: Chat,
   { words, files, attached }: Wanted,
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent, Content> {

@@ -2,11 +2,12 @@ import { found } from './candidates.ts';
 import type { Chat } from './chat.ts';
 import { serverIn } from './commands/servers.ts';
 import type { Completion } from './line-source.ts';
-import type { Servers } from './servers.ts';
+import type { PromptArguments, Servers } from './servers.ts';
+import { wordsOf } from './words.ts';
 
 /** What `/server:prompt`, its arguments and `@server:uri` could become; undefined if it is none of these. Throws AppError. */
 export async function remoteCompletion(
-  { servers }: Chat,
+  { assistant: { servers } }: Chat,
   before: string,
   signal: AbortSignal,
 ): Promise<Completion | undefined> {
@@ -30,7 +31,34 @@ async function promptCompletion(servers: Servers, before: string, signal: AbortS
   }
   const word = /\S*$/.exec(text)?.[0] ?? '';
   const wanted = prompts.find((prompt) => prompt.name === name)?.arguments ?? [];
+  const [, argument = '', value = ''] = /^([^=]+)=(.*)$/.exec(word) ?? [];
+  if (wanted.some((each) => each.name === argument)) {
+    const given = givenIn(text.slice(0, text.length - word.length));
+    const values = await servers.suggestions(
+      { server, prompt: name, argument: { name: argument, value }, given },
+      signal,
+    );
+    // The server knows better than a comparison of letters what goes with what was typed.
+    return {
+      start: before.length - word.length,
+      candidates: values.map((each) => ({ insert: `${argument}=${asWord(each)} ` })),
+    };
+  }
   const open = wanted.filter((argument) => !text.split(/\s+/).some((given) => given.startsWith(`${argument.name}=`)));
   const all = open.map((argument) => ({ insert: `${argument.name}=`, hint: argument.description }));
   return found(before.length - word.length, word, all);
+}
+
+function givenIn(text: string): PromptArguments {
+  return Object.fromEntries(
+    wordsOf(text).flatMap((word) => {
+      const [, name, value = ''] = /^([^=]+)=([\s\S]*)$/.exec(word) ?? [];
+      return name === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** So that `wordsOf` takes it for one word. */
+function asWord(value: string): string {
+  return /^[^\s"'\\]+$/.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;
 }

@@ -25,7 +25,7 @@ export type PromptArguments = Readonly<Record<string, string>>;
 
 /** The MCP servers of a chat; one is started when something is wanted of it. */
 export interface Servers {
-  /** In the order of the settings. */
+  /** As they are now, in the order of the settings. */
   readonly all: readonly ChatServer[];
   /** Those that a usable server lists. Throws AppError `mcp`, as all that follow. */
   prompts(server: string, signal: AbortSignal): Promise<readonly ServerPrompt[]>;
@@ -34,6 +34,16 @@ export interface Servers {
     wanted: { readonly server: string; readonly name: string; readonly args: PromptArguments },
     signal: AbortSignal,
   ): Promise<readonly Part[]>;
+  /** What an argument of a prompt could be, as its server suggests it; often nothing. */
+  suggestions(
+    wanted: {
+      readonly server: string;
+      readonly prompt: string;
+      readonly argument: { readonly name: string; readonly value: string };
+      readonly given: PromptArguments;
+    },
+    signal: AbortSignal,
+  ): Promise<readonly string[]>;
   /** The addresses of what a usable server lists. */
   resources(server: string, signal: AbortSignal): Promise<readonly { readonly uri: string; readonly name: string }[]>;
   readonly readResource: ReadResource;

@@ -1,9 +1,8 @@
 import type { Agent } from '../agent/agent.ts';
 import type { Assistant, Setup } from '../chat/assistant.ts';
-import type { Servers } from '../chat/servers.ts';
 import { readSetting } from '../config/keys.ts';
+import { loadSettings } from '../config/settings.ts';
 import type { App } from '../core/app.ts';
-import type { McpTools } from '../mcp/client/toolset.ts';
 import { BUILTIN_NAMES } from '../tools/builtins.ts';
 import type { Workspace } from '../tools/workspace.ts';
 import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent } from './agent.ts';
@@ -23,8 +22,6 @@ export interface AssistantOptions extends ModelOptions, AgentOptions, RosterOpti
 export interface OpenedAssistant extends Assistant {
   /** What the person should know before the first prompt. */
   readonly notices: readonly string[];
-  /** The MCP servers; undefined if there are none, or none are wanted. */
-  readonly servers: Servers | undefined;
   close(): Promise<void>;
 }
 
@@ -43,18 +40,58 @@ interface Opened {
 
 /** Opens who answers, so that it can be set up anew. Throws AppError: `config`, `auth` or `usage`. */
 export async function openAssistant(options: AssistantOptions, context: AssistantContext): Promise<OpenedAssistant> {
-  const remote = await remoteTools(options, context);
+  const servers = await openRemote(options, context);
   try {
-    const given = remote === undefined ? {} : { remote: remote.tools, servers: remote.servers };
-    return await assistantWith(options, { ...context, ...given });
+    return await assistantWith(options, context, servers);
   } catch (thrown) {
-    await remote?.tools.close();
+    await servers.close();
     throw thrown;
   }
 }
 
+/** The MCP servers of a chat, which may become others. */
+interface Remote {
+  readonly current: ChatRemote | undefined;
+  /** See `Assistant.reloadServers`. */
+  reload(): Promise<void>;
+  /** Has `onChange` called whenever the tools have become others, until they are reloaded. */
+  watch(onChange: () => void): void;
+  close(): Promise<void>;
+}
+
+async function openRemote(options: AssistantOptions, context: AssistantContext): Promise<Remote> {
+  const { app } = context;
+  let current = await remoteTools(options, context);
+  let life = new AbortController();
+  const close = async (): Promise<void> => {
+    life.abort();
+    await current?.tools.close();
+    current = undefined;
+  };
+  return {
+    get current() {
+      return current;
+    },
+    async reload() {
+      const settings = await loadSettings(app);
+      await close();
+      life = new AbortController();
+      current = await remoteTools(options, {
+        ...context,
+        app: { ...app, settings: async () => settings },
+        isAnew: true,
+      });
+    },
+    watch: (onChange) => current?.tools.watch(onChange, AbortSignal.any([app.signal, life.signal])),
+    close,
+  };
+}
+
 /** The configured MCP servers, unless none are wanted. */
-async function remoteTools(options: AssistantOptions, context: AssistantContext): Promise<ChatRemote | undefined> {
+async function remoteTools(
+  options: AssistantOptions,
+  context: AssistantContext & { readonly isAnew?: boolean },
+): Promise<ChatRemote | undefined> {
   if (options.noMcp) return undefined;
   const { servers = [], document = {} } = await context.app.settings();
   const isNeeded = servers.length > 0 || options.mcpConfig !== undefined || options.allowedMcpServerNames !== undefined;
@@ -65,7 +102,8 @@ async function remoteTools(options: AssistantOptions, context: AssistantContext)
 
 async function assistantWith(
   options: AssistantOptions,
-  context: AssistantContext & { readonly remote?: McpTools; readonly servers?: Servers },
+  context: AssistantContext,
+  servers: Remote,
 ): Promise<OpenedAssistant> {
   const remembered = new Set<string>();
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
@@ -74,7 +112,8 @@ async function assistantWith(
         ? before?.model
         : undefined;
     const model = isSameModel ?? (await openTimedModel({ ...options, ...modelFlags(setup) }, context.app));
-    const events = openAgent(agentFlags(options, setup), { ...context, opened: model, remembered });
+    const remote = servers.current === undefined ? {} : { remote: servers.current.tools };
+    const events = openAgent(agentFlags(options, setup), { ...context, ...remote, opened: model, remembered });
     const notices: string[] = isSameModel === undefined ? [...model.notices] : [];
     for (;;) {
       const step = await events.next();
@@ -95,10 +134,23 @@ async function assistantWith(
     return changed;
   };
   // Behind the prompt: the next turn has the tools that the servers have by then.
-  context.remote?.watch(() => void change({}).catch(() => undefined), context.app.signal);
+  const keepUp = (): void => servers.watch(() => void change({}).catch(() => undefined));
+  keepUp();
   return {
-    notices: [...current.notices, ...(context.remote?.notices ?? [])],
-    servers: context.servers,
+    notices: [...current.notices, ...(servers.current?.tools.notices ?? [])],
+    get servers() {
+      return servers.current?.servers;
+    },
+    async reloadServers() {
+      try {
+        await servers.reload();
+      } finally {
+        // Also if it failed: a tool whose server has ended must not be offered.
+        await change({});
+        keepUp();
+      }
+      return servers.current?.tools.notices ?? [];
+    },
     allTools: BUILTIN_NAMES,
     service: options.demo ? 'demo' : current.model.backend,
     get setup() {
@@ -112,7 +164,7 @@ async function assistantWith(
     },
     change,
     close: async () => {
-      await context.remote?.close();
+      await servers.close();
       await current.model.close();
     },
   };

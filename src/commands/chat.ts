@@ -63,7 +63,6 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   try {
     chat = openChat({
       ...{ version, env, cwd, clock, signal, io, isPlain, lines, assistant, store, ...kept },
-      servers: assistant.servers,
       isQuiet: options.quiet ?? false,
       // `yolo` is for the command line alone: only who began with it comes back to it.
       modes: assistant.setup.mode === 'yolo' ? [...MODES, 'yolo'] : MODES,

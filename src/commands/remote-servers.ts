@@ -16,13 +16,17 @@ export function chatServers({ entries }: Roster, tools: McpTools): Servers {
     return tools.pool.connection(found.server, signal);
   };
   return {
-    all: entries.map((entry) => chatServer(entry, tools)),
+    get all() {
+      return entries.map((entry) => chatServer(entry, tools));
+    },
     prompts: async (server, signal) => (await (await connection(server, signal)).listPrompts({ signal })).items,
     async prompt({ server, name, args }, signal) {
       const { messages } = await (await connection(server, signal)).getPrompt(name, args, { signal });
       const isOne = messages.length === 1;
       return messages.flatMap(({ role, content }) => [...(isOne ? [] : [{ text: `${role}:` }]), ...partsOf(content)]);
     },
+    suggestions: async ({ server, ...asked }, signal) =>
+      (await connection(server, signal)).completePrompt(asked, { signal }),
     resources: async (server, signal) => (await (await connection(server, signal)).listResources({ signal })).items,
     readResource: resourceReader(tools),
   };

@@ -24,6 +24,8 @@ export interface RemoteContext {
   readonly signal: AbortSignal;
   /** Nothing may be started. */
   readonly isPreview?: boolean;
+  /** Every server is asked what it offers now. */
+  readonly isAnew?: boolean;
 }
 
 /** How long servers whose tools are not known yet are waited for: a chat can do without, a one-shot has named them. */
@@ -109,7 +111,7 @@ function toolsOf(
     readonly notices: readonly string[];
   },
 ): Promise<McpTools> {
-  const { app, lend, workspace, signal, patienceMs, notices, isPreview = false } = around;
+  const { app, lend, workspace, signal, patienceMs, notices, isPreview = false, isAnew = false } = around;
   const ask: Lend = (work) => lend(() => withoutSpinner(work));
   const isText = (options.outputFormat ?? 'text') === 'text';
   // What nobody can read again is better not promised.
@@ -125,6 +127,7 @@ function toolsOf(
       patienceMs,
       notices,
       isPreview,
+      isAnew,
     },
     signal,
   );

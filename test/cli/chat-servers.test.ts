@@ -28,6 +28,32 @@ test('/mcp lists every server with its state and its tools', async (t) => {
   ]);
 });
 
+posixTest('/mcp reload has the servers of the settings as they are now, and what these offer now', async (t) => {
+  const tools = (includeTools: readonly string[]) => ({ memo: { ...MEMO, trust: true, includeTools } });
+  const gemini = await fakeGemini(t, [
+    reply('a'),
+    reply({ functionCall: { name: 'add', args: { a: 1, b: 2 } } }),
+    reply('b'),
+  ]);
+  const { stdout, stderr } = await pipedChat(
+    t,
+    ['x', '!cp more.json "$HOME/.gemini/settings.json"', '/mcp reload', 'y', '/mcp relaod'],
+    { gemini, home: home(tools(['echo'])), files: { 'more.json': JSON.stringify({ mcpServers: tools(['add']) }) } },
+  );
+  expect(stdout).toContain('b\n');
+  expect(stderr).toContain('  memo  ready · 1 tool: add\n');
+  expect(stderr).toContain('Error: /mcp does not take relaod\nUse /mcp or /mcp reload.\n');
+  const names = gemini.requests.map(({ body }) =>
+    body.tools[0].functionDeclarations.map((tool: { name: string }) => tool.name),
+  );
+  expect(names.map((each) => [each.includes('echo'), each.includes('add')])).toEqual([
+    [true, false],
+    [false, true],
+    [false, true],
+  ]);
+  expect(gemini.requests[2]?.body.contents.at(-1).parts[0].functionResponse.response).toEqual({ output: '3' });
+});
+
 test('/server:prompt asks what the server makes of it, arguments by name or in order', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
   const lines = ['/memo:greet who="Ann Lee"', '/memo:greet Bo and Cy', '/memo:greet', '/memo:gret x', '/nobody:greet'];
@@ -66,17 +92,24 @@ test('a mention of a server that is gone is told of, and one of no server is tex
   expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'see @gone:x://y and @none:x://y' }]);
 });
 
-posixTest('Tab completes servers, their prompts, the arguments of these, and resources', async (t) => {
-  const chat = chatInTerminal(t, ['--demo'], { home: home({ memo: MEMO }) });
-  await chat.until(/❯ /);
-  chat.type('/mem\t');
-  await chat.until(/\/memo:/);
-  chat.type('\t');
-  await chat.until(/\/memo:greet /);
-  chat.type('\t');
-  await chat.until(/\/memo:greet who=/);
-  chat.type('\u0015@memo:\t');
-  await chat.until(/@memo:memo:\/\/1/);
-  chat.type('\u0015\u0004');
-  expect((await chat.ended).exitCode).toBe(0);
-});
+posixTest(
+  'Tab completes servers, their prompts, the arguments of these and what they could be, and resources',
+  async (t) => {
+    const chat = chatInTerminal(t, ['--demo'], { home: home({ memo: MEMO }) });
+    await chat.until(/❯ /);
+    chat.type('/mem\t');
+    await chat.until(/\/memo:/);
+    chat.type('\t');
+    await chat.until(/\/memo:greet /);
+    chat.type('\t');
+    await chat.until(/\/memo:greet who=/);
+    chat.type('B\t');
+    await chat.until(/\/memo:greet who=Bo /);
+    chat.type('\u0015/memo:greet who=Ann\t');
+    await chat.until(/"Ann Lee" /);
+    chat.type('\u0015@memo:\t');
+    await chat.until(/@memo:memo:\/\/1/);
+    chat.type('\u0015\u0004');
+    expect((await chat.ended).exitCode).toBe(0);
+  },
+);

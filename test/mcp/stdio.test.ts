@@ -3,7 +3,7 @@ import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { connect } from '../../src/mcp/client/connect.ts';
 import { systemClock } from '../../src/platform/clock.ts';
-import { connected, faultOf, goodServer, server, surroundings } from './support.ts';
+import { connected, faultOf, fixture, goodServer, server, surroundings } from './support.ts';
 
 test('a server is greeted, and says who it is', async (t) => {
   const { connection } = await connected(t);
@@ -209,4 +209,17 @@ test('the time a person takes to answer a server is not the time of the call', a
   expect((await faultOf(connection.callTool('wait', {}, { timeoutMs: 300 }))).message).toContain(
     'no answer to tools/call within 300 ms',
   );
+});
+
+test('what an argument of a prompt could be is asked of a server that can tell, and of no other', async (t) => {
+  const { connection } = await connected(t);
+  const asked = { prompt: 'greet', argument: { name: 'who', value: 'An' }, given: { how: 'loudly' } };
+  expect(await connection.completePrompt(asked)).toEqual(['Ann Lee', 'Anton', 'how']);
+  const plain = await connect(
+    server({ command: process.execPath, args: [fixture('hostile-mcp-server.mjs')] }),
+    surroundings(t).context,
+    new AbortController().signal,
+  );
+  t.onTestFinished(() => plain.close());
+  expect(await plain.completePrompt(asked)).toEqual([]);
 });

@@ -7,12 +7,18 @@ import type { ChatServer, PromptArguments, ServerPrompt, Servers } from '../serv
 import type { Next, SlashCommand } from '../slash-command.ts';
 import { wordsOf } from '../words.ts';
 
-/** `/mcp` */
+/** `/mcp [reload]` */
 export const MCP: SlashCommand = {
   name: 'mcp',
-  help: 'List the MCP servers of this chat, how they are, and their tools',
-  async run(_, chat) {
-    const { all = [] } = chat.servers ?? {};
+  argument: '[reload]',
+  help: 'List the MCP servers, how they are, and their tools; reload starts them anew, as the settings are now',
+  complete: () => [{ insert: 'reload' }],
+  async run(argument, chat) {
+    if (argument !== '' && argument !== 'reload') {
+      throw new AppError('usage', `/mcp does not take ${visible(argument)}`, { hint: 'Use /mcp or /mcp reload.' });
+    }
+    if (argument === 'reload') for (const notice of await chat.assistant.reloadServers()) await chat.note(notice);
+    const { all = [] } = chat.assistant.servers ?? {};
     if (all.length === 0) await chat.say('No MCP servers are connected.');
     else await chat.list(all.map((server) => [visible(server.name), wordsAbout(server)]));
     return undefined;
@@ -35,14 +41,15 @@ export function serverIn(
 
 /** `/server:prompt name=value …`: what is to be asked; undefined if the entry is none. Throws AppError `usage` or `mcp`. */
 export async function serverPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<Next> {
-  const named = serverIn(chat.servers, entry);
-  if (named === undefined || chat.servers === undefined) return undefined;
+  const { servers } = chat.assistant;
+  const named = serverIn(servers, entry);
+  if (named === undefined || servers === undefined) return undefined;
   const { server, rest } = named;
   const [, name = '', text = ''] = /^(\S*)\s*([\s\S]*)$/.exec(rest) ?? [];
-  const prompts = await chat.servers.prompts(server, signal);
+  const prompts = await servers.prompts(server, signal);
   const prompt = prompts.find((candidate) => candidate.name === name);
   if (prompt === undefined) throw unknownPrompt(server, name, prompts);
-  const parts = await chat.servers.prompt({ server, name, args: argumentsIn(text, prompt) }, signal);
+  const parts = await servers.prompt({ server, name, args: argumentsIn(text, prompt) }, signal);
   return { ask: { role: 'user', parts } };
 }
 

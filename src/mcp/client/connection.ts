@@ -73,6 +73,14 @@ export interface PromptResult {
   readonly messages: readonly PromptMessage[];
 }
 
+export interface PromptCompletion {
+  readonly prompt: string;
+  /** The argument in question, and what was typed of it. */
+  readonly argument: { readonly name: string; readonly value: string };
+  /** The arguments that are given already. */
+  readonly given: Readonly<Record<string, string>>;
+}
+
 /** How far a call is, in the server's own measure. */
 export interface Progress {
   readonly progress: number;
@@ -117,6 +125,8 @@ export interface Connection {
   callTool(name: string, args: JsonObject, options?: CallOptions): Promise<CallResult>;
   listPrompts(options?: RequestOptions): Promise<Listing<RemotePrompt>>;
   getPrompt(name: string, args: Readonly<Record<string, string>>, options?: RequestOptions): Promise<PromptResult>;
+  /** What an argument of a prompt could be, as the server suggests it, given the others. Without the capability: nothing. */
+  completePrompt(asked: PromptCompletion, options?: RequestOptions): Promise<readonly string[]>;
   listResources(options?: RequestOptions): Promise<Listing<RemoteResource>>;
   listResourceTemplates(options?: RequestOptions): Promise<Listing<RemoteResourceTemplate>>;
   readResource(uri: string, options?: RequestOptions): Promise<readonly ResourceContent[]>;

@@ -11,6 +11,9 @@ import type {
   ResourceContent,
 } from './connection.ts';
 
+/** The protocol allows no more in one answer. */
+const MAX_SUGGESTIONS = 100;
+
 /** Deeper ones would overflow the stack of whoever walks them. */
 const MAX_DEPTH = 100;
 
@@ -91,6 +94,13 @@ export function parsePromptResult(value: unknown): PromptResult {
       return block === undefined ? [] : [{ role: role === 'assistant' ? 'assistant' : 'user', content: block }];
     }),
   };
+}
+
+/** What a server suggests; what is no text is left out. */
+export function parseSuggestions(value: unknown): readonly string[] {
+  const { completion } = isObject(value) ? value : {};
+  const { values } = isObject(completion) ? completion : {};
+  return Array.isArray(values) ? values.filter((item) => typeof item === 'string').slice(0, MAX_SUGGESTIONS) : [];
 }
 
 /** It came out of JSON, so there is nothing else it could hold. */

@@ -3,7 +3,16 @@ import type { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { deadline } from '../../platform/clock.ts';
 import { type AnswerTime, answerTime } from './answer-time.ts';
-import type { CallOptions, CallResult, Connection, Listing, ListKind, Progress, RequestOptions } from './connection.ts';
+import type {
+  CallOptions,
+  CallResult,
+  Connection,
+  Listing,
+  ListKind,
+  Progress,
+  PromptCompletion,
+  RequestOptions,
+} from './connection.ts';
 import type { NamedServer } from './definition.ts';
 import { concealedWords, faultOf, serverFault } from './fault.ts';
 import { LIST_MS, NEVER_MS } from './limits.ts';
@@ -16,6 +25,7 @@ import {
   parsePrompt,
   parsePromptResult,
   parseResource,
+  parseSuggestions,
   parseTemplate,
   parseTool,
 } from './remote-values.ts';
@@ -79,7 +89,7 @@ export function connectionOf(greeted: Greeted): Connection {
   };
 }
 
-type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'readResource' | 'ping'>;
+type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'completePrompt' | 'readResource' | 'ping'>;
 
 function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabilities']): Requests {
   const { client, sdk } = greeted;
@@ -90,6 +100,8 @@ function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabi
       resultOf(await ask('tools/call', { name: tool, arguments: args }, options), greeted.server),
     getPrompt: async (prompt: string, args: Readonly<Record<string, string>>, options?: RequestOptions) =>
       parsePromptResult(await ask('prompts/get', { name: prompt, arguments: args }, options)),
+    completePrompt: async (asked: PromptCompletion, options?: RequestOptions) =>
+      client.getServerCapabilities()?.completions === undefined ? [] : suggestions(ask, asked, options),
     readResource: async (uri: string, options?: RequestOptions) =>
       parseContents(await ask('resources/read', { uri }, options)),
     ping: async (options?: RequestOptions) => void (await ask('ping', {}, options)),
@@ -104,6 +116,11 @@ function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabi
       resultOf(await askSdk('tools/call', options, (settings) => modern.call(tool, args, settings)), greeted.server),
     ping: async (options) => void (await ask('server/discover', {}, options)),
   };
+}
+
+async function suggestions(ask: Ask, { prompt, argument, given }: PromptCompletion, options?: RequestOptions) {
+  const params = { ref: { type: 'ref/prompt', name: prompt }, argument, context: { arguments: given } };
+  return parseSuggestions(await ask('completion/complete', params, options));
 }
 
 function resultOf(answer: unknown, server: NamedServer): CallResult {

@@ -31,6 +31,8 @@ export interface ToolsetOptions extends CallHandling {
   readonly allowedTools?: readonly string[];
   /** Nothing is started: only what is known already is offered. */
   readonly isPreview?: boolean;
+  /** What is kept is not used: every server is asked what it offers now. */
+  readonly isAnew?: boolean;
   /** To be told before all others. */
   readonly notices?: readonly string[];
   /** How long to wait for servers whose tools are not known yet; they are left out then. Until they are there, unless given. */
