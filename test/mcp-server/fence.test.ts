@@ -88,47 +88,6 @@ test('an @ in a prompt, a system prompt or a brainstorm is text', async (t) => {
   expect(sent).not.toContain('canary-4711');
 });
 
-const PAYLOADS = [
-  '$(touch MARKER)',
-  '`touch MARKER`',
-  '; touch MARKER',
-  '| touch MARKER',
-  '&& touch MARKER',
-  '\n touch MARKER',
-  "'; touch MARKER; '",
-  '"; touch MARKER; "',
-  '--yolo',
-  '-y',
-  '--allow-shell',
-  '../../MARKER',
-  '/etc/passwd',
-  'file:///etc/passwd',
-  '%2e%2e%2fMARKER',
-  '\u0000MARKER',
-  '\u202eMARKER',
-  '$IFS touch MARKER',
-  '{{constructor}}',
-  '__proto__',
-  '@/etc/passwd',
-  '@MARKER',
-] as const;
-
-test('payloads in every string of every tool run nothing, write nothing and read nothing', async (t) => {
-  const gemini = await fakeGemini(t, []);
-  const server = await serve(t, { gemini, env: { GMN_MCP_DEPTH: '2' } });
-  const { tools } = (await server.ask('tools/list')).result;
-  for (const { name, inputSchema } of tools) {
-    const texts = Object.entries<{ type: string }>(inputSchema.properties).filter(([, { type }]) => type === 'string');
-    for (const [key] of texts) {
-      const calls = PAYLOADS.map((payload) => server.call(name, { prompt: 'x', [key]: payload }));
-      await Promise.all(calls);
-    }
-  }
-  expect((await server.ask('ping')).result).toEqual({});
-  expect(readdirSync(server.cwd)).toEqual([]);
-  expect(readdirSync(join(server.cwd, '..')).filter((name) => name.includes('MARKER'))).toEqual([]);
-});
-
 test('gmn behind gmn behind gmn is as deep as it goes', async (t) => {
   const server = await serve(t, { gemini: await fakeGemini(t, []), env: { GMN_MCP_DEPTH: '2' } });
   const { structuredContent } = await server.call('delegate', { prompt: 'x' });

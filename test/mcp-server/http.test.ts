@@ -75,19 +75,25 @@ test.for(['legacy', 'auto'] as const)(
   },
 );
 
-test('two clients with the same ids get their own answers, 200 calls interleaved', async (t) => {
-  const gemini = await fakeGemini(t, Array(200).fill(echo));
+test('two clients with the same ids get their own answers, 500 calls interleaved', async (t) => {
+  const gemini = await fakeGemini(t, Array(100).fill(echo));
   const server = await serveHttp(t, { gemini });
   const clients = [await httpClient(t, server), await httpClient(t, server)];
-  const calls = Array.from({ length: 100 }, (_, index) =>
+  const calls = Array.from({ length: 250 }, (_, index) =>
     clients.map(async (client, owner) => {
-      const prompt = `client ${owner}, call ${index}`;
-      const { content } = await client.callTool({ name: 'generate_text', arguments: { prompt } });
-      expect(content).toEqual([{ type: 'text', text: `echo: ${prompt}` }]);
+      const words = `client ${owner}, call ${index}`;
+      // Every fifth goes through the model.
+      const isAsked = index % 5 === 0;
+      const asked = isAsked
+        ? { name: 'generate_text', arguments: { prompt: words } }
+        : { name: 'delegate_status', arguments: { job_id: words } };
+      const { content } = await client.callTool(asked);
+      const answer = `JOB_NOT_FOUND: there is no job "${words}"\ndelegate_jobs lists those there are.`;
+      expect(content).toEqual([{ type: 'text', text: isAsked ? `echo: ${words}` : answer }]);
     }),
   );
   await Promise.all(calls.flat());
-});
+}, 60_000);
 
 test('who is not let in is told why, and nothing more', async (t) => {
   const { url, token } = await serveHttp(t);

@@ -192,6 +192,26 @@ test('a job of a process that is gone is INTERRUPTED, one of a process that runs
   expect((await other.cancel(own.id))?.record.code).toBe('INTERRUPTED');
 });
 
+test('a job that ends while the list is read is listed as over', async (t) => {
+  const files = recordDirectory(directory(t));
+  const task = held();
+  let meanwhile = async (): Promise<void> => {};
+  const read = async (name: string): Promise<string | undefined> => {
+    const text = await files.read(name);
+    await meanwhile();
+    return text;
+  };
+  const jobs = table({ ...files, read });
+  const { id, over } = jobs.submit(work(task.run));
+  await expect.poll(() => files.read(`${id}.json`)).toContain('running');
+  meanwhile = async () => {
+    task.end();
+    await over;
+    await expect.poll(() => files.read(`${id}.json`)).toContain('completed');
+  };
+  expect((await jobs.list()).map(({ status }) => status)).toEqual(['completed']);
+});
+
 test('what is no job is no job', async (t) => {
   const path = directory(t);
   const files = recordDirectory(path);

@@ -129,10 +129,11 @@ test.for([
   expect(() => parseArguments(SCHEMA, args)).toThrow(message);
 });
 
-test('good arguments come as they are, without what is null', () => {
+test('good arguments come as they are, without what is null or the host’s own', () => {
   const args = { prompt: 'x', count: 3, mode: 'b', flag: false, schema: {}, list: [{}] };
   expect(parseArguments(SCHEMA, args)).toEqual(args);
   expect(parseArguments(SCHEMA, { prompt: 'x', count: null })).toEqual({ prompt: 'x' });
+  expect(parseArguments(SCHEMA, { prompt: 'x', wait_for_previous: true })).toEqual({ prompt: 'x' });
 });
 
 const LINE = {

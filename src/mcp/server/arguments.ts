@@ -46,12 +46,17 @@ export type ArgumentsOf<Schema extends InputSchema> = {
     | undefined;
 };
 
+/** The Gemini CLI adds it to every tool that it shows its model, for itself, and sends it on. */
+const OF_THE_HOST = 'wait_for_previous';
+
 /**
  * The arguments, checked; `null` counts as not given. Throws AppError `usage`, with the next step, for one that is missing,
  * unknown, empty, or not what the schema says: a misspelt name must not be ignored.
  */
 export function parseArguments<Schema extends InputSchema>(schema: Schema, args: JsonObject): ArgumentsOf<Schema> {
-  const given = Object.entries(args).filter(([, value]) => value !== null && value !== undefined);
+  const given = Object.entries(args).filter(
+    ([name, value]) => value !== null && value !== undefined && name !== OF_THE_HOST,
+  );
   const names = Object.keys(schema.properties);
   for (const [name, value] of given) {
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;

@@ -55,9 +55,12 @@ export function jobTable(options: JobsOptions): Jobs {
       return job.view();
     },
     async list() {
-      const stored = (await store.list()).filter((record) => !live.has(record.job_id) && isVisible(record));
-      const own = [...live.values()].map((job) => job.view().record);
-      return [...own, ...stored].sort(newestFirst);
+      // One that ends meanwhile may have been read as it was before.
+      const before = [...live.values()];
+      const stored = await store.list();
+      const own = new Map([...before, ...live.values()].map((job) => [job.id, job.view().record]));
+      const others = stored.filter((record) => !own.has(record.job_id) && isVisible(record));
+      return [...own.values(), ...others].sort(newestFirst);
     },
     async cancel(id) {
       const job = live.get(id);

@@ -1,0 +1,101 @@
+// `npm run test:served [-- --allow-skip]`: `gmn mcp serve` with the clients of other people: the MCP inspector's CLI and the SDK's
+// client, each in both eras and on both transports, and the official Gemini CLI. The model is gmn's offline one.
+// They come from this folder's own lock file, and that of the folder above, and are installed into a cache outside the tree.
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { installPeers } from '../install.mjs';
+import { cleanEnv } from '../processes.mjs';
+import { geminiCli } from './gemini-cli.mjs';
+import { inspector } from './inspector.mjs';
+import { sdkClient } from './sdk-client.mjs';
+
+const here = fileURLToPath(new URL('.', import.meta.url));
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const { values: flags } = parseArgs({
+  options: { 'allow-skip': { type: 'boolean' }, gmn: { type: 'string', default: join(root, 'bin', 'gmn.js') } },
+});
+const TOKEN = 'the-token-of-this-test-run';
+const caches = (() => {
+  try {
+    return { own: installPeers(here), gemini: installPeers() };
+  } catch (thrown) {
+    console.log(`skipped: the clients cannot be installed (${thrown.message})`);
+    process.exit(flags['allow-skip'] ? 0 : 1);
+  }
+})();
+
+const scratch = mkdtempSync(join(tmpdir(), 'gmn-served-'));
+const work = join(scratch, 'work');
+const started = [];
+const rows = [];
+try {
+  mkdirSync(work);
+  writeFileSync(join(work, 'notes.txt'), 'hello from a file\n');
+  const place = { cwd: work, env: cleanEnv(scratch) };
+  const served = {
+    stdio: [process.execPath, flags.gmn, 'mcp', 'serve', '--demo'],
+    http: await said(['mcp', 'serve', '--demo', '--http'], /http:\S+/, { GMN_MCP_TOKEN: TOKEN }),
+    token: TOKEN,
+  };
+  const model = await said(['demo', 'serve', '--port', '0'], /http:\S+/, {});
+  const context = { caches, served, place, scratch, model, gmn: flags.gmn, row };
+  await inspector(context);
+  await sdkClient(context);
+  await geminiCli(context);
+} finally {
+  await Promise.all(started.map(ended));
+  rmSync(scratch, { recursive: true, force: true });
+}
+report();
+process.exitCode = rows.length > 0 && rows.every(({ ok }) => ok) ? 0 : 1;
+
+/** Notes what came of one thing; `check` says whether it is right, or throws. */
+async function row(client, mode, what, check) {
+  const detail = await Promise.resolve()
+    .then(check)
+    .then(
+      () => '',
+      (thrown) => String(thrown?.message ?? thrown).slice(0, 600),
+    );
+  const shown = detail.replaceAll(scratch, '<scratch>').replaceAll(root, '<gmn>/');
+  rows.push({ client, mode, what, ok: detail === '', detail: shown });
+  console.log(
+    `${detail === '' ? 'ok  ' : 'FAIL'}  ${client}  ${mode}  ${what}${shown === '' ? '' : `\n      ${shown}`}`,
+  );
+}
+
+/** Starts gmn and gives the first thing it says that is as wanted. */
+function said(args, wanted, env) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [flags.gmn, ...args], { cwd: work, env: cleanEnv(scratch, env) });
+    started.push(child);
+    let heard = '';
+    const hear = (chunk) => {
+      heard += String(chunk);
+      const [found] = wanted.exec(heard) ?? [];
+      if (found !== undefined && /\n/.test(heard)) resolve(found);
+    };
+    child.stdout.on('data', hear);
+    child.stderr.on('data', hear);
+    child.on('exit', (code) => reject(new Error(`gmn ${args.join(' ')} ended with ${code}: ${heard}`)));
+  });
+}
+
+function ended(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return undefined;
+  return new Promise((resolve) => {
+    child.on('exit', resolve);
+    child.kill('SIGTERM');
+  });
+}
+
+function report() {
+  const date = new Date().toISOString().slice(0, 10);
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const result = { date, gmn: version, node: process.version, system: `${process.platform} ${process.arch}`, rows };
+  writeFileSync(join(root, 'docs', 'results', `served-${date}.json`), `${JSON.stringify(result, undefined, 2)}\n`);
+}
