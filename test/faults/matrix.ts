@@ -1,4 +1,5 @@
 import type { Fault } from './fault.ts';
+import { CALLS } from './rows/calls.ts';
 import { CONCURRENCY } from './rows/concurrency.ts';
 import { CONNECTION } from './rows/connection.ts';
 import { DISK } from './rows/disk.ts';
@@ -7,6 +8,8 @@ import { MCP_CLIENT } from './rows/mcp-client.ts';
 import { MCP_SERVER } from './rows/mcp-server.ts';
 import { PROCESS } from './rows/process.ts';
 import { REFUSALS } from './rows/refusals.ts';
+import { REPLIES } from './rows/replies.ts';
+import { SILENCE } from './rows/silence.ts';
 import { STATE } from './rows/state.ts';
 import { STREAM } from './rows/stream.ts';
 import { TRANSFERS } from './rows/transfers.ts';
@@ -18,6 +21,9 @@ export const MATRIX: readonly Fault[] = [
   ...REFUSALS,
   ...TRANSFERS,
   ...STREAM,
+  ...SILENCE,
+  ...REPLIES,
+  ...CALLS,
   ...DISK,
   ...PROCESS,
   ...CONCURRENCY,

@@ -26,7 +26,8 @@ export async function judge(scene: Scene, variant: Variant): Promise<void> {
   scene.kill();
   for (const run of scene.started) checkRun(await run.ended, variant, scene.problem);
   if (ended !== undefined) checkExpected(ended, variant.expect, scene.problem);
-  for (const fault of scene.server.faults()) scene.problem('requests', fault);
+  const said = scene.started.map((run) => run.output().slice(-500)).join('\n');
+  for (const fault of await scene.server.faults()) scene.problem('requests', `${fault}: ${said}`);
   await checkPlace(scene, variant);
   try {
     await variant.check?.(scene);

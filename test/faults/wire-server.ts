@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import type { TestContext } from 'vitest';
 import { type Gate, gate } from '../support/gate.ts';
@@ -46,8 +46,8 @@ export interface WireServer {
   seen(service: Service, count?: number): Promise<Asked>;
   /** Opens a gate of the script, for whoever waits there now or later. */
   open(gate: string): void;
-  /** What was asked beyond the script, and what of it was not asked for. */
-  faults(): readonly string[];
+  /** What was asked beyond the script, and what of it was not asked for, once all that has arrived is seen. */
+  faults(): Promise<readonly string[]>;
 }
 
 /** Google's services in one raw TCP server on 127.0.0.1, which follows a script to the byte. */
@@ -76,6 +76,7 @@ export async function wireServer(t: Pick<TestContext, 'onTestFinished'>, script:
   }
 
   async function serve(socket: Socket): Promise<void> {
+    if (socket.remoteAddress === PROBE) return void socket.destroy();
     sockets.add(socket);
     socket.on('error', () => {});
     const closed = once(socket, 'close').then(
@@ -97,7 +98,9 @@ export async function wireServer(t: Pick<TestContext, 'onTestFinished'>, script:
 
   const onSocket = (socket: Socket): void => void serve(socket).catch(() => socket.destroy());
   const server = script.tls
-    ? createTlsServer({ ...script.tls, allowHalfOpen: true }, onSocket).on('tlsClientError', () => {})
+    ? createTlsServer({ ...script.tls, allowHalfOpen: true }, onSocket)
+        .on('tlsClientError', () => {})
+        .prependListener('connection', (socket: Socket) => socket.remoteAddress === PROBE && socket.destroy())
     : createServer({ allowHalfOpen: true }, onSocket);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.onTestFinished(() => {
@@ -119,8 +122,23 @@ export async function wireServer(t: Pick<TestContext, 'onTestFinished'>, script:
       }
     },
     open: (name) => gateAt(name).open(),
-    faults: () => [...unexpected, ...(script.isEndless ? [] : [...unused(left.model), ...unused(left.token)])],
+    async faults() {
+      await settled(port);
+      return [...unexpected, ...(script.isEndless ? [] : [...unused(left.model), ...unused(left.token)])];
+    },
   };
+}
+
+/** Connections from here are the rig's own. */
+const PROBE = '127.0.0.3';
+const ROUNDS = 5;
+
+/** Connections are taken in their order: when one of ours was, all before it were, and what they brought follows at once. */
+async function settled(port: number): Promise<void> {
+  const probe = connect({ port, host: '127.0.0.1', localAddress: PROBE }).on('error', () => {});
+  probe.resume();
+  await once(probe, 'close');
+  for (let round = 0; round < ROUNDS; round += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
 function chain(first: () => void, second: () => void): () => void {

@@ -1,62 +1,164 @@
-import type { Fault } from '../fault.ts';
+import { chunk, finish, sse } from '../../support/fake-gemini.ts';
+import { type Fault, IN_PIPES, type Variant } from '../fault.ts';
+import { begun, CHUNKED_HEAD, chunked, eventFor, events, SSE_HEAD, sseText, steps } from '../wire-answers.ts';
+import type { Play } from '../wire-server.ts';
 
-/** The rows S1 to S32. */
+const HELLO = { code: 0, text: 'Hello.' } as const;
+const CUT = /cut short/;
+const said = (text: string): object => chunk([{ text }]);
+
+const LANGUAGES = ['Grüße, ', 'привет, ', '你好，', 'مرحبا، ', '👩‍👩‍👧‍👦 ', 'e\u0301 ', 'plain. '];
+const LONG = Array.from({ length: 120 }, (_, index) => LANGUAGES[index % LANGUAGES.length] ?? '');
+
+/** The stream in pieces of these sizes, over and over. */
+function inPieces(bytes: Buffer, sizes: readonly number[]): Play {
+  return {
+    *steps() {
+      yield { send: CHUNKED_HEAD };
+      for (let start = 0, turn = 0; start < bytes.length; turn += 1) {
+        const size = sizes[turn % sizes.length] ?? 1;
+        yield { send: chunked(bytes.subarray(start, start + size)) };
+        start += size;
+      }
+      yield { send: chunked('') };
+      yield { end: 'fin' };
+    },
+  };
+}
+
+/** Sizes that look like chance, and are the same for the same seed. */
+function sizesOf(seed: number): readonly number[] {
+  let state = seed;
+  return Array.from({ length: 97 }, () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return 1 + (state % [3, 40, 600, 65_536][state % 4]!);
+  });
+}
+
+/** One event of the answer whole, the next up to an offset, and then the line is cut. */
+function cutAt(offset: number, end: 'fin' | 'reset'): Play {
+  return {
+    steps: (request) => [
+      ...begun(['Hel']).steps(request),
+      { send: chunked(Buffer.from(eventFor(request, said('lo.'))).subarray(0, offset)) },
+      { end },
+    ],
+  };
+}
+
+/** The same, but the transport says that all is well. */
+const endedEarly = (offset: number): Play => ({
+  steps: (request) => [
+    ...begun(['Hel']).steps(request),
+    { send: chunked(Buffer.from(eventFor(request, said('lo.'))).subarray(0, offset)) },
+    { send: chunked('') },
+    { end: 'fin' },
+  ],
+});
+
+const OFFSETS = [1, 5, 6, 20, 40, 60, 80, 100];
+const cut = { code: 3, says: CUT, text: 'Hel' } as const;
+
+/** In the middle of a character of so many bytes, after this many of them. */
+function tornCharacter(character: string, after: number): Variant {
+  const event = Buffer.from(sse(said(`lo ${character}`)));
+  const at = event.indexOf(Buffer.from(character)) + after;
+  return {
+    name: `${after} of ${Buffer.byteLength(character)} bytes`,
+    model: [begun(['Hel'], { send: chunked(event.subarray(0, at)) }, { end: 'fin' })],
+    expect: cut,
+  };
+}
+
+/** A body in whatever framing. */
+function body(text: string): Play {
+  return steps({ send: SSE_HEAD }, { send: text }, { end: 'fin' });
+}
+
+const FIRST = JSON.stringify(said('Hel'));
+const LAST = JSON.stringify(finish('STOP', [{ text: 'lo.' }]));
+
+/** The rows S1 to S7, and S14: bytes in pieces, and bytes that are missing. */
 export const STREAM: readonly Fault[] = [
-  { id: 'S1', what: 'any TCP chunking', variants: [], open: 'not written yet' },
-  { id: 'S2', what: 'cut inside an SSE event', variants: [], open: 'not written yet' },
-  { id: 'S3', what: 'cut inside a UTF-8 sequence', variants: [], open: 'not written yet' },
-  { id: 'S4', what: 'clean end mid-event (chunked terminator)', variants: [], open: 'not written yet' },
-  { id: 'S5', what: 'complete text, no finishReason, clean end', variants: [], open: 'not written yet' },
+  {
+    id: 'S1',
+    what: 'any TCP chunking',
+    variants: [
+      { name: 'one byte at a time', sizes: [1] },
+      ...[1, 2, 3, 4, 5].map((seed) => ({ name: `seed ${seed}`, sizes: sizesOf(seed) })),
+    ].map(({ name, sizes }) => ({
+      name,
+      model: [inPieces(Buffer.from(sseText(...LONG)), sizes)],
+      expect: { code: 0, text: LONG.join('') },
+      ways: IN_PIPES,
+    })),
+  },
+  {
+    id: 'S2',
+    what: 'cut inside an SSE event',
+    variants: [
+      ...OFFSETS.map((offset) => ({ name: `FIN after ${offset} bytes`, model: [cutAt(offset, 'fin')], expect: cut })),
+      ...OFFSETS.map((offset) => ({ name: `RST after ${offset} bytes`, model: [cutAt(offset, 'reset')], expect: cut })),
+    ],
+  },
+  {
+    id: 'S3',
+    what: 'cut inside a UTF-8 sequence',
+    variants: [tornCharacter('好', 1), tornCharacter('好', 2), tornCharacter('👋', 2), tornCharacter('👋', 3)],
+  },
+  {
+    id: 'S4',
+    what: 'clean end mid-event (chunked terminator)',
+    variants: OFFSETS.map((offset) => ({ name: `after ${offset} bytes`, model: [endedEarly(offset)], expect: cut })),
+  },
+  {
+    id: 'S5',
+    what: 'complete text, no finishReason, clean end',
+    variants: [
+      {
+        name: 'chunked',
+        model: [events(said('Hello.'))],
+        expect: { code: 3, says: /without a finish reason/, text: 'Hello.' },
+      },
+    ],
+  },
   {
     id: 'S6',
     what: 'final event has no blank line after it, but is complete JSON with finish reason',
-    variants: [],
-    open: 'not written yet',
+    variants: ['', '\n', '\r'].map((ending) => ({
+      name: JSON.stringify(ending),
+      model: [body(`data: ${FIRST}\n\ndata: ${LAST}${ending}`)],
+      expect: HELLO,
+    })),
   },
   {
     id: 'S7',
     what: 'CR, LF, CRLF mixed; data: with and without space; multi-line data; : comments; event:, id:, retry:; BOM first',
-    variants: [],
-    open: 'not written yet',
+    variants: [
+      {
+        name: 'all at once',
+        text: `\ufeff: hi\revent: x\r\nid: 7\nretry: 1\ndata:${FIRST}\r\r: more\n\ndata: ${LAST.replace('{', '{\ndata: ')}\r\n\r\n`,
+      },
+      { name: 'CR', text: `data: ${FIRST}\r\rdata: ${LAST}\r\r` },
+      { name: 'LF', text: `data: ${FIRST}\n\ndata: ${LAST}\n\n` },
+      { name: 'CRLF', text: `data: ${FIRST}\r\n\r\ndata: ${LAST}\r\n\r\n` },
+      { name: 'unknown fields', text: `colour: red\nnothing\ndata: ${FIRST}\n\n:\n\ndata:${LAST}\n\n` },
+    ].map(({ name, text }) => ({ name, model: [body(text)], expect: HELLO })),
   },
-  { id: 'S8', what: 'slow drip: 1 byte / 5 s', variants: [], open: 'not written yet' },
-  { id: 'S9', what: 'slow drip of comments only (keep-alive, no data)', variants: [], open: 'not written yet' },
-  { id: 'S10', what: 'stalled after headers', variants: [], open: 'not written yet' },
-  { id: 'S11', what: 'stalled after 3 events', variants: [], open: 'not written yet' },
-  { id: 'S12', what: 'empty stream (200, zero events)', variants: [], open: 'not written yet' },
-  { id: 'S13', what: 'only metadata / usage events', variants: [], open: 'not written yet' },
-  { id: 'S14', what: 'one malformed JSON event among good ones', variants: [], open: 'not written yet' },
   {
-    id: 'S15',
-    what: 'valid JSON, wrong shape: null, [], candidates:"x", parts:null, text as number',
-    variants: [],
-    open: 'not written yet',
+    id: 'S14',
+    what: 'one malformed JSON event among good ones',
+    variants: [
+      {
+        name: 'a quote too few',
+        model: [body(`data: ${FIRST}\n\ndata: {"candidates: []}\n\ndata: ${LAST}\n\n`)],
+        expect: { code: 3, says: /malformed event/, text: 'Hel' },
+      },
+      {
+        name: 'binary',
+        model: [body(`data: ${FIRST}\n\ndata: \u0000\u0001\ufffd\n\ndata: ${LAST}\n\n`)],
+        expect: { code: 3, says: /malformed event/, text: 'Hel' },
+      },
+    ],
   },
-  { id: 'S16', what: 'error object inside the stream after text', variants: [], open: 'not written yet' },
-  { id: 'S17', what: 'promptFeedback.blockReason', variants: [], open: 'not written yet' },
-  {
-    id: 'S18',
-    what: 'finish SAFETY / RECITATION / BLOCKLIST / PROHIBITED_CONTENT / SPII / LANGUAGE / OTHER / unknown value',
-    variants: [],
-    open: 'not written yet',
-  },
-  { id: 'S19', what: 'MAX_TOKENS with text', variants: [], open: 'not written yet' },
-  { id: 'S20', what: 'MAX_TOKENS without text (all spent on thinking)', variants: [], open: 'not written yet' },
-  { id: 'S21', what: 'MALFORMED_FUNCTION_CALL, UNEXPECTED_TOOL_CALL', variants: [], open: 'not written yet' },
-  { id: 'S22', what: 'thoughts only', variants: [], open: 'not written yet' },
-  { id: 'S23', what: 'huge event 50 MB', variants: [], open: 'not written yet' },
-  { id: 'S24', what: 'one line without end, 200 MB', variants: [], open: 'not written yet' },
-  { id: 'S25', what: '1,000,000 tiny events', variants: [], open: 'not written yet' },
-  { id: 'S26', what: 'duplicate final events, text after STOP', variants: [], open: 'not written yet' },
-  { id: 'S27', what: '2+ candidates', variants: [], open: 'not written yet' },
-  {
-    id: 'S28',
-    what: 'function call: missing args, args as string, unknown name, duplicate ids, no ids, 40 in parallel',
-    variants: [],
-    open: 'not written yet',
-  },
-  { id: 'S29', what: 'thoughtSignature on text, call, empty part', variants: [], open: 'not written yet' },
-  { id: 'S30', what: 'lone surrogate \ud83d, NUL, U+2028, 1 MB word', variants: [], open: 'not written yet' },
-  { id: 'S31', what: 'usage missing / negative / float / huge', variants: [], open: 'not written yet' },
-  { id: 'S32', what: 'HTTP/1.1 trailers, 1xx interim responses', variants: [], open: 'not written yet' },
 ];
