@@ -1,6 +1,10 @@
+import { constants } from 'node:fs';
 import { appendFile, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makePrivateDirectory } from './atomic-file.ts';
+
+/** A FIFO in the place of a file is empty, not waited for. */
+const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** Small files of ours in one private directory, which appears with the first of them. */
 export interface RecordDirectory {
@@ -34,7 +38,7 @@ export function recordDirectory(directory: string): RecordDirectory {
   };
   return {
     names: () => readdir(directory).catch(() => []),
-    read: (name) => readFile(join(directory, name), 'utf8').catch(() => undefined),
+    read: (name) => readFile(join(directory, name), { encoding: 'utf8', flag: FLAGS }).catch(() => undefined),
     async status(name) {
       const found = await stat(join(directory, name)).catch(() => undefined);
       return found && { size: found.size, changedAt: found.mtimeMs };

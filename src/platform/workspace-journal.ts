@@ -9,6 +9,9 @@ import { acquireLock } from './lock.ts';
 import { putSynced } from './synced-file.ts';
 import { fingerprint } from './workspace-file.ts';
 
+/** A FIFO in the place of a file is empty, not waited for. */
+const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
 /** Lines that are added to, and bytes found again by their fingerprint. For the user's eyes only. */
 export interface JournalFiles {
   /** Does some work while no other process does such; false: another did not let go of it, and it may be at work as well. */
@@ -59,7 +62,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
     append: (line) => writing(index, () => appendLine(directory, index, line)),
     lines: () =>
       writing(index, async () => {
-        const text = await readFile(index, 'utf8').catch((thrown: unknown) => {
+        const text = await readFile(index, { encoding: 'utf8', flag: FLAGS }).catch((thrown: unknown) => {
           if (errnoOf(thrown) === 'ENOENT') return '';
           throw thrown;
         });
@@ -67,7 +70,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
       }),
     keep: (bytes) => writing(blobs, () => keepBlob(blobs, bytes)),
     fetch: async (print) => {
-      const bytes = await readFile(join(blobs, print)).catch(() => undefined);
+      const bytes = await readFile(join(blobs, print), { flag: FLAGS }).catch(() => undefined);
       if (bytes !== undefined && fingerprint(bytes) === print) return bytes;
       throw new AppError('config', 'what was there before is not kept any more', {
         hint: 'It was removed from the undo directory, or damaged there.',

@@ -1,4 +1,7 @@
 // Preloaded into a run: leaves its peak memory behind, in KB, when it ends by itself.
 process.on('exit', () => {
-  require('node:fs').writeFileSync(process.env.GMN_RIG_MEMORY, String(process.resourceUsage().maxRSS));
+  const { readFileSync, writeFileSync } = require('node:fs');
+  // Not maxRSS, which begins with what the parent held when it made this process.
+  const [, peak] = /VmHWM:\s+(\d+)/.exec(readFileSync('/proc/self/status', 'latin1')) ?? [];
+  writeFileSync(process.env.GMN_RIG_MEMORY, peak ?? String(process.resourceUsage().maxRSS));
 });
