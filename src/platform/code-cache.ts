@@ -121,8 +121,13 @@ function store(directory: string, dist: string, scripts: ReadonlyMap<string, Scr
   for (const [file, script] of scripts) {
     const target = join(directory, `${file}.cache`);
     const temporary = `${target}.${process.pid}`;
-    writeFileSync(temporary, script.createCachedData(), { mode: 0o600, flag: 'wx' });
-    renameSync(temporary, target);
+    try {
+      writeFileSync(temporary, script.createCachedData(), { mode: 0o600, flag: 'wx' });
+      renameSync(temporary, target);
+    } catch (thrown) {
+      rmSync(temporary, { force: true });
+      throw thrown;
+    }
   }
 }
 
