@@ -12,12 +12,23 @@ export const modules = [
       'src/api/reply-content.ts',
       'src/api/reply-calls.ts',
     ],
-    tests: ['test/api/sse.test.ts', 'test/api/chunk.test.ts', 'test/api/stream.test.ts', 'test/api/tools.test.ts'],
+    tests: [
+      'test/api/sse.test.ts',
+      'test/api/chunk.test.ts',
+      'test/api/reply.test.ts',
+      'test/api/stream.test.ts',
+      'test/api/tools.test.ts',
+    ],
   },
   {
     name: 'fence',
     mutate: ['src/tools/fence.ts', 'src/core/containment.ts', 'src/platform/workspace-directory.ts'],
-    tests: ['test/tools/workspace.test.ts', 'test/tools/protection.test.ts', 'test/core/containment.test.ts'],
+    tests: [
+      'test/tools/fence-model.test.ts',
+      'test/tools/workspace.test.ts',
+      'test/tools/protection.test.ts',
+      'test/core/containment.test.ts',
+    ],
   },
   {
     name: 'session',

@@ -15,6 +15,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 /** The share of mutants, in per cent, that the tests of each module must notice. */
 const BREAK = 90;
 
+/** A mutant that is noticed only once in a thousand tries is noticed by luck. */
+const GMN_FUZZ_RUNS = '40';
+
 const { values: flags } = parseArgs({
   options: {
     'allow-skip': { type: 'boolean' },
@@ -48,7 +51,7 @@ function mutate({ name, mutate: files, tests }) {
     symlinkSync(join(root, 'node_modules'), join(work, 'node_modules'), 'junction');
     writeFileSync(join(work, 'stryker.config.json'), JSON.stringify(strykerConfig(work, flags.mutate ?? files)));
     const stryker = join(cache, 'node_modules', '@stryker-mutator', 'core', 'bin', 'stryker.js');
-    const env = { ...process.env, NO_COLOR: '1', GMN_MUTATION_TESTS: JSON.stringify(tests) };
+    const env = { ...process.env, NO_COLOR: '1', GMN_MUTATION_TESTS: JSON.stringify(tests), GMN_FUZZ_RUNS };
     delete env.NODE_EXTRA_CA_CERTS;
     const { status } = spawnSync(process.execPath, [stryker, 'run'], { cwd: work, env, stdio: 'inherit' });
     if (status !== 0) throw new Error(`the mutation of ${name} ended with ${status}`);

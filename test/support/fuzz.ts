@@ -18,6 +18,6 @@ export function fuzz(usual: number, most = Number.POSITIVE_INFINITY): { readonly
 }
 
 /** Cases that are worth keeping, whatever chance picks: `test/fixtures/fuzz/<name>.json`. */
-export function corpus<Case>(name: string): readonly Case[] {
+export function corpus<Case>(name: string): Case[] {
   return JSON.parse(readFileSync(new URL(`../fixtures/fuzz/${name}.json`, import.meta.url), 'utf8'));
 }
