@@ -2,7 +2,7 @@
 // silently, one at a time, each of which a test must notice. The tester comes from this folder's own lock file and is
 // installed into a cache outside the tree; it works on a copy of the project. Writes docs/results/mutation-<date>.json.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +23,6 @@ const { values: flags } = parseArgs({
     'allow-skip': { type: 'boolean' },
     only: { type: 'string', multiple: true },
     concurrency: { type: 'string', default: '2' },
-    mutate: { type: 'string', multiple: true },
   },
 });
 const chosen = modules.filter(({ name }) => flags.only?.includes(name) ?? true);
@@ -35,27 +34,26 @@ const cache = (() => {
     process.exit(flags['allow-skip'] ? 0 : 1);
   }
 })();
-const results = chosen.map(mutate);
-const isWhole = flags.only === undefined && flags.mutate === undefined;
-if (isWhole) save(results);
+const results = chosen.map(({ name, units }) => summary(name, units.flatMap(mutate)));
+save(results);
 for (const { name, score, survivors } of results) console.log(`${name}: ${score} %, ${survivors.length} survived`);
 process.exitCode = results.every(({ score }) => score >= BREAK) ? 0 : 1;
 
-/** Mutates one module in a copy of the project, and tells what became of the mutants. */
-function mutate({ name, mutate: files, tests }) {
+/** Mutates some files in a copy of the project, and tells what became of the mutants. */
+function mutate({ mutate: files, tests }) {
   const work = mkdtempSync(join(tmpdir(), 'gmn-mutation-'));
   try {
     for (const entry of ['src', 'test', 'docs', 'scripts', 'package.json', 'tsconfig.json']) {
       cpSync(join(root, entry), join(work, entry), { recursive: true });
     }
     symlinkSync(join(root, 'node_modules'), join(work, 'node_modules'), 'junction');
-    writeFileSync(join(work, 'stryker.config.json'), JSON.stringify(strykerConfig(work, flags.mutate ?? files)));
+    writeFileSync(join(work, 'stryker.config.json'), JSON.stringify(strykerConfig(work, files)));
     const stryker = join(cache, 'node_modules', '@stryker-mutator', 'core', 'bin', 'stryker.js');
     const env = { ...process.env, NO_COLOR: '1', GMN_MUTATION_TESTS: JSON.stringify(tests), GMN_FUZZ_RUNS };
     delete env.NODE_EXTRA_CA_CERTS;
     const { status } = spawnSync(process.execPath, [stryker, 'run'], { cwd: work, env, stdio: 'inherit' });
-    if (status !== 0) throw new Error(`the mutation of ${name} ended with ${status}`);
-    return summary(name, JSON.parse(readFileSync(join(work, 'mutation.json'), 'utf8')));
+    if (status !== 0) throw new Error(`the mutation of ${files.join(', ')} ended with ${status}`);
+    return Object.entries(JSON.parse(readFileSync(join(work, 'mutation.json'), 'utf8')).files);
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
@@ -71,7 +69,7 @@ function strykerConfig(work, mutated) {
     concurrency: Number(flags.concurrency),
     checkers: [],
     timeoutMS: 10_000,
-    reporters: ['clear-text', 'json'],
+    reporters: ['progress-append-only', 'clear-text', 'json'],
     clearTextReporter: { allowColor: false, logTests: false, reportTests: false },
     jsonReporter: { fileName: 'mutation.json' },
     thresholds: { high: 95, low: BREAK, break: null },
@@ -79,10 +77,8 @@ function strykerConfig(work, mutated) {
   };
 }
 
-function summary(name, { files }) {
-  const all = Object.entries(files).flatMap(([file, { source, mutants }]) =>
-    mutants.map((mutant) => ({ file, source, ...mutant })),
-  );
+function summary(name, files) {
+  const all = files.flatMap(([file, { source, mutants }]) => mutants.map((mutant) => ({ file, source, ...mutant })));
   const count = (...statuses) => all.filter(({ status }) => statuses.includes(status)).length;
   const detected = count('Killed', 'Timeout');
   const missed = all.filter(({ status }) => status === 'Survived' || status === 'NoCoverage');
@@ -106,17 +102,21 @@ function survivor({ file, source, location: { start, end }, mutatorName, replace
   };
 }
 
+/** What was run replaces what an earlier run of the same day said of it; the rest stays. */
 function save(rows) {
   const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8'));
   const date = new Date().toISOString().slice(0, 10);
   const directory = join(root, 'docs', 'results');
+  const file = join(directory, `mutation-${date}.json`);
   mkdirSync(directory, { recursive: true });
+  const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).modules : [];
+  const all = new Map([...before, ...rows].map((row) => [row.name, row]));
   const record = {
     date,
     node: process.version,
     stryker: lock.packages['node_modules/@stryker-mutator/core'].version,
     goal: BREAK,
-    modules: rows,
+    modules: modules.flatMap(({ name }) => (all.has(name) ? [all.get(name)] : [])),
   };
-  writeFileSync(join(directory, `mutation-${date}.json`), `${JSON.stringify(record, null, 2)}\n`);
+  writeFileSync(file, `${JSON.stringify(record, null, 2)}\n`);
 }

@@ -1,0 +1,181 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import { blobFiles } from '../../src/platform/blob-files.ts';
+import { type Loaded, loadSession, recordOf, refuseNewer } from '../../src/session/load.ts';
+import { temporary } from './support.ts';
+
+const ID = 'aaaaaaaa-1111-4111-8111-111111111111';
+const NAME = `20260501T120000Z-${ID}.jsonl`;
+const T = '2026-05-01T12:00:00.000Z';
+const AT = Date.parse(T);
+const HEADER = { v: 1, type: 'session', id: ID, t: T, cwd: '/work', by: 'chat', gmn: '1.2.3', title: 'one' };
+
+const said = (text: string, role = 'user'): JsonObject => ({ role, parts: [{ text }] });
+
+const line = (seq: number, type: string, rest: JsonObject = {}): JsonObject => ({
+  seq,
+  t: T,
+  type,
+  turn: seq,
+  ...rest,
+});
+
+async function loaded(lines: readonly (JsonObject | string)[], tail = ''): Promise<Loaded> {
+  const home = temporary();
+  const file = join(home, NAME);
+  const texts = lines.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+  writeFileSync(file, `${[JSON.stringify(HEADER), ...texts].map((text) => `${text}\n`).join('')}${tail}`);
+  return loadSession(file, blobFiles(join(home, 'blobs')));
+}
+
+const texts = ({ exchanges: { items } }: Loaded): readonly string[] =>
+  items.map(
+    ({ kind, content }) => `${kind} ${content.parts.map((part) => ('text' in part ? part.text : '')).join('')}`,
+  );
+
+test('a session is what its lines say, in their order', async () => {
+  const session = await loaded([
+    line(1, 'prompt', { content: said('a') }),
+    line(2, 'reply', { content: said('b', 'model'), model: 'm', usage: {} }),
+    line(3, 'name', { name: 'trip', model: 'm' }),
+  ]);
+  expect(texts(session)).toEqual(['prompt a', 'reply b']);
+  expect(session).toMatchObject({ seq: 3, notices: [], header: { id: ID, isDamaged: false } });
+  expect(session.standing).toEqual({ turn: 1, name: 'trip', model: 'm' });
+  expect(session.exchanges.items.map(({ at }) => at)).toEqual([AT, AT]);
+});
+
+test('pieces of a reply count if its own record never came, and not if it did', async () => {
+  const asked = line(1, 'prompt', { content: said('a') });
+  const pieces = [line(2, 'partial', { text: 'so ', model: 'm' }), line(3, 'partial', { text: 'far', model: 'm' })];
+  const whole = line(4, 'reply', { content: said('so far.', 'model'), model: 'm' });
+  expect(texts(await loaded([asked, ...pieces, whole]))).toEqual(['prompt a', 'reply so far.']);
+  expect(texts(await loaded([asked, ...pieces, { ...whole, type: 'call' }]))).toEqual(['prompt a', 'call so far.']);
+  const cut = await loaded([asked, ...pieces]);
+  expect(texts(cut)).toEqual(['prompt a', 'reply so far']);
+  expect(cut.exchanges.items[1]).toEqual({
+    kind: 'reply',
+    content: { role: 'model', parts: [{ text: 'so far' }] },
+    usage: {},
+    model: 'm',
+    at: AT,
+  });
+  expect(texts(await loaded([asked, ...pieces, line(4, 'prompt', { content: said('again') })]))).toEqual([
+    'prompt a',
+    'reply so far',
+    'prompt again',
+  ]);
+  expect(texts(await loaded([asked, ...pieces, line(4, 'name'), whole]))).toEqual(['prompt a', 'reply so far.']);
+  expect((await loaded([asked, { ...pieces[0], model: null }])).exchanges.items[1]).toMatchObject({ model: '' });
+});
+
+test('a prompt that was taken back right after it was asked is told as unanswered', async () => {
+  const asked = line(1, 'prompt', { content: said('a') });
+  const back = line(2, 'rewind', { turns: 1 });
+  const taken = await loaded([asked, back]);
+  expect([taken.unanswered, texts(taken), taken.standing.turn]).toEqual([said('a'), [], 0]);
+  expect((await loaded([asked, back, line(3, 'name')])).unanswered).toEqual(said('a'));
+  expect((await loaded([asked, line(2, 'name'), line(3, 'rewind', { turns: 1 })])).unanswered).toBeUndefined();
+  expect((await loaded([asked, back, line(3, 'prompt', { content: said('b') })])).unanswered).toBeUndefined();
+  expect((await loaded([asked, line(2, 'reply', { content: said('b', 'model') }), back])).unanswered).toBeUndefined();
+});
+
+test('a replacement is all there is from then on, each content as what it must have been', async () => {
+  const contents = [
+    said('p'),
+    { role: 'model', parts: [{ functionCall: { name: 'x' } }] },
+    { role: 'user', parts: [{ functionResponse: { name: 'x', response: {} } }] },
+    said('r', 'model'),
+  ];
+  const session = await loaded([
+    line(1, 'prompt', { content: said('gone') }),
+    line(2, 'replace', { contents, model: 'm' }),
+  ]);
+  expect(session.exchanges.items.map((item) => [item.kind, 'model' in item ? item.model : '', item.at])).toEqual([
+    ['prompt', '', AT],
+    ['call', 'm', AT],
+    ['answer', '', AT],
+    ['reply', 'm', AT],
+  ]);
+  expect(session.exchanges.count).toBe(1);
+  const nameless = await loaded([line(1, 'replace', { contents: [said('r', 'model')] })]);
+  expect(nameless.exchanges.items).toMatchObject([{ kind: 'reply', model: '', usage: {} }]);
+});
+
+test('what stands alone is known by its role and its parts', () => {
+  expect(recordOf({ role: 'user', parts: [] }, 'm')).toEqual({ kind: 'prompt', content: { role: 'user', parts: [] } });
+  expect(recordOf({ role: 'model', parts: [{ text: '' }] }, 'm')).toMatchObject({
+    kind: 'reply',
+    usage: {},
+    model: 'm',
+  });
+});
+
+test('damaged lines are counted, one or many, and what stands after the last newline is not read', async () => {
+  const asked = line(1, 'prompt', { content: said('a') });
+  const one = await loaded([asked, '{']);
+  expect([texts(one), one.notices]).toEqual([['prompt a'], ['1 damaged record of this session could not be read']]);
+  const two = await loaded(['{', asked, '}'], JSON.stringify(line(2, 'name')));
+  expect(two.notices).toEqual(['3 damaged records of this session could not be read']);
+  expect(two.seq).toBe(1);
+  const whole = await loaded(['{', asked, '}']);
+  expect(two.bytes).toBe(whole.bytes);
+});
+
+test('a session without a line is one, as its header left it', async () => {
+  const empty = await loaded([]);
+  expect([empty.seq, empty.standing, empty.unanswered, texts(empty)]).toEqual([0, { turn: 0 }, undefined, []]);
+});
+
+test('media that are gone are counted, and the rest is there', async () => {
+  const content = { role: 'user', parts: [{ text: 'look' }, { inlineData: { mimeType: 'image/png', data: '' } }] };
+  const session = await loaded([line(1, 'prompt', { content, blobs: [[0, 1, 'f'.repeat(64)]] })]);
+  expect(session.notices).toEqual(['1 attachment of this session could not be found']);
+  expect(texts(session)).toEqual(['prompt look[an attachment of type image/png was here; it is no longer kept]']);
+});
+
+async function refusal(name: string, text: string | undefined): Promise<unknown> {
+  const file = join(temporary(), name);
+  if (text === undefined) mkdirSync(file);
+  else writeFileSync(file, text);
+  return loadSession(file, blobFiles(join(file, 'blobs'))).catch(({ fault, message, hint }) => [
+    fault,
+    message.replace(file, 'FILE'),
+    hint,
+  ]);
+}
+
+const LIST = 'Run: gmn sessions list';
+const NONE = ['usage', 'FILE is not a session, or nothing in it can be read', LIST];
+
+test('what is no session is refused in words', async () => {
+  expect(await refusal(NAME, '')).toEqual(NONE);
+  expect(await refusal(NAME, 'x\n')).toEqual(NONE);
+  expect(await refusal(NAME, 'x\ny\n')).toEqual(NONE);
+  expect(await refusal('notes.jsonl', `${JSON.stringify(HEADER)}\n`)).toEqual(NONE);
+  expect(await refusal(NAME, undefined)).toEqual([
+    'usage',
+    expect.stringMatching(/^cannot read the session FILE: ./),
+    LIST,
+  ]);
+  expect(await refusal(NAME, `${JSON.stringify({ ...HEADER, v: 2 })}\n`)).toEqual([
+    'usage',
+    `the session ${ID} was written by a newer gmn (format 2)`,
+    'Update gmn to use it: npm install -g gmn',
+  ]);
+  expect(() => refuseNewer('x', 1)).not.toThrow();
+});
+
+test('a session whose header is damaged is told of before what else could not be read', async () => {
+  const file = join(temporary(), NAME);
+  const asked = JSON.stringify(line(1, 'prompt', { content: said('a'), name: 'trip' }));
+  writeFileSync(file, `damaged\n${asked}\n{\n`);
+  const session = await loadSession(file, blobFiles(join(file, 'blobs')));
+  expect(session.notices).toEqual([
+    'the first line of this session is damaged: what it is called and where it was begun may be lost',
+    '1 damaged record of this session could not be read',
+  ]);
+  expect(session.standing).toEqual({ turn: 1, name: 'trip' });
+});

@@ -1,0 +1,156 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { JsonObject } from '../../src/core/json.ts';
+import { exchanges } from '../../src/session/exchanges.ts';
+import { headerOf, idIn } from '../../src/session/header.ts';
+import { parseHeader, parseLine } from '../../src/session/reading.ts';
+
+const ID = 'aaaaaaaa-1111-4111-8111-111111111111';
+const NAME = `20260501T120000Z-${ID}.jsonl`;
+const T = '2026-05-01T12:00:00.000Z';
+const AT = Date.parse(T);
+const HEADER = { v: 1, type: 'session', id: ID, t: T, cwd: '/work', by: 'chat', gmn: '1.2.3', title: 'one' };
+const READ_HEADER = { v: 1, id: ID, at: AT, cwd: '/work', by: 'chat', gmn: '1.2.3', title: 'one' };
+
+const said = (text: string, role = 'user'): JsonObject => ({ role, parts: [{ text }] });
+
+test('a header is read with all that it says', () => {
+  expect(parseHeader(JSON.stringify(HEADER))).toEqual(READ_HEADER);
+  expect(parseHeader(JSON.stringify({ ...HEADER, name: 'trip', parent: { id: 'p' }, by: 'mcp' }))).toEqual({
+    ...READ_HEADER,
+    by: 'mcp',
+    name: 'trip',
+    parent: { id: 'p' },
+  });
+});
+
+test.for<readonly [string, JsonObject, JsonObject]>([
+  ['an unknown origin', { by: 'x' }, { by: 'prompt' }],
+  ['no origin', { by: null }, { by: 'prompt' }],
+  ['words that are none', { gmn: 1, title: 2, name: 3, parent: { id: 4 } }, { gmn: '', title: '' }],
+  ['a parent that is none', { parent: 'p' }, {}],
+  ['another version', { v: 7 }, { v: 7 }],
+])('a header with %s is read', ([, change, read]) => {
+  expect(parseHeader(JSON.stringify({ ...HEADER, ...change }))).toEqual({ ...READ_HEADER, ...read });
+});
+
+test.for<readonly [string, string]>([
+  ['no JSON', '{'],
+  ['a list', '[]'],
+  ['null', 'null'],
+  ...[{ type: 'x' }, { v: 1.5 }, { v: '1' }, { id: 1 }, { cwd: 1 }, { t: 1 }, { t: 'never' }].map(
+    (change) => [JSON.stringify(change), JSON.stringify({ ...HEADER, ...change })] as const,
+  ),
+])('%s is no header', ([, text]) => {
+  expect(parseHeader(text)).toBeUndefined();
+});
+
+const LINE = { seq: 1, t: T, type: 'prompt', turn: 1, name: 'trip', model: 'm', content: said('hi') };
+const READ_LINE = { seq: 1, at: AT, standing: { turn: 1, name: 'trip', model: 'm' }, apart: [] };
+
+test.for<readonly [string, JsonObject, object]>([
+  ['a prompt', {}, { kind: 'prompt', content: said('hi') }],
+  ['an answer', { type: 'answer' }, { kind: 'answer', content: said('hi') }],
+  [
+    'a call',
+    { type: 'call', content: said('x', 'model'), usage: { totalTokenCount: 3, other: 1, promptTokenCount: '2' } },
+    { kind: 'call', content: said('x', 'model'), usage: { totalTokenCount: 3 }, model: 'm' },
+  ],
+  [
+    'a reply',
+    { type: 'reply', content: said('x', 'model'), usage: 7, finishReason: 'STOP' },
+    { kind: 'reply', content: said('x', 'model'), usage: {}, model: 'm', finishReason: 'STOP' },
+  ],
+  [
+    'a reply that was cut off',
+    { type: 'reply', content: said('x', 'model'), finishReason: 5 },
+    { kind: 'reply', content: said('x', 'model'), usage: {}, model: 'm' },
+  ],
+  ['a name', { type: 'name', content: 'x' }, { kind: 'name' }],
+  ['a piece', { type: 'partial', text: 'so' }, { kind: 'partial', text: 'so' }],
+  ['a rewind', { type: 'rewind', turns: 2 }, { kind: 'rewind', turns: 2 }],
+  ['no rewind', { type: 'rewind', turns: 0 }, { kind: 'rewind', turns: 0 }],
+  ['a replacement', { type: 'replace', contents: [said('a')] }, { kind: 'replace', contents: [said('a')] }],
+  ['nothing in its place', { type: 'replace', contents: [] }, { kind: 'replace', contents: [] }],
+  [
+    'what it does not know',
+    { content: { ...said('hi'), more: [1] } },
+    { kind: 'prompt', content: { ...said('hi'), more: [1] } },
+  ],
+])('a line with %s is read', ([, change, entry]) => {
+  expect(parseLine(JSON.stringify({ ...LINE, ...change }))).toEqual({ ...READ_LINE, entry });
+});
+
+test('a line without a model is that of none', () => {
+  const { model: _, name: _name, ...rest } = LINE;
+  expect(parseLine(JSON.stringify({ ...rest, type: 'reply', content: said('x', 'model') }))).toEqual({
+    ...READ_LINE,
+    standing: { turn: 1 },
+    entry: { kind: 'reply', content: said('x', 'model'), usage: {}, model: '' },
+  });
+});
+
+test('media that are kept apart are named by content, part and fingerprint; what is no such name is left out', () => {
+  const blobs = [[0, 1, 'print'], 'x', [0, 1], [0, -1, 'p'], [0.5, 1, 'p'], ['0', 1, 'p'], [0, '1', 'p'], [1, 0, 'q']];
+  expect(parseLine(JSON.stringify({ ...LINE, blobs }))?.apart).toEqual([
+    [0, 1, 'print'],
+    [1, 0, 'q'],
+  ]);
+  expect(parseLine(JSON.stringify({ ...LINE, blobs: 'x' }))?.apart).toEqual([]);
+});
+
+test.for<readonly [string, string]>([
+  ['no JSON', '{'],
+  ['no object', '[1]'],
+  ...[
+    ...[{ seq: -1 }, { seq: 0.5 }, { seq: '1' }, { turn: null }, { turn: -1 }, { t: 'x' }, { type: 'x' }, { type: 1 }],
+    ...[{ content: null }, { content: { role: 'user' } }, { content: { role: 'user', parts: [1] } }],
+    ...[{ content: { role: 'system', parts: [] } }, { content: { parts: [] } }, { type: 'partial' }],
+    ...[{ type: 'rewind' }, { type: 'rewind', turns: -1 }, { type: 'replace' }, { type: 'replace', contents: [1] }],
+    ...[
+      { type: 'replace', contents: [said('a'), null] },
+      { type: 'replace', contents: {} },
+    ],
+  ].map((change) => [JSON.stringify(change), JSON.stringify({ ...LINE, ...change })] as const),
+])('%s is no line', ([, text]) => {
+  expect(parseLine(text)).toBeUndefined();
+});
+
+test('the id of a session is in the name of its file, wherever that is', () => {
+  expect(idIn(NAME)).toBe(ID);
+  expect(idIn(join('/x', NAME))).toBe(ID);
+  for (const name of [`x${NAME}`, `${NAME}x`, NAME.replace('aaaa', 'zzzz'), NAME.replace('Z-', 'Z'), 'a.jsonl']) {
+    expect(idIn(name)).toBeUndefined();
+  }
+});
+
+test('of a header that is damaged counts what can be made out, and the name of the file', () => {
+  const given = JSON.stringify({ ...HEADER, title: 'a "quoted" \\ one' });
+  expect(headerOf(NAME, JSON.stringify(HEADER))).toEqual({ ...READ_HEADER, isDamaged: false });
+  expect(headerOf(NAME, JSON.stringify({ ...HEADER, id: 'x' }))).toEqual({ ...READ_HEADER, isDamaged: true });
+  const lost = { v: 1, id: ID, at: AT, by: 'chat', gmn: '', isDamaged: true };
+  expect(headerOf(NAME, given.slice(0, -1))).toEqual({ ...lost, cwd: '/work', title: 'a "quoted" \\ one' });
+  expect(headerOf(NAME, '"cwd":"\\x"')).toEqual({ ...lost, cwd: '', title: '' });
+  expect(headerOf(NAME.replace('20260501', '20269901'), '')).toEqual({ ...lost, at: 0, cwd: '', title: '' });
+  expect(headerOf('notes.jsonl', JSON.stringify(HEADER))).toBeUndefined();
+});
+
+test('exchanges begin with prompts, and are taken away whole from the end', () => {
+  const found = exchanges<string>();
+  found.add('before', 'other');
+  for (const item of ['p1', 'r1', 'p2', 'r2', 'p3']) found.add(item, item.startsWith('p') ? 'prompt' : 'other');
+  expect([found.count, found.items.length]).toEqual([3, 6]);
+  found.rewind(0);
+  expect(found.count).toBe(3);
+  found.rewind(1);
+  expect(found.items).toEqual(['before', 'p1', 'r1', 'p2', 'r2']);
+  found.rewind(9);
+  expect([found.count, found.items]).toEqual([0, ['before']]);
+  found.rewind(1);
+  expect(found.items).toEqual(['before']);
+  found.clear();
+  found.add('p', 'prompt');
+  expect([found.count, found.items]).toEqual([1, ['p']]);
+  found.clear();
+  expect([found.count, found.items]).toEqual([0, []]);
+});
