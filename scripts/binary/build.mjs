@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { installPeers } from '../../test/interop/install.mjs';
-import { bundling, commandTable, hotChunks, writeTexts } from '../bundle.mjs';
+import { bundling, commandTable, writeTexts } from '../bundle.mjs';
 import { thirdPartyNotices } from '../notices.mjs';
 import { ensureInstalled, root, run } from '../project.mjs';
 

@@ -1,4 +1,5 @@
 import { AppError } from '../core/error.ts';
+import { outputStream } from './output-stream.ts';
 
 /** Our standard output, for one writer alone. */
 export interface ClaimedStdout {
@@ -13,20 +14,21 @@ export interface ClaimedStdout {
 /** Takes standard output for a protocol: whatever else is printed in this process, by whomever, goes to standard error. */
 export function claimStdout(): ClaimedStdout {
   const { stdout, stderr } = process;
-  const write = stdout.write.bind(stdout);
+  const own = outputStream(1);
+  const write = own.write.bind(own);
   stdout.write = stderr.write.bind(stderr);
   let failure: AppError | undefined;
   let leave: () => void = () => {};
   const gone = new Promise<void>((resolve) => {
     leave = resolve;
   });
-  stdout.on('error', (cause) => {
+  own.on('error', (cause) => {
     failure = new AppError('pipe', 'the reader closed the pipe', { cause });
     leave();
   });
   const ready = async (): Promise<void> => {
-    if (failure === undefined && stdout.writableNeedDrain) {
-      await Promise.race([new Promise((resolve) => stdout.once('drain', resolve)), gone]);
+    if (failure === undefined && own.writableNeedDrain) {
+      await Promise.race([new Promise((resolve) => own.once('drain', () => resolve(undefined))), gone]);
     }
     if (failure !== undefined) throw failure;
   };

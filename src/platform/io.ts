@@ -1,6 +1,7 @@
 import { type ColorChoice, mayStyle } from '../core/color.ts';
 import { AppError } from '../core/error.ts';
 import type { Env, Io, Out } from '../core/io.ts';
+import { type OutputStream, outputStream } from './output-stream.ts';
 
 const DONE = Promise.resolve();
 
@@ -16,8 +17,8 @@ export interface ProcessIo extends Io {
 
 /** Opens the two streams only when they are first used: touching them costs a module each. */
 export function processIo(color: ColorChoice, env: Env): ProcessIo {
-  const out = lazyOut(() => process.stdout, color, env);
-  const err = unfailing(lazyOut(() => process.stderr, color, env));
+  const out = lazyOut(() => outputStream(1), color, env);
+  const err = unfailing(lazyOut(() => outputStream(2), color, env));
   return {
     out,
     err,
@@ -34,8 +35,8 @@ interface ProcessOut extends Out {
   hurry(reason: AppError): void;
 }
 
-function lazyOut(open: () => NodeJS.WriteStream, color: ColorChoice, env: Env): ProcessOut {
-  let stream: NodeJS.WriteStream | undefined;
+function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): ProcessOut {
+  let stream: OutputStream | undefined;
   let failure: AppError | undefined;
   const waiting = new Set<(error: AppError) => void>();
   const fail = (error: AppError): void => {
@@ -43,7 +44,7 @@ function lazyOut(open: () => NodeJS.WriteStream, color: ColorChoice, env: Env): 
     for (const reject of waiting) reject(failure);
     waiting.clear();
   };
-  const get = (): NodeJS.WriteStream => {
+  const get = (): OutputStream => {
     if (stream === undefined) {
       const opened = open();
       stream = opened;

@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:tls';
 import { expect, test } from 'vitest';
 import { SELF_SIGNED } from '../api/certificates.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
-import { GMN, place, runGmn } from '../support/gmn.ts';
+import { GMN, GMN_LINE, gmnCommand, place, runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 posixTest.for(['000', '077'])(
@@ -15,9 +15,9 @@ posixTest.for(['000', '077'])(
     const call = { functionCall: { name: 'write_file', args: { file_path: 'new.txt', content: 'x' } } };
     const gemini = await fakeGemini(t, [reply(call), reply('done'), reply('again')]);
     const { home, cwd, root, env } = place(t, { gemini });
-    const first = '"$0" "$1" --tools edit --yolo --session-name a x';
-    const line = `umask ${umask}; ${first} && echo hi | "$0" "$1" chat -r a`;
-    const child = spawn('/bin/sh', ['-c', line, process.execPath, GMN], { cwd, env, stdio: 'ignore' });
+    const first = `${GMN_LINE} --tools edit --yolo --session-name a x`;
+    const line = `umask ${umask}; ${first} && echo hi | ${GMN_LINE} chat -r a`;
+    const child = spawn('/bin/sh', ['-c', line], { cwd, env, stdio: 'ignore' });
     t.onTestFinished(() => void child.kill('SIGKILL'));
     expect(await once(child, 'close')).toEqual([0, null]);
     const kept = readdirSync(join(home, '.gmn'), { recursive: true, encoding: 'utf8' });
@@ -39,7 +39,7 @@ test.skipIf(!hasStrace)('a run connects to the server it was given, and to nobod
   const { cwd, env, root } = place(t, { gemini });
   const connects = (args: readonly string[], input: string): Promise<readonly string[]> => {
     const log = join(root, 'connects');
-    const traced = ['-f', '-qq', '-e', 'trace=connect,sendto', '-o', log, process.execPath, GMN, ...args];
+    const traced = ['-f', '-qq', '-e', 'trace=connect,sendto', '-o', log, ...gmnCommand(args).flat()];
     const child = spawn('strace', traced, { cwd, env, stdio: ['pipe', 'ignore', 'ignore'] });
     t.onTestFinished(() => void child.kill('SIGKILL'));
     child.stdin.end(input);

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { chownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { GMN } from '../support/gmn.ts';
+import { gmnCommand } from '../support/gmn.ts';
 import type { Scene } from './scene.ts';
 
 const isLinux = process.platform === 'linux';
@@ -13,7 +13,7 @@ const hasStrace = isLinux && works('strace', '-V');
 const STRANGER = 65_534;
 const AS_STRANGER = ['setpriv', `--reuid=${STRANGER}`, `--regid=${STRANGER}`, '--clear-groups'] as const;
 const hasStranger =
-  isLinux && process.getuid?.() === 0 && works(AS_STRANGER[0], ...AS_STRANGER.slice(1), process.execPath, GMN, '-v');
+  isLinux && process.getuid?.() === 0 && works(AS_STRANGER[0], ...AS_STRANGER.slice(1), ...gmnCommand(['-v']).flat());
 
 /** For `Variant.skip`. */
 export function needsMounts(): string | undefined {

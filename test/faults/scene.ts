@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestContext } from 'vitest';
 import { CANARIES, plantedHome, signIn } from '../support/canaries.ts';
-import { GMN, place } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 import type { Problem, ProblemKind, Variant, Way } from './fault.ts';
 import { type Ended, formatFlags, type Started, start } from './started.ts';
 import { fingerprint, marked } from './traces.ts';
@@ -125,7 +125,7 @@ function filled(text: string, named: Readonly<Record<string, string>>): string {
 }
 
 function commandOf(args: readonly string[], { under = [] }: RunOptions): readonly [string, ...string[]] {
-  const [first, ...more] = [...under, process.execPath, GMN, ...args];
+  const [first, ...more] = [...under, ...gmnCommand(args).flat()];
   return [first ?? '', ...more];
 }
 

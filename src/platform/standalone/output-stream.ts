@@ -1,0 +1,87 @@
+import { fstatSync } from 'node:fs';
+import type { OutputStream, outputStream as outputStreamNode } from '../output-stream.ts';
+
+declare const Bun: {
+  file(descriptor: number): { writer(): FileSink };
+};
+
+/** https://bun.com/docs/runtime/file-io#incremental-writing-with-filesink: a promise where the system takes no more for now. */
+interface FileSink {
+  write(chunk: string): number | Promise<number>;
+  flush(): number | Promise<number>;
+}
+
+/** The same promise; the runtime's copies of Node's streams cost a start more than all the rest of it. */
+export const outputStream: typeof outputStreamNode = (descriptor) => {
+  const sink = Bun.file(descriptor).writer();
+  const drains: (() => void)[] = [];
+  let onError = (_: NodeJS.ErrnoException): void => {};
+  let waiting = 0;
+
+  const left = (length: number): void => {
+    waiting -= length;
+    if (waiting === 0) for (const drained of drains.splice(0)) drained();
+  };
+  /** Undefined: it has left. */
+  const send = (chunk: string): Promise<unknown> | undefined => {
+    const written = sink.write(chunk);
+    const flushed = sink.flush();
+    const pending = [written, flushed].filter((step) => typeof step !== 'number');
+    return pending.length === 0 ? undefined : Promise.all(pending);
+  };
+  const write = (chunk: string, done = (): void => {}): boolean => {
+    try {
+      const sending = send(chunk);
+      // At least one, so that an empty chunk, which waits for those before it, counts as waiting.
+      const length = chunk.length || 1;
+      if (sending !== undefined) waiting += length;
+      sending?.then(() => left(length)).then(done, (error) => onError(error));
+      if (sending === undefined) done();
+    } catch (thrown) {
+      onError(parseSystemError(thrown));
+    }
+    return waiting === 0;
+  };
+  const terminal = lazyTerminal(descriptor);
+  return {
+    write,
+    on(_, listener) {
+      onError = listener;
+    },
+    once: (_, listener) => drains.push(listener),
+    get writableLength() {
+      return waiting;
+    },
+    get writableNeedDrain() {
+      return waiting > 0;
+    },
+    get isTTY() {
+      return terminal() !== undefined;
+    },
+    get columns() {
+      return terminal()?.columns ?? 0;
+    },
+  } satisfies OutputStream;
+};
+
+/** The runtime's own stream, which knows the window; undefined, and not loaded, where there is no terminal. */
+function lazyTerminal(descriptor: 1 | 2): () => NodeJS.WriteStream | undefined {
+  let found: { readonly stream: NodeJS.WriteStream | undefined } | undefined;
+  return () => {
+    found ??= { stream: isTerminal(descriptor) ? (descriptor === 1 ? process.stdout : process.stderr) : undefined };
+    return found.stream;
+  };
+}
+
+/** Asked in two steps: the second loads a module, which a file or a pipe can do without. */
+function isTerminal(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(descriptor);
+  } catch {
+    return false;
+  }
+}
+
+function parseSystemError(thrown: unknown): NodeJS.ErrnoException {
+  return thrown as NodeJS.ErrnoException;
+}
