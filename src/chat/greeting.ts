@@ -1,6 +1,7 @@
 import { counted } from '../core/counted.ts';
 import { shortPath } from '../core/short-path.ts';
 import { visible } from '../core/visible.ts';
+import { widthOf } from '../render/markdown/width.ts';
 import type { ApprovalMode } from '../tools/policy.ts';
 import type { Chat } from './chat.ts';
 import { shortId } from './session-words.ts';
@@ -17,11 +18,12 @@ export function modeWords(mode: ApprovalMode): string {
   return MODE_WORDS[mode];
 }
 
-/** `gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help` */
+/** `gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help`, in rows that fit the window. */
 export function greeting(chat: Chat): string {
   const { version, assistant, cwd, env, session } = chat;
   const { service, agent, setup } = assistant;
-  return [
+  const { err } = chat.io;
+  const words = [
     `gmn ${version}`,
     service,
     visible(agent.request.model),
@@ -29,7 +31,20 @@ export function greeting(chat: Chat): string {
     ...(session.turns === 0 ? [] : [counted(session.turns, 'earlier turn')]),
     assistant.tools.length === 0 ? 'no tools' : modeWords(setup.mode),
     '/help',
-  ].join(' · ');
+  ];
+  return rowsOf(words, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n');
+}
+
+/** Broken between words, never within one. */
+function rowsOf(words: readonly string[], columns: number): readonly string[] {
+  const rows: string[] = [];
+  for (const word of words) {
+    const last = rows.at(-1);
+    const longer = `${last} · ${word}`;
+    if (last !== undefined && widthOf(longer) <= columns) rows[rows.length - 1] = longer;
+    else rows.push(word);
+  }
+  return rows;
 }
 
 /** What was used, and the command that goes on from here if there is one. */

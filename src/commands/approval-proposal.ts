@@ -26,14 +26,22 @@ function secretPreview(path: string, args: JsonObject): Preview {
   };
 }
 
-/** Whether two previews are of the same change, be it that its lines have moved. */
-export function isSameChange(left: Preview, right: Preview): boolean {
-  return canonicalOf(left) === canonicalOf(right);
+/** What may have happened to a file since a change of it was shown. */
+type Meanwhile =
+  /** Nothing that matters; its lines may have moved. */
+  | 'moved'
+  /** Changes that were approved together with this one, and may have altered the lines around it. */
+  | 'altered';
+
+/** Whether two previews are of the same change. */
+export function isSameChange(left: Preview, right: Preview, meanwhile: Meanwhile = 'moved'): boolean {
+  return canonicalOf(left, meanwhile) === canonicalOf(right, meanwhile);
 }
 
-function canonicalOf(preview: Preview): string {
+function canonicalOf(preview: Preview, meanwhile: Meanwhile): string {
   if (preview.kind !== 'diff') return JSON.stringify(preview);
-  return JSON.stringify({ ...preview, diff: preview.diff.replace(/^@@ [-+\d, ]+ @@/gm, '@@') });
+  const unstable = meanwhile === 'moved' ? /^@@ [-+\d, ]+ @@/gm : /^[^-+\n].*\n?/gm;
+  return JSON.stringify({ ...preview, diff: preview.diff.replace(unstable, '') });
 }
 
 /** The words of a refusal. */

@@ -63,7 +63,7 @@ export async function askPerson(
   let isCut = page.isLong;
   await err.write(shown(page, isCut));
   for (;;) {
-    const key = await tty.key(keys, () => err.write(`╰ ${offered(question, isCut)} › `), signal);
+    const key = await tty.key(keys, () => err.write(keyRows(offered(question, isCut), tty.columns)), signal);
     const choice = keys.get(key) ?? 'no';
     await err.write(`${ECHOES[choice]}\n`);
     const last = page;
@@ -101,7 +101,8 @@ interface Page {
 
 function pageOf(question: Question, { columns, rows }: Tty, { isStyled }: Out): Page {
   const view = viewOf(question, { columns, isStyled });
-  const room = Math.max(rows - view.title.length - 4, 4);
+  const keys = keyRows(offered(question, false), columns).split('\n');
+  const room = Math.max(rows - view.title.length - keys.length - 3, 4);
   return { columns, rows, view, room, isLong: view.body.length > room };
 }
 
@@ -131,6 +132,20 @@ function offered({ items, scope, hasFile }: Question, isCut: boolean): string {
   if (isCut) return `${all} [n]o [e]dit [r]eply [q]uit turn`;
   const file = hasFile ? '[f] always this file ' : '';
   return `[y]es [n]o ${ALWAYS[scope]} ${file}[e]dit [r]eply ${isDiff ? `${all} ` : ''}[q]uit turn`;
+}
+
+/** Room for the frame, the mark of the cursor, and the key that is typed. */
+const AROUND = '╰  › y'.length;
+
+/** The keys in rows that fit, none of them broken; the cursor stands behind the last. No text that is shown can begin as they do. */
+function keyRows(offered: string, columns: number): string {
+  const rows: string[] = [];
+  for (const key of offered.split(/ (?=\[)/)) {
+    const longer = `${rows.at(-1)} ${key}`;
+    if (rows.length > 0 && longer.length <= columns - AROUND) rows[rows.length - 1] = longer;
+    else rows.push(key);
+  }
+  return `╰ ${rows.join('\n  ')} › `;
 }
 
 /** Cut in the middle: what is hidden behind a long beginning stands at the end. */

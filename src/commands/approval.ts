@@ -67,7 +67,7 @@ interface Deciding extends ApprovalOptions {
 type Shared =
   | Verdict
   /** Yes, to this and no other change. */
-  | { readonly kind: 'shown'; readonly preview: Preview }
+  | { readonly kind: 'shown'; readonly preview: Preview; readonly meanwhile: 'moved' | 'altered' }
   | { readonly kind: 'single' };
 
 /** Never throws, as the next in line waits for it. */
@@ -118,7 +118,7 @@ async function earlier(
   if (answer.kind !== 'shown') return answer;
   const now = await proposed(asked, signal);
   if ('ok' in now) return { kind: 'deny', reason: reasonOf(now) };
-  return isSameChange(now.preview, answer.preview) ? allowed(options, asked, call) : undefined;
+  return isSameChange(now.preview, answer.preview, answer.meanwhile) ? allowed(options, asked, call) : undefined;
 }
 
 async function allowed({ permit }: ApprovalOptions, { args, secret }: Asked, call: ToolCall): Promise<Verdict> {
@@ -215,8 +215,11 @@ async function askedTogether(
   const items = candidates.map(({ asked, preview }) => ({ name: asked.tool.name, preview }));
   const answer = await askPerson({ items, scope, hasFile: false }, options, signal);
   const [first] = candidates;
-  for (const { call, preview } of candidates) {
-    if (answer.kind === 'yes' || answer.kind === 'always') shared.set(call.args, { kind: 'shown', preview });
+  const written = new Set<string | undefined>();
+  for (const { asked, call, preview } of candidates) {
+    const meanwhile = asked.target !== undefined && written.has(asked.target) ? 'altered' : 'moved';
+    written.add(asked.target);
+    if (answer.kind === 'yes' || answer.kind === 'always') shared.set(call.args, { kind: 'shown', preview, meanwhile });
     else shared.set(call.args, answer.kind === 'single' ? { kind: 'single' } : turnedDown(answer));
   }
   if (answer.kind === 'always') for (const { asked } of candidates) policy.remember(asked, 'scope');

@@ -119,10 +119,12 @@ interface Spinner {
   erase(): Promise<void> | undefined;
 }
 
-/** Spaces overwrite what was there: no terminal is too simple for that. */
+/** Spaces overwrite what was there: no terminal is too simple for that, as long as it keeps its size. */
 function spinnerOn(err: Out): Spinner {
   let frame = 0;
   let drawnWidth = 0;
+  /** How far from the beginning of its line the cursor stands, at least. */
+  let cursor = 0;
   let pending: Promise<void> | undefined;
   const write = (text: string): void => {
     const done = (): void => {
@@ -139,19 +141,32 @@ function spinnerOn(err: Out): Spinner {
       const text = clip(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
       const width = widthOf(text);
       frame += 1;
+      const { back, isClear } = lineStart(cursor, err.columns);
       // It may be narrower than that: then more of the last frame stands behind it.
-      const rest = Math.min(drawnWidth - [...text].length, err.columns - 1 - width);
-      write(`\r${text}${' '.repeat(Math.max(0, rest))}`);
+      const rest = isClear ? 0 : Math.max(0, Math.min(drawnWidth - [...text].length, err.columns - 1 - width));
+      write(`${back}${text}${' '.repeat(rest)}`);
       drawnWidth = width;
+      cursor = leastWidthOf(text) + rest;
     },
     line: write,
     erase() {
       if (drawnWidth === 0) return pending;
-      write(`\r${' '.repeat(drawnWidth)}\r`);
+      const { back, isClear } = lineStart(cursor, err.columns);
+      write(isClear ? back : `${back}${' '.repeat(drawnWidth)}\r`);
       drawnWidth = 0;
+      cursor = 0;
       return pending;
     },
   };
+}
+
+/**
+ * What brings the cursor back to the beginning of what was drawn. A window that has become narrower has broken it into rows: those
+ * are taken away on the way.
+ */
+function lineStart(cursor: number, columns: number): { readonly back: string; readonly isClear: boolean } {
+  const rows = Math.floor(Math.max(0, cursor - 1) / columns);
+  return rows === 0 ? { back: '\r', isClear: false } : { back: `\r\u001b[${rows}A\u001b[J`, isClear: true };
 }
 
 /** Never less than the real width; a little more does no harm here. */
@@ -159,6 +174,15 @@ function widthOf(text: string): number {
   let width = 0;
   for (const char of text) width += isWide(char) ? 2 : 1;
   return width;
+}
+
+const SURELY_WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/g;
+const WIDTHLESS = /\u200d\p{Extended_Pictographic}|\p{M}|\u200d/gu;
+
+/** Never more than the real width: who goes up too many rows takes away what is not theirs. */
+function leastWidthOf(text: string): number {
+  const shown = text.replace(WIDTHLESS, '');
+  return [...shown].length + (shown.match(SURELY_WIDE)?.length ?? 0);
 }
 
 function isWide(char: string): boolean {

@@ -18,6 +18,21 @@ test('f allows every change of that file, and of no other', async () => {
   expect(screen()).toContain('╰ [y]es [n]o [a]lways [f] always this file [e]dit [r]eply [d]iff [q]uit turn › f\n');
 });
 
+test('in a narrow window the keys stand in rows, none of them broken', async () => {
+  const { decide, screen } = seated({ keys: ['f'], columns: 40 }, { targetOf });
+  await decide(WRITE, { file_path: 'a', content: '1' });
+  expect(screen().split('\n').slice(-5)).toEqual([
+    '│ +1',
+    '╰ [y]es [n]o [a]lways',
+    '  [f] always this file [e]dit',
+    '  [r]eply [d]iff [q]uit turn › f',
+    '',
+  ]);
+  const tiny = seated({ keys: ['n'], columns: 9 }, { targetOf });
+  await tiny.decide(WRITE, { file_path: 'a', content: '1' });
+  expect(tiny.screen()).toContain('╰ [y]es\n  [n]o\n  [a]lways\n  [f] always this file\n');
+});
+
 test('what is not offered is no answer', async () => {
   const { decide } = seated({ keys: ['f', 'o'] });
   expect(await decide(WRITE, { content: '1' })).toEqual({ kind: 'deny', reason: NO });
@@ -120,6 +135,40 @@ test('a change of the list that others have altered by then is asked about again
   ]);
   expect(verdicts).toEqual([{ kind: 'run' }, { kind: 'deny', reason: NO }, { kind: 'deny', reason: 'Gone.' }]);
   expect(screen()).toContain('│ +new\n');
+});
+
+test('changes of one file are asked about once, although each alters what stands around the next', async () => {
+  let lines = ['a', 'b', 'c'];
+  const edit = tool('edit_file', 'write', ({ from, to }) => {
+    if (!lines.includes(String(from))) return { ok: false, response: { error: 'Gone.' } };
+    const diff = lines.map((line) => (line === from ? `-${line}\n+${to}\n` : ` ${line}\n`)).join('');
+    return { kind: 'diff', path: 'a.txt', diff: `@@ -1,3 +1,3 @@\n${diff}`, added: 1, removed: 1 };
+  });
+  const calls = [
+    [edit, { file_path: 'a.txt', from: 'a', to: 'A' }],
+    [edit, { file_path: 'a.txt', from: 'b', to: 'B' }],
+    [edit, { file_path: 'a.txt', from: 'c', to: 'C' }],
+  ] as const;
+  const run = async (keys: readonly string[], meddled?: string[]) => {
+    lines = ['a', 'b', 'c'];
+    const one = seated({ keys }, { targetOf });
+    const kinds: string[] = [];
+    const pending = calls.map(([, args]) => ({ tool: edit, call: { id: '1', name: 'edit_file', args: { ...args } } }));
+    for (const [index, { call }] of pending.entries()) {
+      const context = { signal: new AbortController().signal, following: pending.slice(index + 1) };
+      const verdict = await one.approve(edit, call, context);
+      kinds.push(verdict.kind);
+      if (verdict.kind === 'run') lines = lines.map((line) => (line === call.args.from ? call.args.to : line));
+      if (index === 0) lines = meddled ?? lines;
+    }
+    return { kinds, questions: one.screen().match(/╰/g)?.length };
+  };
+  expect(await run(['y'])).toEqual({ kinds: ['run', 'run', 'run'], questions: 1 });
+  // Somebody else takes away what the second would change.
+  expect(await run(['y'], ['A', 'x', 'c'])).toEqual({
+    kinds: ['run', 'deny', 'run'],
+    questions: 1,
+  });
 });
 
 test('if the first of the list is altered while it is asked about, it is asked about alone', async () => {

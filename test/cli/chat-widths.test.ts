@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { widthOf } from '../../src/render/markdown/width.ts';
 import { sharedHome } from '../support/chat.ts';
+import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { type Editing, editing, statesIn } from '../support/editing.ts';
 import { GMN } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
@@ -94,4 +95,16 @@ posixTest.for([40, 80, 200])('every slash command, Japanese and Korean, in %i co
   expect(more).toEqual([]);
   expect(after).toBe(before);
   expect(chat.output.lastIndexOf('\u001b[?2004l')).toBeGreaterThan(chat.output.lastIndexOf('\u001b[?2004h'));
+});
+
+posixTest('in a narrow window the first line is broken between its words', async (t) => {
+  const chat = chatInTerminal(t, ['--demo'], { columns: 40 });
+  await chat.until(/❯ /);
+  chat.enter('/q');
+  const { output } = await chat.ended;
+  const rows = screenOf(output, 40).split('\n');
+  const first = rows.slice(0, rows.indexOf('❯ /q')).map((row) => row.replace(/gmn [\d.]+/, 'gmn 0.1.0'));
+  const isPath = (row: string): boolean => row.includes('/') && !row.includes('/help');
+  expect([first[0], first.at(-1)]).toEqual(['gmn 0.1.0 · demo · gemini-2.5-flash', 'edits ask first · /help']);
+  expect(first.slice(1, -1).every(isPath)).toBe(true);
 });

@@ -4,6 +4,7 @@ import type { TurnEvent } from '../../src/core/event.ts';
 import type { Renderer, RenderOptions } from '../../src/render/renderer.ts';
 import { openRenderer } from '../../src/render/renderers.ts';
 import { withoutSpinner } from '../../src/render/spinner.ts';
+import { testScreen } from '../support/screen.ts';
 import { type FakeOut, type FakeTime, fakeOut, fakeTime, renderOptions } from './fakes.ts';
 import { begin, end, failure, texts } from './runs.ts';
 
@@ -82,6 +83,35 @@ describe('on a terminal', () => {
     await render({ type: 'wait', what: 'short' });
     await time.pass(100);
     expect(screenOf(err.text).trimEnd()).toMatch(/^. short$/);
+  });
+
+  test('a window that becomes narrower keeps nothing of it', async () => {
+    const traits = { isTerminal: true, columns: 60 };
+    const err = fakeOut(traits);
+    const screen = testScreen({ columns: 60, rows: 24 });
+    screen.write('before\n');
+    let seen = 0;
+    const look = (): readonly string[] => {
+      for (const text of err.writes.slice(seen)) screen.write(text);
+      seen = err.writes.length;
+      return screen.rows;
+    };
+    const sized = Object.defineProperty(err, 'columns', { get: () => traits.columns });
+    const { time, render } = await stage(sized);
+    await render({ type: 'wait', what: 'gemini-2.5-flash and so much more that it fills the line' });
+    await time.pass(500);
+    expect(look()).toHaveLength(2);
+    for (const columns of [45, 20, 70, 13]) {
+      traits.columns = columns;
+      screen.resize(columns);
+      await time.pass(100);
+      expect(look().length, `${columns}`).toBe(2);
+      expect(screen.rows[0]).toBe('before');
+    }
+    traits.columns = 6;
+    screen.resize(6);
+    for (const event of [begin, ...texts('Hi')]) await render(event);
+    expect(look()).toEqual(['before']);
   });
 
   test('the line fits the window, whatever is awaited', async () => {

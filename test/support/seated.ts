@@ -97,7 +97,7 @@ export function seated(
     }
     return verdicts;
   };
-  return { decide, decideAll, told, err, screen: () => screen };
+  return { approve, decide, decideAll, told, err, screen: () => screen };
 }
 
 type PreviewOf = (args: JsonObject) => Preview | ToolOutcome;
