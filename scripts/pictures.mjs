@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ensureInstalled, root } from './project.mjs';
 import { pictureOf, screenOf } from './terminal-picture.mjs';
 
-const COLUMNS = 94;
+const COLUMNS = 98;
 const PROMPT = '\u001b[32m$\u001b[39m ';
 
 ensureInstalled();

@@ -29,16 +29,3 @@ test('the optional dependency, and all that it brings, runs nothing either, and 
   const all = Object.entries<Record<string, unknown>>(packages).filter(([path]) => path !== '');
   expect(all.filter(([, { integrity }]) => !/^sha512-/.test(String(integrity))).map(([path]) => path)).toEqual([]);
 });
-
-test('the tarball holds the program, its schemas and its papers, and nothing else', () => {
-  const listing = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  const [{ files }] = JSON.parse(listing);
-  const odd = files
-    .map(({ path }: { readonly path: string }) => path)
-    .filter((path: string) => !/^(?:bin\/gmn\.js|dist\/[\w./-]+|docs\/schemas\/[\w.-]+\.json)$/.test(path));
-  expect(odd.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']);
-});

@@ -1,22 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { missingProofs, proofRows, proofsIn } from './support/proofs.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const read = (path: string): string => readFileSync(`${ROOT}/${path}`, 'utf8');
-
-/** The rows of the tables of docs/security.md. */
-const rows = [...read('docs/security.md').matchAll(/^\| (T\d+) \|(.*)\|$/gm)].map(([, id = '', rest = '']) => ({
-  id,
-  cells: rest.split(' | '),
-}));
-
-/** The tests that a cell names, as `file`: "name", "name". */
-function proofsIn(cell: string): readonly (readonly [file: string, name: string])[] {
-  return [...cell.matchAll(/`(test\/[^`]+)`: ((?:"(?:\\.|[^"\\])*"(?:, )?)+)/g)].flatMap(([, file = '', names = '']) =>
-    [...names.matchAll(/"(?:\\.|[^"\\])*"/g)].map(([quoted]) => [file, JSON.parse(quoted)] as const),
-  );
-}
+const rows = proofRows('docs/security.md', /T\d+/);
 
 test('all 52 threats are in the table, once, each with a test that proves what is said', () => {
   expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 52 }, (_, index) => `T${index + 1}`));
@@ -24,11 +9,5 @@ test('all 52 threats are in the table, once, each with a test that proves what i
 });
 
 test('every test that is named exists under that name', () => {
-  const missing = rows
-    .flatMap(({ id, cells }) => proofsIn(cells[2] ?? '').map(([file, name]) => ({ id, file, name })))
-    .filter(({ file, name }) => {
-      const source = existsSync(`${ROOT}/${file}`) ? read(file) : '';
-      return !["'", '"', '`'].some((quote) => source.includes(`${quote}${name}${quote}`));
-    });
-  expect(missing).toEqual([]);
+  expect(missingProofs(rows)).toEqual([]);
 });
