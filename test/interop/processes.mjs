@@ -17,10 +17,11 @@ export function runNode(args, place) {
   return runProgram(process.execPath, args, place);
 }
 
-/** The same for any program. */
-export function runProgram(program, args, { cwd, env }) {
+/** The same for any program. `stdin` is a text; without it there is none. */
+export function runProgram(program, args, { cwd, env, stdin }) {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(program, args, { cwd, env, stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] });
+    child.stdin?.on('error', () => {}).end(stdin);
     const timer = setTimeout(() => child.kill('SIGKILL'), RUN_LIMIT_MS);
     const output = { out: '', errors: '' };
     child.stdout.setEncoding('utf8').on('data', (text) => {

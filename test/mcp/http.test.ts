@@ -191,3 +191,19 @@ test.for(['http', 'sse'])('no credential is sent in the clear to another machine
     'MCP server remote: its header Authorization is not sent in the clear to 192.0.2.1',
   );
 });
+
+test('a server that breaks down at the newest greeting gets the old one, and from then on only that', async (t) => {
+  const serve = streamable('json');
+  const { open, received } = await remote(t, (request, response) =>
+    request.body.includes('server/discover') ? void response.writeHead(500).end('oops') : serve(request, response),
+  );
+  for (let time = 0; time < 2; time += 1)
+    expect(await (await open()).callTool('echo', { message: 'hi' })).toEqual(echoed);
+  expect(received.filter(({ body }) => body.includes('server/discover'))).toHaveLength(1);
+});
+
+test('a server that breaks down at every greeting is asked twice, and its words are told', async (t) => {
+  const { open, received } = await remote(t, (_, response) => void response.writeHead(503).end('closed today'));
+  expect((await faultOf(open())).message).toBe('MCP server remote: it answered HTTP 503: closed today');
+  expect(received).toHaveLength(2);
+});

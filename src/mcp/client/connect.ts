@@ -97,6 +97,8 @@ interface Greeting {
   readonly startMs: number;
   /** It refused the old greeting. */
   readonly isModern?: boolean;
+  /** It broke down at the new one. */
+  readonly isOld?: boolean;
 }
 
 /** One greeting more for each time that somebody signed in during the last; three in all. */
@@ -106,7 +108,7 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
   // A program is started before the SDK is there.
   const [link, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
   const changes: ChangeBoard = { listeners: new Set() };
-  const isLegacy = (link.era === 'legacy' && !greeting.isModern) || isLegacyAddress(greeting);
+  const isLegacy = greeting.isOld || (link.era === 'legacy' && !greeting.isModern) || isLegacyAddress(greeting);
   const client = new sdk.Client(
     { name: 'gmn', version: context.version },
     clientOptions(context, {
@@ -130,13 +132,21 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
     if (signal.aborted) throw fault;
     const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !greeting.isModern;
     if (isRefused) return greet(kind, { ...greeting, isModern: true });
+    if (link.era === 'auto' && !isLegacy && isBreakdown(fault)) return greet(kind, { ...greeting, isOld: true }, round);
     // It may have been brought up to date since.
-    if (link.era === 'auto' && isLegacy && (await forgetAddress(greeting))) return greet(kind, greeting);
+    if (link.era === 'auto' && isLegacy && !greeting.isOld && (await forgetAddress(greeting)))
+      return greet(kind, greeting);
     if (round < MAX_ROUNDS && (link.signIns?.() ?? 0) > 0) return greet(kind, greeting, round + 1);
     throw fault;
   }
-  if (link.era === 'auto' && !isLegacy && client.getProtocolEra() === 'legacy') await rememberAddress(greeting);
+  const isNews = !isLegacy || greeting.isOld;
+  if (link.era === 'auto' && isNews && client.getProtocolEra() === 'legacy') await rememberAddress(greeting);
   return connectionOf({ server, client, link: leftIfHopeless(client, link), sdk, changes, waiting });
+}
+
+/** Some servers meet a question they do not know with an error of their own making, instead of saying so. */
+function isBreakdown(fault: unknown): boolean {
+  return fault instanceof AppError && fault.status !== undefined && fault.status >= 500;
 }
 
 /** A person who is asked takes the time it takes, whatever is under way. */
