@@ -1,24 +1,217 @@
-import type { Fault } from '../fault.ts';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { fifo } from '../../support/posix.ts';
+import { type Fault, PLAIN_PIPE, type Variant } from '../fault.ts';
+import { asStranger, needsStranger } from '../poor-disks.ts';
+import type { Scene } from '../scene.ts';
+import { reply } from '../wire-answers.ts';
+import { call, told } from './runs.ts';
+
+/** The model lists, finds and searches everything; what it was told is looked at. */
+const LOOKING = {
+  ways: PLAIN_PIPE,
+  args: ['--tools', 'read', 'go'],
+  model: [
+    reply(
+      call('list_directory', { dir_path: '.' }),
+      call('glob', { pattern: '**/*.txt' }),
+      call('search_file_content', { pattern: 'needle' }),
+    ),
+    reply('done'),
+  ],
+  expect: { code: 0, text: 'done' },
+} as const satisfies Partial<Variant>;
+
+/** How often the model was told of a file, by its results alone. */
+function results(scene: Scene): readonly string[] {
+  const { contents } = JSON.parse(told(scene));
+  return contents.at(-1).parts.map((part: object) => JSON.stringify(part));
+}
 
 /** The rows W1 to W9. */
 export const WORKSPACE: readonly Fault[] = [
-  { id: 'W1', what: 'directory with 100,000 files', variants: [], open: 'not written yet' },
-  { id: 'W2', what: 'tree of 1 M files, depth 2,000, 4,096-byte paths', variants: [], open: 'not written yet' },
-  { id: 'W3', what: 'symlink loops, self links, 41-deep chains', variants: [], open: 'not written yet' },
-  { id: 'W4', what: 'FIFO/socket/device, unreadable dirs, names with \n', variants: [], open: 'not written yet' },
-  { id: 'W5', what: '2 GB single file, one 500 MB line, sparse 1 TB', variants: [], open: 'not written yet' },
-  { id: 'W6', what: 'file changes while being read, is deleted, is truncated', variants: [], open: 'not written yet' },
+  {
+    id: 'W1',
+    what: 'directory with 100,000 files',
+    variants: [],
+    seenBy: [
+      ['test/tools/hostile.test.ts', '20,000 files in one directory are listed in part, with their number'],
+      ['test/tools/many-files.test.ts', 'among 100,000 files a name is found, while the event loop runs'],
+    ],
+  },
+  {
+    id: 'W2',
+    what: 'tree of 1 M files, depth 2,000, 4,096-byte paths',
+    variants: [],
+    seenBy: [
+      ['test/tools/hostile.test.ts', 'a tree that is deeper than paths can be is walked as far as they go'],
+      [
+        'test/tools/hostile.test.ts',
+        'a search that takes too long over many files ends in time, with what it has found',
+      ],
+      ['test/tools/many-files.test.ts', 'among 100,000 files a line is found, while the event loop runs'],
+    ],
+  },
+  {
+    id: 'W3',
+    what: 'symlink loops, self links, 41-deep chains',
+    variants: [
+      {
+        ...LOOKING,
+        name: 'all of them around one file',
+        files: { 'sub/a.txt': 'needle\n' },
+        play(scene) {
+          const link = (target: string, name: string): void => symlinkSync(target, join(scene.cwd, name));
+          for (const [target, name] of [
+            ['self', 'self'],
+            ['b', 'a'],
+            ['a', 'b'],
+            ['..', 'sub/up'],
+            ['.', 'sub/here'],
+          ] as const) {
+            link(target, name);
+          }
+          link('sub', 'chain-0');
+          for (let index = 1; index <= 41; index += 1) link(`chain-${index - 1}`, `chain-${index}`);
+          return scene.run();
+        },
+        check(scene) {
+          const [, found = '', matched = ''] = results(scene);
+          expect([found.split('a.txt').length, matched.split('a.txt').length]).toEqual([2, 2]);
+        },
+      },
+    ],
+  },
+  {
+    id: 'W4',
+    what: 'FIFO/socket/device, unreadable dirs, names with line feeds',
+    variants: [
+      {
+        ...LOOKING,
+        name: 'FIFOs, and names with line feeds and escapes',
+        files: { 'a.txt': 'needle\n' },
+        play(scene) {
+          fifo(...Array.from({ length: 8 }, (_, index) => join(scene.cwd, `fifo-${index}.txt`)));
+          writeFileSync(join(scene.cwd, 'two\nlines\u001b[2J.txt'), 'needle\n');
+          return scene.run();
+        },
+        check(scene) {
+          const [, found = '', matched = ''] = results(scene);
+          expect(found).toContain('two\\nlines\\u001b[2J.txt');
+          expect(matched).toContain('a.txt');
+        },
+      },
+      {
+        ...LOOKING,
+        name: 'a directory that may not be looked into',
+        skip: needsStranger,
+        files: { 'a.txt': 'needle\n', 'closed/b.txt': 'needle\n' },
+        play(scene) {
+          const under = asStranger(scene);
+          chmodSync(join(scene.cwd, 'closed'), 0o000);
+          return scene.run(undefined, { under });
+        },
+        check(scene) {
+          const [, found = '', matched = ''] = results(scene);
+          expect(found + matched).toContain('a.txt');
+          expect(found + matched).not.toContain('b.txt');
+        },
+      },
+    ],
+    seenBy: [
+      ['test/tools/hostile.test.ts', 'eight FIFOs and a socket are refused by every tool, and hold nothing up'],
+      ['test/tools/many-files.test.ts', 'devices are refused by every tool, by whatever way they are named'],
+    ],
+  },
+  {
+    id: 'W5',
+    what: '2 GB single file, one 500 MB line, sparse 1 TB',
+    variants: [],
+    seenBy: [
+      ['test/tools/hostile.test.ts', 'a line of 500 MB is read and searched in part, and the answer says so'],
+      ['test/tools/hostile.test.ts', 'a file of a terabyte with nothing in it is a binary file'],
+      ['test/tools/files.test.ts', 'a file of more than 20 MB is read by lines'],
+    ],
+  },
+  {
+    id: 'W6',
+    what: 'file changes while being read, is deleted, is truncated',
+    variants: [],
+    seenBy: [
+      ['test/tools/workspace.test.ts', 'a file that vanishes between two looks is said to be missing'],
+      ['test/tools/workspace.test.ts', 'what somebody writes at the last moment is not lost'],
+      [
+        'test/tools/race.test.ts',
+        'reading and searching while a directory is swapped for a link shows nothing from outside',
+      ],
+    ],
+  },
   {
     id: 'W7',
     what: '.gitignore bombs (10 MB, pathological patterns), missing, negations',
-    variants: [],
-    open: 'not written yet',
+    variants: [
+      {
+        ...LOOKING,
+        name: 'stars, and a negation',
+        files: {
+          '.gitignore': `${'*a'.repeat(20)}b\n*.log\n!kept.log\n`,
+          'a.txt': 'needle\n',
+          'x.log': 'needle\n',
+          'kept.log': 'needle\n',
+        },
+        check(scene) {
+          const [, , matched = ''] = results(scene);
+          expect(['a.txt', 'kept.log', 'x.log'].map((name) => matched.includes(name))).toEqual([true, true, false]);
+        },
+      },
+      {
+        ...LOOKING,
+        name: '10 MB',
+        files: { '.gitignore': 'x\n'.repeat(5_000_000), 'a.txt': 'needle\n' },
+      },
+    ],
+    seenBy: [
+      ['test/tools/hostile.test.ts', 'an ignore file full of stars does not hold up a walk'],
+      [
+        'test/tools/hostile.test.ts',
+        'where an ignore file is too large to be asked, nothing is shown rather than too much',
+      ],
+    ],
   },
   {
     id: 'W8',
     what: 'encodings: Latin-1, Shift-JIS, UTF-16LE/BE ± BOM, UTF-32, mixed',
     variants: [],
-    open: 'not written yet',
+    seenBy: [
+      ['test/tools/files.test.ts', 'UTF-16 is read as text, pictures are attached, other bytes are not shown'],
+      ['test/tools/edits.test.ts', 'a file that is not Unicode is left alone'],
+    ],
   },
-  { id: 'W9', what: 'case-insensitive or NFD file system', variants: [], open: 'not written yet' },
+  {
+    id: 'W9',
+    what: 'case-insensitive or NFD file system',
+    variants: [
+      {
+        name: 'protected names in other letters',
+        ways: PLAIN_PIPE,
+        args: ['--tools', 'edit', '--yolo', 'go'],
+        model: [
+          reply(
+            ...['.GIT/config', '.Git/hooks/x', '.GEMINI/settings.json', '.ｇit/config', '.vsCode/tasks.json'].map(
+              (path) => call('write_file', { file_path: path, content: 'x' }),
+            ),
+          ),
+          reply('done'),
+        ],
+        play(scene) {
+          mkdirSync(join(scene.cwd, '.git'));
+          return scene.run();
+        },
+        expect: { code: 0, text: 'done' },
+        check: (scene) => expect(results(scene).filter((result) => !result.includes('"error"'))).toEqual([]),
+      },
+    ],
+    seenBy: [['test/tools/protection.test.ts', 'none of 160 writes to protected paths lands, the file %s']],
+  },
 ];
