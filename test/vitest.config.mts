@@ -13,7 +13,7 @@ export default defineConfig({
         test: {
           name: 'all',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/interop/**', ...crowds],
+          exclude: ['test/interop/**', 'test/standalone/**', ...crowds],
           // Most tests wait for the program they have started; the default would leave a small machine half idle.
           maxWorkers: 2,
         },

@@ -12,10 +12,12 @@ export const OLDEST_NODE = '20.18.1';
 
 /** Node, gmn itself, and what makes it faster. */
 export function programFindings(app: App, runtime: Runtime): readonly Finding[] {
-  return [nodeFinding(runtime), gmnFinding(app, runtime), cacheFinding(app), ripgrepFinding(app)];
+  return [nodeFinding(runtime), gmnFinding(app, runtime), cacheFinding(app, runtime), ripgrepFinding(app)];
 }
 
-function nodeFinding({ node, platform, arch }: Runtime): Finding {
+function nodeFinding({ node, builtIn, platform, arch }: Runtime): Finding {
+  if (builtIn !== undefined)
+    return { check: 'node', state: 'ok', text: `not needed: ${builtIn} is built in, on ${platform} ${arch}` };
   const text = `${node} on ${platform} ${arch}`;
   if (node.localeCompare(OLDEST_NODE, 'en', { numeric: true }) >= 0) return { check: 'node', state: 'ok', text };
   return {
@@ -42,7 +44,8 @@ function gmnFinding({ version, env, cwd }: App, { program }: Runtime): Finding {
   };
 }
 
-function cacheFinding({ version }: App): Finding {
+function cacheFinding({ version }: App, { builtIn }: Runtime): Finding {
+  if (builtIn !== undefined) return { check: 'code-cache', state: 'ok', text: 'not needed: gmn is compiled already' };
   const state = codeCacheState(version);
   if (state === undefined) return { check: 'code-cache', state: 'absent', text: 'no place to keep it' };
   const { directory, isUsable } = state;

@@ -1,5 +1,6 @@
-import { hostname, userInfo } from 'node:os';
+import { hostname } from 'node:os';
 import { isStandalone } from './standalone.ts';
+import { systemUser } from './system-user.ts';
 import { isAttended } from './terminal.ts';
 
 /** What the credential stores of a system depend on. */
@@ -32,7 +33,7 @@ export function thisMachine(): Machine {
 
 function username(): string {
   try {
-    return userInfo().username;
+    return systemUser().username;
   } catch {
     return '';
   }

@@ -1,7 +1,11 @@
+/** Where the compiler puts the files that are inside an executable; on Windows, on a drive that there is not. */
+const INSIDE = /^(?:\/\$bunfs\/|B:[\\/]~BUN[\\/])/;
+
 /**
- * Whether Node and gmn are one executable file. Such a process has no script of its own, and starting its program with
- * Node's flags would start gmn, not Node.
+ * Whether a runtime and gmn are one executable file. Such a process has no script of its own on the disk, and starting its
+ * program with Node's flags would start gmn, not Node.
  */
 export function isStandalone({ argv, execPath }: Pick<NodeJS.Process, 'argv' | 'execPath'> = process): boolean {
-  return argv[1] === undefined || argv[1] === execPath;
+  const [, script] = argv;
+  return script === undefined || script === execPath || INSIDE.test(script);
 }

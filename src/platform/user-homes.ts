@@ -1,6 +1,6 @@
-import { userInfo } from 'node:os';
 import type { Env } from '../core/io.ts';
 import { realPath } from './real-path.ts';
+import { systemUser } from './system-user.ts';
 
 /** The directories that are this person's home, free of links: what HOME says, and what the system knows. Never throws. */
 export function userHomes(env: Env): readonly string[] {
@@ -11,7 +11,7 @@ export function userHomes(env: Env): readonly string[] {
 
 function systemHome(): string | undefined {
   try {
-    return userInfo().homedir;
+    return systemUser().homedir;
   } catch {
     // A user without an entry in the password file.
     return undefined;

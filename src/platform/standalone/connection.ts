@@ -34,7 +34,7 @@ interface NativeSocket {
   write(bytes: Uint8Array): number;
   pause(): void;
   resume(): void;
-  terminate(): void;
+  end(): void;
   upgradeTLS(options: { readonly tls: TlsOptions; readonly socket: SocketHandler }): readonly [unknown, NativeSocket];
 }
 
@@ -109,7 +109,7 @@ function tlsFor(name: string): TlsOptions {
 
 function close(line: Line): void {
   line.isOver = true;
-  line.socket?.terminate();
+  line.socket?.end();
 }
 
 function lose(line: Line, error: unknown): void {
@@ -132,7 +132,7 @@ function handlerOf(line: Line, events: ConnectionEvents, isTls: boolean): Socket
   return {
     open(socket) {
       line.socket = socket;
-      if (line.isOver) socket.terminate();
+      if (line.isOver) socket.end();
       else if (!isTls) open();
     },
     ...(isTls && { handshake: (_, isGood, error) => (isGood ? open() : end(error ?? new Error('no TLS'))) }),

@@ -10,7 +10,8 @@ export interface AnswerEvents {
 }
 
 export interface AnswerReader {
-  push(chunk: Buffer): void;
+  /** Returns what comes after the end of the answer. */
+  push(chunk: Buffer): Buffer;
   /** Nothing more comes: undefined if the sender ended properly. */
   closed(error: unknown): void;
 }
@@ -64,11 +65,13 @@ export function answerReader(events: AnswerEvents, { isTunnel = false } = {}): A
   let step = headStep(begin);
   return {
     push(chunk) {
+      let rest = chunk;
       try {
-        for (let rest = chunk; rest.length > 0 && !isOver; ) rest = step(rest);
+        while (rest.length > 0 && !isOver) rest = step(rest);
       } catch (thrown) {
         fail(thrown);
       }
+      return rest;
     },
     closed(error) {
       if (isOver) return;

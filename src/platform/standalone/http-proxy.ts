@@ -51,7 +51,10 @@ function sendThroughTunnel(dispatch: Dispatch, proxy: URL): Promise<HttpResponse
   });
   connection = connect(targetOf(proxy), {
     open: () => void connection?.write(tunnelBytes(url, authorization(proxy))),
-    data: reader.push,
+    data(chunk) {
+      // The server has spoken before it was spoken to: that is no TLS.
+      if (reader.push(chunk).length > 0 && isThrough) call.fail(Object.assign(new Error('no TLS'), { code: 'EPROTO' }));
+    },
     room: () => {},
     closed: reader.closed,
   });

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, mergeConfig } from 'vitest/config';
-import config from './vitest.config.mts';
+import config from './binary.config.mts';
 
-const platform = fileURLToPath(new URL('../src/platform', import.meta.url));
+const platform = fileURLToPath(new URL('../../src/platform', import.meta.url));
 
-/** For tests that the compiler's runtime itself runs: what the executable has in the place of platform/ is there, too. */
+/** For tests that run inside the runtime of the executable, with the parts of platform/ that it has. */
 export default mergeConfig(
   config,
   defineConfig({

@@ -1,0 +1,33 @@
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { beforeEach } from 'vitest';
+
+const NODES_OWN = 'is about Node itself';
+const CACHE = 'is about the code cache, of which the executable has no need';
+const WORDS = 'names Node and the code cache; executable.test.ts has what is said instead';
+
+/** The tests that are not run against the executable, by file and name, and why not. */
+export const SKIPPED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'cli/doctor.test.ts': {
+    'without anything configured it says what is missing, and what to do': WORDS,
+    'where all is well it ends with 0; without a UTF-8 locale the marks are words': WORDS,
+  },
+  'cli/privacy.test.ts': { 'a run that Node itself gives up leaves no report and no dump behind': NODES_OWN },
+  'cli/process.test.ts': {
+    'the compiled code is kept for the next start, for nobody else to read, and a spoilt one does no harm': CACHE,
+  },
+  'cli/stubborn.test.ts': {
+    'a directory that is gone is said to be gone': 'the runtime says so itself, before gmn begins, and exits with 1',
+  },
+  'platform/http.test.ts': {
+    'N6 a server of another age, and one without TLS, fail in the handshake':
+      'the runtime, in which the server of the test runs too, cannot serve so old a version of TLS',
+  },
+};
+
+const here = fileURLToPath(new URL('..', import.meta.url));
+
+beforeEach(({ task, skip }) => {
+  const reason = SKIPPED[relative(here, task.file.filepath).replaceAll('\\', '/')]?.[task.name];
+  if (reason !== undefined) skip(reason);
+});
