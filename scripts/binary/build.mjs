@@ -2,16 +2,14 @@
 // file. What is different in it: src/platform/standalone. Why: docs/decisions/0010-standalone-executable.md
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { installPeers } from '../../test/interop/install.mjs';
 import { bundling, commandTable, writeTexts } from '../bundle.mjs';
 import { thirdPartyNotices } from '../notices.mjs';
 import { ensureInstalled, root, run } from '../project.mjs';
+import { compiler } from './compiler.mjs';
 
 const final = join(root, 'dist-binary');
 const work = `${final}.new`;
-const isWindows = process.platform === 'win32';
 const platform = join(root, 'src', 'platform');
 
 /** A file in platform/standalone takes the place of its namesake in platform. */
@@ -76,18 +74,8 @@ for (const { path, text } of outputFiles) writeFileSync(join(bin, basename(path)
 writeFileSync(join(work, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(metafile));
 compile();
 
-/** The compiler for this machine. */
-function compiler() {
-  const system = { linux: 'linux', darwin: 'darwin', win32: 'windows' }[process.platform];
-  const machine = { x64: 'x64', arm64: 'aarch64' }[process.arch];
-  const file = join('node_modules', '@oven', `bun-${system}-${machine}`, 'bin', isWindows ? 'bun.exe' : 'bun');
-  const found = join(installPeers(fileURLToPath(new URL('.', import.meta.url))), file);
-  if (!existsSync(found)) throw new Error(`no compiler for ${process.platform} on ${process.arch}`);
-  return found;
-}
-
 function compile() {
-  const name = isWindows ? 'gmn.exe' : 'gmn';
+  const name = process.platform === 'win32' ? 'gmn.exe' : 'gmn';
   const flags = ['--target=bun', '--format=esm', '--splitting', '--minify', '--bytecode'];
   // The directory gmn is started in is not its own: a project's .env, bunfig.toml and the like are never read.
   const blind = ['dotenv', 'bunfig', 'tsconfig', 'package-json'].map((name) => `--no-compile-autoload-${name}`);
