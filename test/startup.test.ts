@@ -73,6 +73,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/api/identity.ts",
       "src/api/payload.ts",
       "src/api/reply-content.ts",
+      "src/api/reply-events.ts",
       "src/api/reply.ts",
       "src/api/sse.ts",
       "src/api/succession.ts",

@@ -9,6 +9,7 @@ import { discard, payloads, readStart } from './payload.ts';
 import { type ReplyOptions, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
 import { contentKeeper } from './reply-content.ts';
+import { toldAtOnce } from './reply-events.ts';
 import type { Retry } from './retry.ts';
 
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -114,13 +115,19 @@ async function* receive(
   const reader = replyReader(model, { ...reading, secrets: backend.secrets });
   const body = untilFinished(response, reader.isFinished, trace);
   for await (const batch of payloads({ ...response, body }, { now: clock.now })) {
-    for (const value of batch) {
-      const chunk = parseChunk(backend.unwrap(value));
-      if (chunk.error !== undefined) throw await refusedInStream(call, backend, chunk.error);
-      if (chunk.blockReason)
-        throw (await import('./reply-failure.ts')).blockedPrompt(chunk.blockReason, backend.secrets);
-      if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
-      for (const event of reader.take(chunk)) {
+    const told = toldAtOnce();
+    try {
+      for (const value of batch) {
+        const chunk = parseChunk(backend.unwrap(value));
+        if (chunk.error !== undefined) throw await refusedInStream(call, backend, chunk.error);
+        if (chunk.blockReason)
+          throw (await import('./reply-failure.ts')).blockedPrompt(chunk.blockReason, backend.secrets);
+        if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
+        for (const event of reader.take(chunk)) told.add(event);
+      }
+    } finally {
+      // What came before a fault is told before it.
+      for (const event of told.events()) {
         if (event.type === 'text' || showsThoughts) call.hasShown = true;
         yield event;
       }

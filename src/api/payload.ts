@@ -6,32 +6,38 @@ const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
 /**
  * The JSON values of a streamed answer, in batches as they arrive: server-sent events, or one JSON document whose list is
- * taken apart. All values before a fault are given first; then throws AppError `api` if the line is cut, a value does not
- * parse, or the content is of another type.
+ * taken apart. Each is parsed when it is asked for, so that a batch is not in memory twice. All values before a fault are
+ * given first; then throws AppError `api` if the line is cut, a value does not parse, or the content is of another type.
  */
-export async function* payloads(response: HttpResponse, options: SseOptions): AsyncGenerator<readonly unknown[], void> {
+export function payloads(response: HttpResponse, options: SseOptions): AsyncIterable<Iterable<unknown>> {
   const type = response.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  if (type === 'text/event-stream' || type === '') yield* eventValues(response.body, options);
-  else if (type === 'application/json') yield await documentValues(response.body);
-  else throw await unexpectedType(response, type);
+  return type === 'text/event-stream' || type === ''
+    ? eventValues(response.body, options)
+    : otherValues(response, type);
 }
 
 async function* eventValues(
   body: AsyncIterable<Uint8Array>,
   options: SseOptions,
-): AsyncGenerator<readonly unknown[], void> {
-  for await (const batch of sseEvents(body, options)) {
-    const values: unknown[] = [];
-    for (const data of batch) {
-      try {
-        values.push(JSON.parse(data));
-      } catch (cause) {
-        yield values;
-        throw malformed(cause);
-      }
-    }
-    yield values;
+): AsyncGenerator<Iterable<unknown>, void> {
+  for await (const batch of sseEvents(body, options)) yield values(batch);
+}
+
+function* values(batch: readonly string[]): Generator<unknown, void> {
+  for (const data of batch) yield parseValue(data);
+}
+
+function parseValue(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (cause) {
+    throw malformed(cause);
   }
+}
+
+async function* otherValues(response: HttpResponse, type: string): AsyncGenerator<Iterable<unknown>, void> {
+  if (type !== 'application/json') throw await unexpectedType(response, type);
+  yield await documentValues(response.body);
 }
 
 async function documentValues(body: AsyncIterable<Uint8Array>): Promise<readonly unknown[]> {

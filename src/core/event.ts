@@ -12,8 +12,11 @@ export type TurnEvent =
   | { readonly type: 'wait'; readonly what: string }
   /** The server took the request. `model` is the one asked for; `sessionId` is there if the run is going to be saved. */
   | { readonly type: 'begin'; readonly model: string; readonly sessionId?: string }
-  /** Well-formed text: a character is never split over two deltas. */
-  | { readonly type: 'text'; readonly delta: string }
+  /**
+   * Well-formed text: a character is never split over two deltas. `pieces` is the same as the server had cut it, if it came
+   * in more than one.
+   */
+  | { readonly type: 'text'; readonly delta: string; readonly pieces?: readonly string[] }
   | { readonly type: 'thought'; readonly delta: string }
   | {
       readonly type: 'call';

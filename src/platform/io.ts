@@ -8,6 +8,9 @@ const DONE = Promise.resolve();
 /** How long the last words of a run that was ended may wait for a reader that does not read. */
 const PATIENCE_MS = 200;
 
+/** How much may be gathered into one write; what a pipe of Linux holds. */
+const GATHERED_LENGTH = 65_536;
+
 /** The process's stdout and stderr. `flush` resolves when all that was written has left, and rejects if it could not. */
 export interface ProcessIo extends Io {
   flush(): Promise<void>;
@@ -18,7 +21,10 @@ export interface ProcessIo extends Io {
 /** Opens the two streams only when they are first used: touching them costs a module each. */
 export function processIo(color: ColorChoice, env: Env): ProcessIo {
   const out = lazyOut(() => outputStream(1), color, env);
-  const err = unfailing(lazyOut(() => outputStream(2), color, env));
+  const err = unfailing(
+    lazyOut(() => outputStream(2), color, env),
+    out.release,
+  );
   return {
     out,
     err,
@@ -31,6 +37,8 @@ export function processIo(color: ColorChoice, env: Env): ProcessIo {
 }
 
 interface ProcessOut extends Out {
+  /** Sends what is still being gathered. */
+  release(): void;
   flush(): Promise<void>;
   hurry(reason: AppError): void;
 }
@@ -38,6 +46,7 @@ interface ProcessOut extends Out {
 function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): ProcessOut {
   let stream: OutputStream | undefined;
   let failure: AppError | undefined;
+  let hasRoom = true;
   const waiting = new Set<(error: AppError) => void>();
   const fail = (error: AppError): void => {
     failure ??= error;
@@ -60,15 +69,27 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
         resolve();
       });
     });
+  const send = (text: string): void => {
+    if (failure !== undefined || get().write(text) || !hasRoom) return;
+    hasRoom = false;
+    get().once('drain', () => {
+      hasRoom = true;
+    });
+  };
+  const { add, release } = gathering(send);
   return {
     write(chunk) {
       if (failure) return Promise.reject(failure);
-      if (get().write(chunk)) return DONE;
-      return settled((done) => get().once('drain', done));
+      // On a terminal each piece shall be seen as it comes, and others write to it as well.
+      if (get().isTTY) send(chunk);
+      else add(chunk);
+      return hasRoom ? DONE : settled((done) => get().once('drain', done));
     },
+    release,
     flush() {
+      release();
       if (failure) return Promise.reject(failure);
-      if (stream === undefined || stream.writableLength === 0) return DONE;
+      if (stream === undefined || (hasRoom && stream.writableLength === 0)) return DONE;
       return settled((done) => get().write('', () => done()));
     },
     hurry(reason) {
@@ -91,12 +112,55 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
   };
 }
 
-/** Words to the person that cannot be written are no reason to fail a run that has its answer. */
-function unfailing(out: ProcessOut): ProcessOut {
+interface Gathering {
+  add(chunk: string): void;
+  release(): void;
+}
+
+/**
+ * Of what is added in one turn of the event loop, the first piece is written at once and the rest together, at the end of
+ * that turn: an answer that comes faster than it can be shown costs a write for each batch, not for each word.
+ */
+function gathering(write: (text: string) => void): Gathering {
+  let rest = '';
+  let isGathering = false;
+  const release = (): void => {
+    const text = rest;
+    rest = '';
+    if (text !== '') write(text);
+  };
+  return {
+    release,
+    add(chunk) {
+      if (!isGathering) {
+        isGathering = true;
+        process.nextTick(() => {
+          isGathering = false;
+          release();
+        });
+        return write(chunk);
+      }
+      rest += chunk;
+      if (rest.length >= GATHERED_LENGTH) release();
+    },
+  };
+}
+
+/**
+ * Words to the person that cannot be written are no reason to fail a run that has its answer. What was written `before`
+ * comes before them: both may go to one place.
+ */
+function unfailing(err: ProcessOut, before: () => void): ProcessOut {
   const ignore = (): void => {};
-  return Object.defineProperties(Object.create(out), {
-    write: { value: (chunk: string) => out.write(chunk).catch(ignore) },
-    flush: { value: () => out.flush().catch(ignore) },
+  const write = (chunk: string): Promise<void> => {
+    before();
+    const written = err.write(chunk).catch(ignore);
+    err.release();
+    return written;
+  };
+  return Object.defineProperties(Object.create(err), {
+    write: { value: write },
+    flush: { value: () => err.flush().catch(ignore) },
   });
 }
 

@@ -41,7 +41,7 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
       case 'begin':
         return begin(event.model, event.sessionId);
       case 'text':
-        return event.delta === '' ? undefined : out.write(messageLine(timestamp(), event.delta));
+        return event.delta === '' ? undefined : out.write(messageLines(timestamp(), event.pieces ?? [event.delta]));
       case 'call':
         return line('tool_use', { tool_name: event.name, tool_id: event.id, parameters: event.args });
       case 'answer':
@@ -68,8 +68,9 @@ function addedFields({ extracted, sources }: Extract<TurnEvent, { type: 'end' }>
   return { extracted, sources };
 }
 
-function messageLine(timestamp: string, delta: string): string {
-  return `{"type":"message","timestamp":"${timestamp}","role":"assistant","content":${encode(delta)},"delta":true}\n`;
+function messageLines(timestamp: string, pieces: readonly string[]): string {
+  const opening = `{"type":"message","timestamp":"${timestamp}","role":"assistant","content":`;
+  return pieces.map((text) => `${opening}${encode(text)},"delta":true}\n`).join('');
 }
 
 function outcomeFields({ ok, response }: ToolOutcome): JsonObject {

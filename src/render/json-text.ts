@@ -8,7 +8,13 @@ const UNSAFE = /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
  * the control characters JSON.stringify leaves alone are escaped too. Parses back to the same value.
  */
 export function encode(value: JsonValue | object, indent?: number): string {
-  return JSON.stringify(value, undefined, indent).replace(UNSAFE, escapeUnit);
+  const json = JSON.stringify(value, undefined, indent);
+  return isPrintable(json) ? json : json.replace(UNSAFE, escapeUnit);
+}
+
+/** Whether all of it is ASCII, and no DEL: asked in this way, it costs nothing even of a long text. */
+function isPrintable(json: string): boolean {
+  return Buffer.byteLength(json) === json.length && !json.includes('\u007f');
 }
 
 /** A string as JSON text without its quotes, so that a long one can be written piece by piece. */

@@ -25,9 +25,9 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         hasStarted = true;
         return line({ type: 'start', model: event.model });
       case 'text':
-        if (event.delta === '') return;
-        partial.add(event.delta);
-        return out.write(`{"type":"content","text":${encode(event.delta)}}\n`);
+        for (const text of event.pieces ?? [event.delta]) partial.add(text);
+        for (const text of event.pieces ?? [event.delta]) if (text !== '') await out.write(contentLine(text));
+        return;
       case 'thought':
         return options.showThoughts ? line({ type: 'thought', text: event.delta }) : undefined;
       case 'call':
@@ -55,6 +55,10 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         return unreachable(event);
     }
   };
+}
+
+function contentLine(text: string): string {
+  return `{"type":"content","text":${encode(text)}}\n`;
 }
 
 type Failure = Extract<TurnEvent, { readonly type: 'failure' }>;

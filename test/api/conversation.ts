@@ -79,7 +79,7 @@ export async function converseWith(baseUrl: URL, setting: Setting): Promise<Outc
   });
   const events: ReplyEvent[] = [];
   const take = async (event: ReplyEvent): Promise<void> => {
-    events.push(event);
+    events.push(...asSent(event));
     await setting.onEvent?.(event);
   };
   const end = await collect(
@@ -88,6 +88,12 @@ export async function converseWith(baseUrl: URL, setting: Setting): Promise<Outc
     setting.leaveAt,
   );
   return { events, text: deltas(events), ...end, sleeps, trace };
+}
+
+/** How much of an answer comes at once is the network's matter; the pieces are not. */
+function asSent(event: ReplyEvent): readonly ReplyEvent[] {
+  if (event.type !== 'text' || event.pieces === undefined) return [event];
+  return event.pieces.map((delta) => ({ type: 'text', delta }));
 }
 
 async function collect(
