@@ -126,6 +126,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/platform/http.ts",
       "src/platform/io.ts",
       "src/platform/memo-file.ts",
+      "src/platform/output-stream.ts",
       "src/platform/proxy-choice.ts",
       "src/platform/random-id.ts",
       "src/platform/real-path.ts",
