@@ -1,12 +1,13 @@
 import type { KeptContent } from '../core/content.ts';
-import type { Session } from '../core/session.ts';
+import type { Session, SessionSetup } from '../core/session.ts';
 import { exchanges } from '../session/exchanges.ts';
 import { recordOf } from '../session/load.ts';
 
 /** A conversation of which nothing is kept when the chat ends. */
-export function memorySession(id: string): Session {
+export function memorySession(id: string, earlier: SessionSetup = {}): Session {
   const talk = exchanges<KeptContent>();
   let name: string | undefined;
+  let setup = earlier;
   return {
     id,
     contents: talk.items,
@@ -16,6 +17,12 @@ export function memorySession(id: string): Session {
     },
     get turns() {
       return talk.count;
+    },
+    get setup() {
+      return setup;
+    },
+    choose: (next) => {
+      setup = next;
     },
     isSaved: false,
     append: async ({ kind, content }) => talk.add(content, kind === 'prompt' ? 'prompt' : 'other'),

@@ -7,6 +7,7 @@ import { every } from '../platform/clock.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { textRenderer } from '../render/text.ts';
 import type { Chat } from './chat.ts';
+import { chosenIn } from './setup.ts';
 import { windowNotice } from './window.ts';
 
 /**
@@ -20,6 +21,7 @@ export async function ask(chat: Chat, prompt: Content, signal: AbortSignal): Pro
   chat.lastPrompt = prompt;
   tally.turn();
   changes.begin(session);
+  session.choose(chosenIn(assistant.setup));
   const before = session.contents.length;
   const failure = await shown(chat, runTurn(agent, { history: session, prompt, signal }), {
     event: tally.event,

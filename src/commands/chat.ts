@@ -7,11 +7,12 @@ import type { Complete, LineSource } from '../chat/line-source.ts';
 import { runChat } from '../chat/loop.ts';
 import { memorySession } from '../chat/memory-session.ts';
 import { pipedLines } from '../chat/piped-lines.ts';
+import { restoredWords } from '../chat/setup.ts';
 import { terminalLines } from '../chat/terminal-lines.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import type { Io, Out } from '../core/io.ts';
-import type { Session, SessionStore } from '../core/session.ts';
+import type { Env, Io, Out } from '../core/io.ts';
+import type { Session, SessionSetup, SessionStore } from '../core/session.ts';
 import { randomId } from '../platform/random-id.ts';
 import { chooseShell } from '../platform/shell-choice.ts';
 import { systemStdin } from '../platform/stdin.ts';
@@ -54,12 +55,13 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   const reports: string[] = [];
   const store = openStore(app, (words) => void reports.push(words));
   const kept = await openSession(options, app, store);
-  const opening = openAssistant(options, { app: { ...app, io }, lend: lines.lend, workspace });
+  const { chosen, words } = chosenBefore(options, kept.session.setup, env);
+  const opening = openAssistant({ ...options, ...chosen }, { app: { ...app, io }, lend: lines.lend, workspace });
   const assistant = await opening.catch(async (thrown) => {
     await kept.session.close();
     throw thrown;
   });
-  reports.unshift(...assistant.notices);
+  reports.unshift(...assistant.notices, ...(words === undefined ? [] : [words]));
   try {
     chat = openChat({
       ...{ version, env, cwd, clock, signal, io, isPlain, lines, assistant, store, ...kept },
@@ -106,10 +108,21 @@ async function openSession(options: ChatOptions, { cwd }: App, store: SessionSto
   return { session: await store.create({ cwd, by: 'chat', ...given }), isSaved: true };
 }
 
+/** What was chosen in the session before, as far as no flag says otherwise, and the words that tell so. */
+function chosenBefore({ model, system }: ChatOptions, before: SessionSetup, env: Env) {
+  // The variable is for all sessions, and what was chosen for this one.
+  const isFlag = model !== undefined && model !== env.GMN_MODEL;
+  const chosen = {
+    ...(isFlag || before.model === undefined ? {} : { model: before.model }),
+    ...(system !== undefined || before.system === undefined ? {} : { system: before.system }),
+  };
+  return { chosen, words: restoredWords(chosen) };
+}
+
 /** Goes on from what a session holds, and adds nothing to it. */
 async function forgotten(saved: Session): Promise<Kept> {
   await saved.close();
-  const session = memorySession(randomId());
+  const session = memorySession(randomId(), saved.setup);
   await session.replace(saved.contents);
   return { session, isSaved: false };
 }

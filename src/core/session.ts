@@ -22,6 +22,14 @@ export interface SessionSummary {
   readonly file: string;
 }
 
+/** Who answers, and how, as far as somebody chose it. */
+export interface SessionSetup {
+  /** As it was named. */
+  readonly model?: string;
+  /** A system instruction, or `@` and the path of its file. */
+  readonly system?: string;
+}
+
 /** A saved conversation that is open: what is appended is in its file. */
 export interface Session extends History {
   readonly id: string;
@@ -30,8 +38,12 @@ export interface Session extends History {
   readonly turns: number;
   /** What was asked last before it was opened, if nothing came of that and it does not count. */
   readonly unanswered?: Content | undefined;
+  /** What was chosen for it last. */
+  readonly setup: SessionSetup;
   /** Whether nothing of it is missing on disk. */
   readonly isSaved: boolean;
+  /** This is chosen from now on; it is kept with the next prompt. */
+  choose(setup: SessionSetup): void;
   /** Gives it a name, or another one. Throws AppError `usage` if another session has that name. */
   rename(name: string): Promise<void>;
   /** Forgets the last `turns` exchanges; the file keeps them, `contents` does not. */

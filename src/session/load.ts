@@ -2,7 +2,7 @@ import type { KeptContent } from '../core/content.ts';
 import { counted } from '../core/counted.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnRecord } from '../core/history.ts';
-import type { SavedRecord } from '../core/session.ts';
+import type { SavedRecord, SessionSetup } from '../core/session.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import type { BlobFiles } from '../platform/blob-files.ts';
 import { reasonOf } from '../platform/errno.ts';
@@ -23,6 +23,8 @@ export interface Loaded {
   /** Of the last line. */
   readonly seq: number;
   readonly standing: Standing;
+  /** What was chosen last. */
+  readonly setup: SessionSetup;
   /** The last prompt, if it was taken back right after it was asked: nothing came of it. */
   readonly unanswered: KeptContent | undefined;
   /** What could not be read, in words for the person. */
@@ -98,7 +100,7 @@ interface Playback {
   play(line: ReadLine): void;
   /** Whether no line was played. */
   readonly isEmpty: boolean;
-  end(header: Header): Pick<Loaded, 'exchanges' | 'seq' | 'standing' | 'unanswered'>;
+  end(header: Header): Pick<Loaded, 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
 }
 
 /** Puts records together from lines. */
@@ -106,6 +108,7 @@ function playing(): Playback {
   const found = exchanges<SavedRecord>();
   let last: ReadLine | undefined;
   let unanswered: KeptContent | undefined;
+  let setup: SessionSetup = {};
   /** Of a reply whose own record has not come. */
   let partial = '';
   const cutOff = (): void => {
@@ -121,13 +124,15 @@ function playing(): Playback {
     },
     play(line) {
       const { entry, at } = line;
-      if (entry.kind !== 'name') {
+      const isAside = entry.kind === 'name' || entry.kind === 'setup';
+      if (entry.kind === 'setup') setup = entry.chosen;
+      if (!isAside) {
         unanswered = entry.kind === 'rewind' && last?.entry.kind === 'prompt' ? last.entry.content : undefined;
       }
       if (entry.kind === 'partial') partial += entry.text;
       // Their text is in it.
       else if (entry.kind === 'reply' || entry.kind === 'call') partial = '';
-      else if (entry.kind !== 'name') cutOff();
+      else if (!isAside) cutOff();
       if ('content' in entry) found.add({ ...entry, at }, entry.kind === 'prompt' ? 'prompt' : 'other');
       else if (entry.kind === 'rewind') found.rewind(entry.turns);
       else if (entry.kind === 'replace') {
@@ -142,7 +147,7 @@ function playing(): Playback {
     end({ name }) {
       cutOff();
       const standing = { ...(last?.standing ?? { name }), turn: found.count };
-      return { exchanges: found, seq: last?.seq ?? 0, standing, unanswered };
+      return { exchanges: found, seq: last?.seq ?? 0, standing, setup, unanswered };
     },
   };
 }

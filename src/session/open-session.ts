@@ -1,7 +1,7 @@
 import type { KeptContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
-import type { SavedRecord, Session } from '../core/session.ts';
+import type { SavedRecord, Session, SessionSetup } from '../core/session.ts';
 import { type Exchanges, exchanges } from './exchanges.ts';
 import { type Loaded, recordOf } from './load.ts';
 import type { NameClaim } from './name-claim.ts';
@@ -18,7 +18,7 @@ export interface SessionOptions {
   /** Who it is; that may change, when the session goes on as a copy. */
   readonly file: Pick<SessionFile, 'id' | 'name'>;
   /** What was there before. */
-  readonly earlier?: Pick<Loaded, 'exchanges' | 'seq' | 'standing' | 'unanswered'>;
+  readonly earlier?: Pick<Loaded, 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
   readonly writer: SessionWriter;
   /** Of all records but answers to calls. */
   readonly durability: Durability;
@@ -36,7 +36,7 @@ export interface SavedHere extends Session {
 
 /** A session that can be added to. What cannot be written is reported, and kept in memory. */
 export function openSession({ clock, file, earlier, writer, claim, ...options }: SessionOptions): SavedHere {
-  const { talk, lineOf, lineOfRecord } = ledger(clock, earlier);
+  const { talk, choice, lineOf, linesOf } = ledger(clock, earlier);
   const inOrder = queue();
   const pace = pacing(clock);
   /** Whether there is nothing yet that a line could change. */
@@ -59,12 +59,16 @@ export function openSession({ clock, file, earlier, writer, claim, ...options }:
       return writer.isSaved;
     },
     unanswered: earlier?.unanswered,
+    get setup() {
+      return choice.setup;
+    },
+    choose: choice.choose,
     contents: talk.items,
     replyLimit: Number.POSITIVE_INFINITY,
     append: (record) =>
       // An answer is not worth the wait: at worst its call is answered anew.
-      put([lineOfRecord({ ...record, at: clock.now() })], record.kind === 'answer' ? 'written' : options.durability),
-    appendAll: (records) => put(records.map(lineOfRecord)),
+      put(linesOf({ ...record, at: clock.now() }), record.kind === 'answer' ? 'written' : options.durability),
+    appendAll: (records) => put(records.flatMap(linesOf)),
     touch: () => put([lineOf({ kind: 'name' })]),
     async overhear(delta) {
       const text = pace.due(delta);
@@ -90,11 +94,33 @@ export function openSession({ clock, file, earlier, writer, claim, ...options }:
       fill(talk, contents);
       if (contents.length > 0 || !isBlank()) await put([lineOf({ kind: 'replace', contents })]);
     },
-    close: () =>
-      inOrder(async () => {
-        await writer.close();
-        await claim.release();
-      }),
+    close: () => inOrder(() => writer.close().then(claim.release)),
+  };
+}
+
+interface Choice {
+  readonly setup: SessionSetup;
+  choose(setup: SessionSetup): void;
+  /** What is to be written down of it: nothing, if it is there. */
+  news(): readonly Entry[];
+}
+
+/** What is chosen for a session, and whether its file knows. */
+function choosing(known: SessionSetup): Choice {
+  let written = known;
+  let setup = known;
+  return {
+    get setup() {
+      return setup;
+    },
+    choose(next) {
+      setup = next;
+    },
+    news() {
+      if (setup.model === written.model && setup.system === written.system) return [];
+      written = setup;
+      return [{ kind: 'setup', chosen: setup }];
+    },
   };
 }
 
@@ -102,8 +128,9 @@ interface Ledger {
   readonly talk: Exchanges<KeptContent>;
   /** The next line. */
   lineOf(entry: Entry): Line;
-  /** The next line, once the talk has the record. */
-  lineOfRecord(record: SavedRecord): Line;
+  readonly choice: Choice;
+  /** The next lines, once the talk has the record: before a prompt stands what was chosen for it. */
+  linesOf(record: SavedRecord): readonly Line[];
 }
 
 /** What was said so far, and the lines that tell what is said next. */
@@ -111,17 +138,20 @@ function ledger({ now }: Clock, earlier: SessionOptions['earlier']): Ledger {
   const talk = talkOf(earlier?.exchanges.items ?? []);
   let model = earlier?.standing.model;
   let seq = earlier?.seq ?? 0;
+  const choice = choosing(earlier?.setup ?? {});
   const lineOf = (entry: Entry, at = now()): Line => {
     seq += 1;
     return { seq, at, standing: { turn: talk.count, model }, entry };
   };
   return {
     talk,
+    choice,
     lineOf,
-    lineOfRecord({ at, ...record }) {
+    linesOf({ at, ...record }) {
+      const news = record.kind === 'prompt' ? choice.news().map((entry) => lineOf(entry, at)) : [];
       talk.add(record.content, record.kind === 'prompt' ? 'prompt' : 'other');
       if ('model' in record && record.model !== '') model = record.model;
-      return lineOf(record, at);
+      return [...news, lineOf(record, at)];
     },
   };
 }

@@ -1,5 +1,6 @@
 import type { KeptContent, Part } from '../core/content.ts';
 import { isObject, parseJson, stringOf } from '../core/json.ts';
+import type { SessionSetup } from '../core/session.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
 import type { Apart, Entry, Header, Line } from './record.ts';
 
@@ -50,6 +51,7 @@ export function parseLine(text: string): ReadLine | undefined {
 function parseEntry(value: Readonly<Record<string, unknown>>): Entry | undefined {
   const { type } = value;
   if (type === 'name') return { kind: type };
+  if (type === 'setup') return isObject(value.chosen) ? { kind: type, chosen: parseSetup(value.chosen) } : undefined;
   if (type === 'partial') return typeof value.text === 'string' ? { kind: type, text: value.text } : undefined;
   if (type === 'rewind') return isCount(value.turns) ? { kind: type, turns: value.turns } : undefined;
   if (type === 'replace') {
@@ -64,6 +66,12 @@ function parseEntry(value: Readonly<Record<string, unknown>>): Entry | undefined
   if (type !== 'reply') return undefined;
   const finishReason = stringOf(value.finishReason);
   return { kind: type, ...said, ...(finishReason === undefined ? {} : { finishReason }) };
+}
+
+function parseSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
+  const model = stringOf(value.model);
+  const system = stringOf(value.system);
+  return { ...(model === undefined ? {} : { model }), ...(system === undefined ? {} : { system }) };
 }
 
 /** A content with all it holds, if it is one. */

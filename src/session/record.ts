@@ -1,6 +1,6 @@
 import type { KeptContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
-import type { SessionBeginning } from '../core/session.ts';
+import type { SessionBeginning, SessionSetup } from '../core/session.ts';
 
 /** The version of the format that is written. docs/sessions.md describes it. */
 export const VERSION = 1;
@@ -34,6 +34,8 @@ export type Entry =
   | TurnRecord
   /** Text since the last record of the kind, of a reply that is under way. */
   | { readonly kind: 'partial'; readonly text: string }
+  /** What was chosen for the prompts that follow. */
+  | { readonly kind: 'setup'; readonly chosen: SessionSetup }
   /** The name is now that of the line, or none. */
   | { readonly kind: 'name' }
   | { readonly kind: 'rewind'; readonly turns: number }

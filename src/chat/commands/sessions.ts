@@ -4,6 +4,7 @@ import { visible } from '../../core/visible.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line-source.ts';
 import { sessionRow, shortId } from '../session-words.ts';
+import { restoredWords } from '../setup.ts';
 import type { SlashCommand } from '../slash-command.ts';
 
 const MAX_LISTED = 20;
@@ -80,9 +81,20 @@ export const LOAD: SlashCommand = {
     chat.lastPrompt = session.unanswered;
     const { turns } = session;
     await chat.say(`Going on with ${visible(session.name ?? shortId(session))}: ${counted(turns, 'turn')}.`);
+    await restore(chat);
     return undefined;
   },
 };
+
+/** Sets the chat up as the session was; where that cannot be, it stays as it is. */
+async function restore(chat: Chat): Promise<void> {
+  const { setup } = chat.session;
+  const words = restoredWords(setup);
+  if (words === undefined) return;
+  const { model, system } = chat.assistant.setup;
+  for (const notice of await chat.assistant.change({ model, system, ...setup })) await chat.note(notice);
+  await chat.note(words);
+}
 
 /** Lists the sessions, and lets the person choose where there is one. */
 async function chosen(chat: Chat): Promise<string | undefined> {
