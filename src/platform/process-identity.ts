@@ -11,9 +11,17 @@ export interface ProcessIdentity {
   readonly began: string;
 }
 
+let self: Promise<ProcessIdentity> | undefined;
+
 /** This very process. */
-export async function thisProcess(): Promise<ProcessIdentity> {
-  return { pid: process.pid, host: hostname(), began: (await processState(process.pid))?.began ?? '' };
+export function thisProcess(): Promise<ProcessIdentity> {
+  // It is the same for as long as there is anyone to ask; a server locks with every call.
+  self ??= processState(process.pid).then((state) => ({
+    pid: process.pid,
+    host: hostname(),
+    began: state?.began ?? '',
+  }));
+  return self;
 }
 
 /**

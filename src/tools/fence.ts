@@ -47,17 +47,18 @@ export async function fenceAround({
   protectedNames = [],
   isWindows = sep === '\\',
 }: FenceOptions): Promise<Fence> {
-  const roots: string[] = [];
-  for (const root of spelled) roots.push(await realRoot(root));
+  // One after the other, these looks would be most of what a turn waits for before it asks the model.
+  const [roots, closed] = await Promise.all([
+    Promise.all(spelled.map(realRoot)),
+    Promise.all([...new Set(denied)].map(async (path) => [resolve(path), await realOrSame(path)])),
+  ]);
   const [first] = roots;
   if (first === undefined) throw new AppError('usage', 'there is no directory to work in', { hint: 'Name one.' });
-  const closed: string[] = [];
-  for (const path of denied) closed.push(resolve(path), await realOrSame(path));
   const grounds: Grounds = {
     first,
     roots,
     spelled: [...spelled.map((root) => resolve(root)), ...roots],
-    denied: closed,
+    denied: closed.flat(),
     protectedNames,
     isWindows,
   };

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/io.ts';
 import { parseJson } from '../../core/json.ts';
 import { isUuid } from '../../core/uuid.ts';
-import { type ProcessIdentity, stateOf, thisProcess } from '../../platform/process-identity.ts';
+import { stateOf, thisProcess } from '../../platform/process-identity.ts';
 import type { RecordDirectory } from '../../platform/record-directory.ts';
 import { endedAt, isOver, type JobRecord, type JobView, jobText, newestFirst, parseJob } from './job.ts';
 
@@ -26,11 +26,8 @@ export interface JobStore {
 
 /** Jobs as two files each: `<id>.json` for what is known of it, `<id>.txt` for what it said. */
 export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
-  let self: Promise<ProcessIdentity> | undefined;
-  const save = async (record: JobRecord): Promise<void> => {
-    self ??= thisProcess();
-    await files.replace(`${record.job_id}.json`, jobText(record, await self));
-  };
+  const save = async (record: JobRecord): Promise<void> =>
+    files.replace(`${record.job_id}.json`, jobText(record, await thisProcess()));
   /** Nobody knows when a process that was killed ended; this is the last that it wrote. */
   const lastHeardOf = async (id: string): Promise<number> => {
     const found = await Promise.all([files.status(`${id}.json`), files.status(`${id}.txt`)]);
