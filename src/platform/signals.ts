@@ -6,12 +6,17 @@ const FAULTS = {
   SIGHUP: 'hangup',
 } as const satisfies Record<string, Fault>;
 
+/** How long a run may wind down after a failure nobody foresaw: who knows what it has left undone. */
+const LAST_WORDS_MS = 2000;
+
 /**
- * A signal aborted by SIGINT, SIGTERM or SIGHUP, with an AppError as its reason: the run winds down and ends by itself.
- * The second one ends the process at once; not so a hangup, which a shell and the system may both send.
+ * A signal aborted by SIGINT, SIGTERM or SIGHUP, or by a failure nobody foresaw, with an AppError as its reason: the run
+ * winds down and ends by itself. The second one ends the process at once; not so a hangup, which a shell and the system
+ * may both send.
  */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();
+  abortOnCrash(controller);
   for (const [name, fault] of Object.entries(FAULTS)) {
     process.on(name, () => {
       if (fault === 'hangup') closeLostTerminal();
@@ -21,6 +26,21 @@ export function interruptSignal(): AbortSignal {
     });
   }
   return controller.signal;
+}
+
+/** What came until then is kept, and the failure is told in the format of the run. */
+function abortOnCrash(controller: AbortController): void {
+  const [boot] = process.listeners('uncaughtException');
+  const crash = (thrown: Error): void => {
+    boot?.(thrown, 'uncaughtException');
+    process.exit(EXIT_CODES.internal);
+  };
+  process.removeAllListeners('uncaughtException');
+  process.on('uncaughtException', (thrown) => {
+    if (controller.signal.aborted) return crash(thrown);
+    controller.abort(AppError.from(thrown));
+    setTimeout(crash, LAST_WORDS_MS, thrown).unref();
+  });
 }
 
 /**

@@ -49,6 +49,8 @@ export interface Variant extends Omit<GmnOptions, 'gemini'> {
   /** Looked at after the run; what it throws is a problem. */
   readonly check?: (scene: Scene) => Promise<void> | void;
   readonly withinMs?: number;
+  /** Whether nothing else may run at the same time: a terminal is gone only when nobody has inherited it. */
+  readonly isAlone?: boolean;
   readonly memoryMb?: number;
   /** What this variant may leave behind, though others may not. */
   readonly leaves?: readonly ('lock' | 'gemini' | 'temporary' | 'foreign-mode')[];

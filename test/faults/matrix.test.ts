@@ -60,7 +60,7 @@ describe.skipIf(isWindows)('the fault matrix', () => {
       const { variant, way } = run;
       const name = `${fault.id} ${fault.what}: ${variant.name} (${way.format}, ${way.surface})`;
       const timeout = (variant.withinMs ?? WITHIN_MS) + MARGIN_MS;
-      test.concurrent(name, { timeout }, (t) => play(t, fault, run));
+      (variant.isAlone ? test : test.concurrent)(name, { timeout }, (t) => play(t, fault, run));
     }
   }
 });

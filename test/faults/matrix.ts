@@ -4,6 +4,7 @@ import { CONCURRENCY } from './rows/concurrency.ts';
 import { CONNECTION } from './rows/connection.ts';
 import { DISK } from './rows/disk.ts';
 import { INPUT } from './rows/input.ts';
+import { INTERRUPTIONS } from './rows/interruptions.ts';
 import { MCP_CLIENT } from './rows/mcp-client.ts';
 import { MCP_SERVER } from './rows/mcp-server.ts';
 import { PROCESS } from './rows/process.ts';
@@ -12,6 +13,7 @@ import { REPLIES } from './rows/replies.ts';
 import { SILENCE } from './rows/silence.ts';
 import { STATE } from './rows/state.ts';
 import { STREAM } from './rows/stream.ts';
+import { SURROUNDINGS } from './rows/surroundings.ts';
 import { TRANSFERS } from './rows/transfers.ts';
 import { WORKSPACE } from './rows/workspace.ts';
 
@@ -25,7 +27,9 @@ export const MATRIX: readonly Fault[] = [
   ...REPLIES,
   ...CALLS,
   ...DISK,
+  ...INTERRUPTIONS,
   ...PROCESS,
+  ...SURROUNDINGS,
   ...CONCURRENCY,
   ...INPUT,
   ...STATE,

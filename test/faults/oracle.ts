@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isObject } from '../../src/core/json.ts';
 import { canariesIn, strayCanaries } from '../support/canaries.ts';
 import type { Expected, Variant } from './fault.ts';
-import type { Scene } from './scene.ts';
+import { type Scene, WITHIN_MS } from './scene.ts';
 import type { Ended } from './started.ts';
 import { brokenSessions, fingerprint, leftovers, marked, openModes } from './traces.ts';
 
@@ -16,8 +16,7 @@ type Tell = Scene['problem'];
 /** Plays a variant and holds everything against the rules; what is wrong is in the scene's problems. */
 export async function judge(scene: Scene, variant: Variant): Promise<void> {
   const played = variant.play === undefined ? scene.run() : variant.play(scene);
-  // A run that hangs takes what waits for it along.
-  const ended = await played.catch((thrown: unknown) => {
+  const ended = await inTime(played, (variant.withinMs ?? WITHIN_MS) + GRACE_MS).catch((thrown: unknown) => {
     scene.problem('other', thrown instanceof Error ? thrown.message : String(thrown));
     scene.kill();
     return undefined;
@@ -34,6 +33,15 @@ export async function judge(scene: Scene, variant: Variant): Promise<void> {
   } catch (thrown) {
     scene.problem('other', thrown instanceof Error ? thrown.message : String(thrown));
   }
+}
+
+/** A play may wait for something that never comes. */
+async function inTime<Result>(played: Promise<Result>, ms: number): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('the play did not come to its end')), ms);
+  });
+  return Promise.race([played, late]).finally(() => clearTimeout(timer));
 }
 
 /** What holds for every run, whatever was expected of it. */
@@ -59,7 +67,9 @@ const MODE = /\u001b\[\?(\d+)([hl])/g;
 const ON_BY_NATURE = ['25', '7'];
 
 function checkTerminal(output: string, modes: readonly string[] | undefined, tell: Tell): void {
-  if (modes !== undefined && modes[0] !== modes[1]) tell('terminal', `stty ${modes[0]} became ${modes[1]}`);
+  // A terminal that is gone has no modes.
+  if (modes === undefined) return;
+  if (modes[0] !== modes[1]) tell('terminal', `stty ${modes[0]} became ${modes[1]}`);
   const last = new Map([...output.matchAll(MODE)].map(([, mode = '', how]) => [mode, how]));
   for (const [mode, how] of last) {
     if ((how === 'h') !== ON_BY_NATURE.includes(mode)) tell('terminal', `mode ${mode} was left ${how}`);

@@ -152,7 +152,7 @@ function startInPipe(launch: Launch): Started {
  * what is still in a terminal that everybody has left may be lost.
  */
 const WRAPPER =
-  'trap : INT HUP TERM QUIT; stty -g >"$GMN_RIG_NOTES.before"; ' +
+  'trap : INT TERM QUIT; stty -g >"$GMN_RIG_NOTES.before"; ' +
   '"$@"; code=$?; stty -g >"$GMN_RIG_NOTES.after" 2>/dev/null; printf "\\036%d\\036" $code; read -r ack; exit $code';
 const END_MARK = /\u001e(\d+)\u001e/;
 
@@ -193,7 +193,10 @@ function startOnTerminal(launch: Launch): Started {
       if (child !== undefined) process.kill(child, name);
     },
     resize: (width, height) => pty.resize(width, height),
-    hangUp: () => Reflect.get(pty, 'destroy').call(pty),
+    hangUp: () => {
+      Reflect.get(pty, 'destroy').call(pty);
+      void gone(pty.pid).then(() => seen.end({ code: null, signal: 'SIGHUP' }));
+    },
     stopReading: () => {},
   };
 }
@@ -201,6 +204,11 @@ function startOnTerminal(launch: Launch): Started {
 /** A shell says 128 and more of a program that a signal ended; gmn says some of these itself. */
 function exitOf(code: number): Ending {
   return code === 137 ? { code: null, signal: 'SIGKILL' } : { code, signal: null };
+}
+
+/** Resolves when there is no such process. */
+async function gone(pid: number): Promise<void> {
+  while (existsSync(`/proc/${pid}/fd`)) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
 function childOf(pid: number): number | undefined {

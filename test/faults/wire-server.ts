@@ -185,7 +185,7 @@ async function perform(socket: Socket, steps: Iterable<Step>, gateAt: (name: str
     else if (step.end === 'half-close') socket.end();
     // Whoever does not read does not see the other leave.
     if ('end' in step) {
-      socket.resume();
+      socket.once('end', () => socket.destroy()).resume();
       return false;
     }
   }
