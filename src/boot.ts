@@ -11,6 +11,9 @@ declare const PACK: string;
 /** What is not in the program itself; it is `bin/gmn.js`. */
 const DIST = join(__dirname, '..', 'dist');
 
+/** A run that lasts, such as a chat, may see gmn be updated. */
+const LONG_RUN_MS = 2000;
+
 /** Answers `--version`, and `--help` and `completion` from texts made at build time; hands all else to `main` and sets the exit code. */
 export function boot(argv: readonly string[]): void {
   const text = argv.length === 1 && isVersion(argv[0]) ? `${VERSION}\n` : (helpFor(argv) ?? completionFor(argv));
@@ -20,6 +23,7 @@ export function boot(argv: readonly string[]): void {
   }
   process.on('uncaughtException', (thrown) => crash(thrown));
   const cache = codeCache({ dist: DIST, pack: PACK, version: VERSION });
+  setTimeout(cache.keep, LONG_RUN_MS).unref();
   const { main } = parseMain(cache.load(MAIN_CHUNK));
   main(argv, process.env, VERSION).then(
     (exitCode) => {

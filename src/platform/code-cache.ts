@@ -7,6 +7,8 @@ const MONTH_MS = 30 * 86_400_000;
 export interface CodeCache {
   /** The exports of a chunk of `dist/`, which runs when it is first asked for. */
   load(chunk: string): unknown;
+  /** Reads every chunk that was not needed so far: from then on the run does not mind if `dist` is replaced. Never throws. */
+  keep(): void;
   /** Keeps what V8 compiled in this run, if some file had to be compiled anew. Never throws. */
   save(): void;
 }
@@ -27,14 +29,16 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
   const isUsable = directory !== undefined && isOurs(directory);
   const modules = new Map<string, ChunkModule>();
   const fresh = new Map<string, Script>();
+  const kept = new Map<string, string>();
+  // The build escapes everything beyond ASCII, and a one-byte string is cheaper to read and to keep.
+  const read = (file: string): string => readFileSync(join(dist, file), 'latin1');
 
   const run = (file: string, module: ChunkModule): void => {
-    const filename = join(dist, file);
     const cachedData = isUsable ? readIfThere(join(directory, `${file}.cache`)) : undefined;
-    // The build escapes everything beyond ASCII, and a one-byte string is cheaper to read and to keep.
-    const text = readFileSync(filename, 'latin1');
+    const text = kept.get(file) ?? read(file);
+    kept.delete(file);
     const source = file === pack ? text : `(function(exports,require,module){${text}\n})`;
-    const script = new Script(source, { filename, ...(cachedData ? { cachedData } : {}) });
+    const script = new Script(source, { filename: join(dist, file), ...(cachedData ? { cachedData } : {}) });
     if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
     parseChunkFunction(script.runInThisContext())(module.exports, requireChunk, module);
   };
@@ -53,8 +57,18 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
   run(pack, packed);
   const parts = parsePack(packed.exports);
 
+  const isLoaded = (file: string): boolean => file === pack || modules.has(file) || parts[file] !== undefined;
+
   return {
     load,
+    keep() {
+      try {
+        const chunks = readdirSync(dist).filter((file) => file.endsWith('.js') && !isLoaded(file));
+        for (const file of chunks) kept.set(file, read(file));
+      } catch {
+        // It is being replaced at this moment.
+      }
+    },
     save() {
       if (directory === undefined || fresh.size === 0) return;
       try {

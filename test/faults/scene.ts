@@ -23,6 +23,8 @@ export interface RunOptions {
   readonly columns?: number;
   /** What runs the program: gmn's path and the arguments come behind it. */
   readonly under?: readonly string[];
+  /** Another gmn than the one that was built. */
+  readonly program?: string;
 }
 
 /** One place with its servers, in which a variant is played; everything it starts is looked after. */
@@ -124,8 +126,9 @@ function filled(text: string, named: Readonly<Record<string, string>>): string {
   return text.replace(/SERVER|PORT|PROXY|HOME|WORK/g, (name) => named[name] ?? '');
 }
 
-function commandOf(args: readonly string[], { under = [] }: RunOptions): readonly [string, ...string[]] {
-  const [first, ...more] = [...under, ...gmnCommand(args).flat()];
+function commandOf(args: readonly string[], { under = [], program }: RunOptions): readonly [string, ...string[]] {
+  const command = program === undefined ? gmnCommand(args).flat() : [process.execPath, program, ...args];
+  const [first, ...more] = [...under, ...command];
   return [first ?? '', ...more];
 }
 
