@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { AppError } from '../core/error.ts';
+import { endThread, startThread } from './search-thread.ts';
 import type { WalkedDirectory } from './search-walk.ts';
 import {
   type FoundFile,
@@ -140,7 +141,7 @@ function crewOf(request: SearchRequest, signal: AbortSignal): Crew {
       clearInterval(watch);
       bell.remove();
       // Not before they have ended: the number of a closed directory may soon be that of another.
-      await Promise.all(hands.map(({ worker }) => worker.terminate()));
+      await Promise.all(hands.map(({ worker }) => endThread(worker)));
       for (const close of open) close();
     },
   };
@@ -201,9 +202,7 @@ function handOf(request: SearchRequest, done: (result: TaskResult) => void, fail
   const progress = new Int32Array(new SharedArrayBuffer(8));
   const { total: _, maxMs: __, ...hunt } = request;
   const program = `(${serve})(require,{lineCollector:${lineCollector},linesOf:${linesOf},lookThrough:${lookThrough}})`;
-  // What it prints is nothing; passed on to ours, every worker would listen there.
-  const streams = { stdin: false, stdout: true, stderr: true };
-  const worker = new Worker(program, { eval: true, workerData: { ...hunt, progress }, env: {}, ...streams });
+  const worker = startThread(program, { ...hunt, progress });
   worker.on('message', done);
   worker.on('error', fail);
   return { worker, progress, tasks: 0, seenProgress: -1, seenAt: performance.now() };

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SELF_SIGNED } from '../api/certificates.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
-import { GMN, isStandalone, place, runGmnIn } from '../support/gmn.ts';
+import { GMN, isStandalone, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { SKIPPED } from './skips.ts';
 
 test('it is the executable that is tested, and every test that it is spared is one that there is', () => {
@@ -80,4 +80,13 @@ test('a key is kept in a file, since the keyring needs a library that npm instal
   const gmn = await runGmnIn(t, here, ['auth', 'set-key', '--stdin'], 'AIzaSyStandaloneKey0123456789abcdefghij');
   expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
   expect(existsSync(join(here.home, '.gmn', 'key.json'))).toBe(true);
+});
+
+test('a pattern that never ends is refused, and holds up neither the answer nor the end', async (t) => {
+  const call = { functionCall: { name: 'search_file_content', args: { pattern: '(a+)+$' } } };
+  const gemini = await fakeGemini(t, [reply(call), reply('done')]);
+  const files = { 'a.txt': `${'a'.repeat(60)}!\n` };
+  const gmn = await runGmn(t, ['--tools', 'read', '-q', 'look'], { gemini, files });
+  expect(gmn).toMatchObject({ stdout: 'done\n', exitCode: 0 });
+  expect(JSON.stringify(gemini.requests[1]?.body.contents.at(-1))).toContain('the pattern takes too long on a.txt');
 });
