@@ -7,7 +7,7 @@ const HINT = 'Set GEMINI_API_KEY, sign in with: gemini, or add --demo';
 const GUIDE = [
   'Do one of these:',
   '  export GEMINI_API_KEY=<key>   get one at https://aistudio.google.com/apikey',
-  '  gemini                        sign in with the official CLI (Workspace or Code Assist licence)',
+  "  gemini                        official CLI's sign-in (Workspace, Code Assist)",
   '  gmn --demo "hello"            try gmn offline, no account needed',
 ].join('\n');
 

@@ -8,7 +8,7 @@ import type { Outline } from './outline.ts';
  * Throws AppError `usage`.
  */
 export function guardNearMiss(
-  { commands }: Pick<Outline, 'commands'>,
+  { commands, groups }: Pick<Outline, 'commands' | 'groups'>,
   words: readonly string[],
   isAttended: () => boolean,
 ): void {
@@ -18,7 +18,8 @@ export function guardNearMiss(
     // Most prompts are of many words: they are told apart without measuring anything.
     if (words.length > 1 && !below.some((child) => child === next)) continue;
     if (!resembles(word, name) || (words.length === 1 && !isAttended())) continue;
-    const meant = [name, ...words.slice(1)].join(' ');
+    const rest = words.length === 1 && groups.includes(name) ? ['--help'] : words.slice(1);
+    const meant = [name, ...rest].join(' ');
     throw new AppError('usage', `"${word}" looks like the command "${name}". Run: gmn ${meant}`, {
       hint: `To send it as a prompt: gmn -p "${words.join(' ')}"`,
     });

@@ -4,6 +4,8 @@ import type { Command } from './flag.ts';
 export interface Outline {
   /** The names of the commands, each with those of its sub-commands. */
   readonly commands: Readonly<Record<string, readonly string[]>>;
+  /** Those that do nothing by themselves. */
+  readonly groups: readonly string[];
   /** The environment variables that give a prompt its flags. */
   readonly variables: readonly string[];
 }
@@ -13,6 +15,7 @@ export function outlineOf({ flags, subcommands = [] }: Command): Outline {
   const names = subcommands.map(({ name, subcommands: below = [] }) => [name, below.map((child) => child.name)]);
   return {
     commands: Object.fromEntries(names),
+    groups: subcommands.filter((child) => child.run === undefined && child.subcommands).map(({ name }) => name),
     variables: flags.flatMap(({ env }) => (env === undefined ? [] : [env])),
   };
 }

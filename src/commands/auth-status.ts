@@ -38,7 +38,8 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   const probed = isAsked ? await (probe ?? onlineProbe(app, settings))(choice, app.signal) : [];
   const isUsable = survey.rows[0]?.state === 'used' && probed.every(({ ok }) => ok);
   const notices = [...settings.notices, ...said, ...(await exposedFiles(input))];
-  await printReport({ text: textOf(survey, probed), json: jsonOf(survey, probed, isUsable), notices }, options, app);
+  const json = jsonOf(survey, probed, isUsable);
+  await printReport({ text: textOf(survey, probed), json, notices, folds: true }, options, app);
   return isUsable ? 0 : EXIT_CODES[error?.fault ?? 'auth'];
 }
 

@@ -11,7 +11,7 @@ ${await standing(app)}
   gmn "why is the sky blue?"             one prompt, one answer
   git diff | gmn "review this change"    stdin goes before the prompt
   gmn -f notes.md "summarise"            files, images, PDF, directories
-  gmn chat                               a conversation, with tools that ask first
+  gmn chat                               a conversation; its tools ask first
   gmn --demo "hello"                     the offline model: no account needed
 
   gmn auth status    which credential is used
@@ -30,6 +30,6 @@ async function standing(app: App): Promise<string> {
     const { guide, words } = AppError.from(thrown);
     return guide === undefined
       ? `✗ ${visible(words)}. What to do: gmn doctor`
-      : '– No API key yet: export GEMINI_API_KEY=<key>, from https://aistudio.google.com/apikey';
+      : '– No API key yet: https://aistudio.google.com/apikey, then: gmn auth set-key';
   }
 }

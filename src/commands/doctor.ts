@@ -36,7 +36,7 @@ export async function run(options: DoctorOptions, app: App, runtime: Runtime = t
   const isPlain = app.env.TERM === 'dumb' || !isUtf8(app.env, runtime.platform);
   const exitCode = exitCodeOf(findings);
   const json = { ok: exitCode === 0, version: app.version, checks: jsonOf(findings), ...demoFlag(app) };
-  await printReport({ text: textOf(findings, { isPlain }), json, notices: [] }, options, app);
+  await printReport({ text: textOf(findings, { isPlain }), json, notices: [], folds: true }, options, app);
   return exitCode;
 }
 

@@ -27,7 +27,7 @@ export async function run(options: ModelsOptions, app: App): Promise<number> {
   const { listing, notices } = options.refresh
     ? await refresh(options, app)
     : { listing: lastListing(app), notices: [] };
-  await printReport({ ...reportOf(listing, app), notices }, options, app);
+  await printReport({ ...reportOf(listing, app), notices, folds: true }, options, app);
   return 0;
 }
 

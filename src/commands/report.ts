@@ -1,5 +1,6 @@
 import type { App } from '../core/app.ts';
 import type { JsonObject } from '../core/json.ts';
+import { folded } from '../render/fold.ts';
 import { encodeDocument } from '../render/json-text.ts';
 import { stderr } from '../render/stderr.ts';
 import { filterTerminal } from '../render/terminal-filter.ts';
@@ -10,17 +11,28 @@ export interface Report {
   readonly text: string;
   readonly json: JsonObject;
   readonly notices: readonly string[];
+  /** Lines that are too wide for a terminal are broken between words: it is a list, not somebody's text. */
+  readonly folds?: true;
 }
 
-/** Writes a report to stdout; its notices go to stderr, or into `warnings` of the JSON. Nothing a terminal would obey. */
-export async function printReport({ text, json, notices }: Report, options: PrintOptions, app: App): Promise<void> {
+/**
+ * Writes a report to stdout; its notices go to stderr, or into `warnings` of the JSON. A terminal gets nothing that it would
+ * obey.
+ */
+export async function printReport(
+  { text, json, notices, folds }: Report,
+  options: PrintOptions,
+  app: App,
+): Promise<void> {
   const { out, err } = app.io;
   if (options.json) {
     const warnings = notices.length > 0 ? { warnings: notices } : {};
     return out.write(encodeDocument({ ...json, ...warnings }));
   }
   if (!options.quiet) for (const notice of notices) await stderr(err).notice(notice);
-  await out.write(out.isTerminal ? filterTerminal(text) : text);
+  if (!out.isTerminal) return out.write(text);
+  const harmless = filterTerminal(text);
+  await out.write(folds ? folded(harmless, out.columns) : harmless);
 }
 
 /** The flags that shape a report. */

@@ -106,7 +106,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
   }));
   const text = rows.length === 0 ? '' : table([['ID', 'TITLE', 'STARTED', 'DIRECTORY'], ...rows], widthOf);
   const none = rows.length === 0 && !options.json ? ['the official CLI has no sessions here'] : [];
-  await printReport({ text, json: { sessions: json }, notices: [...skipped, ...none] }, options, app);
+  await printReport({ text, json: { sessions: json }, notices: [...skipped, ...none], folds: true }, options, app);
   return 0;
 }
 

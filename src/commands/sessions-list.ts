@@ -33,6 +33,7 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const rows = shown.map(({ number, session }) => rowOf(number, session, app));
   await printReport(
     {
+      folds: true,
       text: rows.length === 0 ? '' : table([['#', 'ID', 'NAME', 'TURNS', 'UPDATED', 'DIRECTORY'], ...rows], widthOf),
       json: { sessions: shown.map(({ number, session }) => ({ number, ...sessionFields(session) })) },
       notices: options.json ? [] : noticesFor(shown.length, others),

@@ -18,7 +18,8 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
     ignored === undefined ? [] : [`${directory} is not used: ${ignored}. To trust the folder, run: gmn trust`],
   );
   const none = 'There are none. Where they belong: gmn templates path\n';
-  await printReport({ text: rows.length === 0 ? none : table(rows), json: { templates }, notices }, options, app);
+  const text = rows.length === 0 ? none : table(rows);
+  await printReport({ text, json: { templates }, notices, folds: true }, options, app);
   return 0;
 }
 

@@ -142,7 +142,7 @@ test('a type the settings do not allow is refused, and the allowed one is taken 
 
 const GUIDE = `Do one of these:
   export GEMINI_API_KEY=<key>   get one at https://aistudio.google.com/apikey
-  gemini                        sign in with the official CLI (Workspace or Code Assist licence)
+  gemini                        official CLI's sign-in (Workspace, Code Assist)
   gmn --demo "hello"            try gmn offline, no account needed`;
 
 test('with nothing at all, there are three ways forward', async (t) => {

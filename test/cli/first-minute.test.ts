@@ -9,7 +9,7 @@ ${standing}
   gmn "why is the sky blue?"             one prompt, one answer
   git diff | gmn "review this change"    stdin goes before the prompt
   gmn -f notes.md "summarise"            files, images, PDF, directories
-  gmn chat                               a conversation, with tools that ask first
+  gmn chat                               a conversation; its tools ask first
   gmn --demo "hello"                     the offline model: no account needed
 
   gmn auth status    which credential is used
@@ -19,7 +19,7 @@ ${standing}
 `;
 
 test.for([
-  [{}, '– No API key yet: export GEMINI_API_KEY=<key>, from https://aistudio.google.com/apikey'],
+  [{}, '– No API key yet: https://aistudio.google.com/apikey, then: gmn auth set-key'],
   [{ GEMINI_API_KEY: 'AIza-secret-0123456789' }, '✓ Ready: gemini-api-key, from GEMINI_API_KEY'],
   [
     { GMN_AUTH: 'nonsense' },

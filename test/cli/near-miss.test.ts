@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { guardNearMiss } from '../../src/cli/near-miss.ts';
 
-const OUTLINE = { commands: { mcp: ['list'], sessions: [] } };
+const OUTLINE = { commands: { mcp: ['list'], sessions: [], doctor: [] }, groups: ['sessions'] };
 
 test.each([
   [['mpc', 'list'], false],
@@ -20,6 +20,13 @@ test.each([
   [[], true],
 ])('%j goes to the model (a person there: %s)', (words, isInteractive) => {
   expect(() => guardNearMiss(OUTLINE, words, () => isInteractive)).not.toThrow();
+});
+
+test.each([
+  ['sesions', 'gmn sessions --help'],
+  ['docter', 'gmn doctor'],
+])('%s alone names a command that does something', (word, command) => {
+  expect(() => guardNearMiss(OUTLINE, [word], () => true)).toThrow(`Run: ${command}`);
 });
 
 test('the refusal names the command that was meant, and the way to send it all the same', () => {

@@ -1,0 +1,26 @@
+import { expect } from 'vitest';
+import { posixTest } from '../support/posix.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+/** What a command shows in a window of 80 columns. */
+async function rowsOf(t: Parameters<typeof runInTerminal>[0], args: readonly string[]): Promise<readonly string[]> {
+  const { output } = await runInTerminal(t, args, { env: { LANG: 'C.UTF-8' } }).ended;
+  return output.replaceAll('\r', '').trimEnd().split('\n');
+}
+
+posixTest.for([[['models']], [['auth', 'status']], [['mcp', 'list']], [['templates', 'list']], [['--list-sessions']]])(
+  'the rows of gmn %j fit a window of 80 columns',
+  async ([args], t) => {
+    const rows = await rowsOf(t, args ?? []);
+    expect(rows.filter((row) => row.length > 80)).toEqual([]);
+  },
+);
+
+posixTest('a finding of the doctor goes on below its text', async (t) => {
+  const rows = await rowsOf(t, ['doctor']);
+  const model = rows.findIndex((row) => row.startsWith('✓ model'));
+  expect(rows.slice(model, model + 2)).toEqual([
+    '✓ model       gemini-2.5-flash, the default; where it is retired,',
+    '              gemini-flash-latest answers',
+  ]);
+});
