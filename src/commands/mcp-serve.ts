@@ -7,6 +7,7 @@ import { closeService, openService } from '../mcp/server/service.ts';
 import { serveLines } from '../mcp/server/stdio.ts';
 import { type Service, TOOL_GROUPS, type ToolGroup } from '../mcp/server/tool.ts';
 import { claimStdout } from '../platform/claimed-stdout.ts';
+import { whileParentLives } from '../platform/parent-process.ts';
 import { isDirectory, realPath } from '../platform/real-path.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { userHomes } from '../platform/user-homes.ts';
@@ -32,7 +33,7 @@ export interface McpServeOptions extends HttpFlags {
 }
 
 /**
- * Serves MCP on standard input and output until the client leaves, or over http until a signal ends it. Throws AppError
+ * Serves MCP on standard input and output until the client leaves or is gone, or over http until a signal ends it. Throws AppError
  * `usage` for flags that cannot be used, before it serves anyone.
  */
 export async function run(options: McpServeOptions, app: App): Promise<number> {
@@ -42,7 +43,7 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
     return serveHttp(service, options, app);
   }
   const output = claimStdout();
-  const input = systemStdin().read(app.signal);
+  const input = systemStdin().read(whileParentLives(app.signal));
   await serveLines(service, { input, output, trace: app.trace, loadSdk });
   await closeService(service);
   return app.signal.aborted ? AppError.from(app.signal.reason).exitCode : 0;

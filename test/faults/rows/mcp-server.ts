@@ -1,25 +1,186 @@
-import type { Fault } from '../fault.ts';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { COMMAND, type Fault, type Variant } from '../fault.ts';
+import { copied, needsMounts, onSmallDisk } from '../poor-disks.ts';
+import type { Scene } from '../scene.ts';
+import { reply } from '../wire-answers.ts';
+
+const SERVE = { ways: COMMAND, args: ['mcp', 'serve'] } as const satisfies Partial<Variant>;
+
+function ask(id: number, method: string, params: object = {}): string {
+  return `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
+}
+
+const GREETING = ask(1, 'initialize');
+
+/** Every line of stdout, each of which must be a message. */
+async function messages({ started }: Scene): Promise<readonly Readonly<Record<string, unknown>>[]> {
+  const [run] = await Promise.all(started.map(({ ended }) => ended));
+  return (run?.stdout ?? '')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line));
+}
+
+const GARBAGE = [
+  'nonsense',
+  '{"jsonrpc":"2.0","id":10,"method":"no/such"}',
+  '{"jsonrpc":"2.0","id":11,"method":7}',
+  '{"jsonrpc":"1.0","id":12}',
+  '[]',
+  '{"jsonrpc":"2.0","id":13,"method":"tools/call","params":[]}',
+  '\u0000\u001b[2J',
+  'x'.repeat(200_000),
+].join('\n');
 
 /** The rows V1 to V10. */
 export const MCP_SERVER: readonly Fault[] = [
   {
     id: 'V1',
     what: 'client sends garbage, 20 MB line, batch, unknown method, wrong types, initialize twice, requests before initialize',
-    variants: [],
-    open: 'not written yet',
+    variants: [
+      {
+        ...SERVE,
+        name: 'all of it, and then a proper question',
+        stdin: `${GARBAGE}\n${GREETING}${ask(2, 'initialize')}${ask(3, 'tools/list')}`,
+        expect: { code: 0 },
+        async check(scene) {
+          const all = await messages(scene);
+          expect(all.find(({ id }) => id === 3)).toHaveProperty('result.tools');
+          const codes = all.flatMap(({ error }) => (error === undefined ? [] : [Reflect.get(Object(error), 'code')]));
+          expect(codes.filter((code) => ![-32_700, -32_600, -32_601, -32_602].includes(code))).toEqual([]);
+          expect(codes.length).toBeGreaterThanOrEqual(5);
+        },
+      },
+    ],
+    seenBy: [
+      ['test/mcp-server/protocol.test.ts', 'faults of the protocol have the codes of JSON-RPC, and the server stays'],
+      ['test/mcp-server/protocol.test.ts', 'what is no request of JSON-RPC is told so, and the server stays'],
+      ['test/mcp-server/protocol.test.ts', 'a line longer than any message is refused, and the next one is read'],
+      ['test/mcp-server/protocol.test.ts', 'requests before initialize, and a second initialize, do no harm'],
+    ],
   },
-  { id: 'V2', what: 'client closes stdin with jobs running', variants: [], open: 'not written yet' },
-  { id: 'V3', what: 'server killed -9 with 10 running jobs', variants: [], open: 'not written yet' },
+  {
+    id: 'V2',
+    what: 'client closes stdin with jobs running',
+    variants: [],
+    seenBy: [
+      [
+        'test/mcp-server/delegate.test.ts',
+        'a client that leaves ends its jobs as INTERRUPTED, and closes their connections',
+      ],
+      ['test/mcp-server/children.test.ts', 'a client that leaves ends the commands of its calls'],
+    ],
+  },
+  {
+    id: 'V3',
+    what: 'server killed -9 with 10 running jobs',
+    variants: [],
+    seenBy: [
+      [
+        'test/mcp-server/delegate.test.ts',
+        'after kill -9 the ten jobs that ran are failed, with what they had said, and the others as they were',
+      ],
+    ],
+  },
   {
     id: 'V4',
     what: 'result asked before done / twice / after 24 h / after restart / unknown id',
     variants: [],
-    open: 'not written yet',
+    seenBy: [
+      [
+        'test/mcp-server/delegate.test.ts',
+        'an async delegation returns at once; its output, partial while it runs, is one call away',
+      ],
+      ['test/mcp-server/delegate.test.ts', 'every failure has its code'],
+      [
+        'test/mcp-server/jobs.test.ts',
+        'jobs that are over are removed when they are old or too many; those under way never',
+      ],
+    ],
   },
-  { id: 'V5', what: 'cancel queued / running / finished / twice', variants: [], open: 'not written yet' },
-  { id: 'V6', what: 'timeout_ms reached', variants: [], open: 'not written yet' },
-  { id: 'V7', what: 'client stops reading stdout', variants: [], open: 'not written yet' },
-  { id: 'V8', what: 'two jobs on the same session id', variants: [], open: 'not written yet' },
-  { id: 'V9', what: 'disk full while storing output', variants: [], open: 'not written yet' },
-  { id: 'V10', what: 'parent dies (reparented to 1)', variants: [], open: 'not written yet' },
+  {
+    id: 'V5',
+    what: 'cancel queued / running / finished / twice',
+    variants: [],
+    seenBy: [
+      ['test/mcp-server/cancel.test.ts', 'cancelling closes the connection to the model, and can be done twice'],
+      ['test/mcp-server/children.test.ts', 'cancelling a job ends the commands it runs'],
+    ],
+  },
+  {
+    id: 'V6',
+    what: 'timeout_ms reached',
+    variants: [],
+    seenBy: [['test/mcp-server/cancel.test.ts', 'a timeout is enforced, and keeps what had come']],
+  },
+  {
+    id: 'V7',
+    what: 'client stops reading stdout',
+    variants: [],
+    seenBy: [
+      [
+        'test/mcp-server/protocol.test.ts',
+        'a client that does not read its answers is not read from, and memory stays flat',
+      ],
+    ],
+  },
+  {
+    id: 'V8',
+    what: 'two jobs on the same session id',
+    variants: [],
+    seenBy: [['test/mcp-server/delegate.test.ts', 'two jobs of one session follow each other']],
+  },
+  {
+    id: 'V9',
+    what: 'disk full while storing output',
+    variants: [
+      {
+        ...SERVE,
+        name: 'no room for a job',
+        skip: needsMounts,
+        model: [reply('Hello.')],
+        async play(scene) {
+          const limits = 'size=4k,nr_inodes=1';
+          const run = scene.launch(undefined, {
+            stdin: 'open',
+            under: onSmallDisk(scene, { directory: join(scene.gmnHome, 'jobs'), limits }),
+          });
+          run.write(GREETING + ask(2, 'tools/call', { name: 'delegate', arguments: { prompt: 'x' } }));
+          await run.until(/"id":2/);
+          run.endInput();
+          return run.ended;
+        },
+        expect: { code: 0 },
+        async check(scene) {
+          const answer = (await messages(scene)).find(({ id }) => id === 2);
+          expect(answer).toMatchObject({ result: { structuredContent: { status: 'completed', output: 'Hello.' } } });
+          expect(readdirSync(copied(scene))).toEqual([]);
+        },
+      },
+    ],
+    seenBy: [['test/mcp-server/jobs.test.ts', 'a disk that takes nothing costs no answer']],
+  },
+  {
+    id: 'V10',
+    what: 'parent dies (reparented to 1)',
+    variants: [
+      {
+        ...SERVE,
+        name: 'while somebody else holds the pipe',
+        withinMs: 15_000,
+        async play(scene) {
+          const under = ['sh', '-c', 'exec 3<&0; "$@" <&3 & wait', 'sh'];
+          const run = scene.launch(undefined, { stdin: 'open', under });
+          run.write(GREETING);
+          await run.until(/"id":1/);
+          process.kill(run.pid, 'SIGKILL');
+          return run.ended;
+        },
+        expect: { code: null },
+      },
+    ],
+    seenBy: [['test/mcp-server/protocol.test.ts', 'the end of stdin ends the process at once']],
+  },
 ];
