@@ -95,10 +95,14 @@ export class AppError extends Error {
     return TYPE_NAMES[this.fault];
   }
 
-  /** Anything we did not throw on purpose is a bug, unless it is the echo of an abort. */
+  /** Anything we did not throw on purpose is a bug, unless it is the echo of an abort, or the system's own shortage. */
   static from(thrown: unknown): AppError {
     if (thrown instanceof AppError) return thrown;
     if (thrown instanceof Error && thrown.name === 'AbortError') return new AppError('interrupted', 'Interrupted.');
+    if (thrown instanceof Error && 'code' in thrown && (thrown.code === 'EMFILE' || thrown.code === 'ENFILE')) {
+      const hint = 'Close some, or raise the limit: ulimit -n 4096';
+      return new AppError('internal', 'too many files are open', { cause: thrown, hint });
+    }
     return new AppError('internal', thrown instanceof Error ? thrown.message : String(thrown), {
       cause: thrown,
       hint: 'This is a bug in gmn. Run again with --debug and report what it prints.',

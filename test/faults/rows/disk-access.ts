@@ -179,22 +179,18 @@ export const DISK_ACCESS: readonly Fault[] = [
   {
     id: 'D9',
     what: 'EMFILE/ENFILE',
-    variants: [
-      {
-        ...HELLO,
-        name: 'as few open files as Node needs to start',
-        isEndless: true,
-        play: (scene) => scene.run(undefined, { under: limited('-n 24') }),
-        expect: { code: [0, 1, 3] },
+    variants: [22, 20, 24, 28].map((limit) => ({
+      ...HELLO,
+      name: `${limit} files`,
+      isEndless: true,
+      play: (scene: Scene) => scene.run(undefined, { under: limited(`-n ${limit}`) }),
+      // Below what Node itself needs it cannot start; that is not ours to say.
+      expect: { code: [0, 1, 3, null] },
+      check: async ({ started }: Scene) => {
+        const ends = await Promise.all(started.map(({ ended }) => ended));
+        expect(ends.map(({ stderr }) => stderr).join('')).not.toContain('bug in gmn');
       },
-      {
-        ...HELLO,
-        name: 'a few more',
-        isEndless: true,
-        play: (scene) => scene.run(undefined, { under: limited('-n 28') }),
-        expect: { code: [0, 1, 3] },
-      },
-    ],
+    })),
   },
   {
     id: 'D12',
