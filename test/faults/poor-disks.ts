@@ -4,30 +4,35 @@ import { join } from 'node:path';
 import { gmnCommand } from '../support/gmn.ts';
 import type { Scene } from './scene.ts';
 
-const isLinux = process.platform === 'linux';
-const works = (command: string, ...args: readonly string[]): boolean => spawnSync(command, [...args]).status === 0;
-
-const hasMounts = isLinux && works('unshare', '-rm', 'true');
-const hasStrace = isLinux && works('strace', '-V');
 /** Nobody, of nothing. */
 const STRANGER = 65_534;
 const AS_STRANGER = ['setpriv', `--reuid=${STRANGER}`, `--regid=${STRANGER}`, '--clear-groups'] as const;
-const hasStranger =
-  isLinux && process.getuid?.() === 0 && works(AS_STRANGER[0], ...AS_STRANGER.slice(1), ...gmnCommand(['-v']).flat());
+
+/** Whether a command works here; it is tried once, when somebody asks. */
+function trial(...command: readonly [string, ...string[]]): () => boolean {
+  let works: boolean | undefined;
+  const [program, ...args] = command;
+  return () => (works ??= process.platform === 'linux' && spawnSync(program, args).status === 0);
+}
+
+const hasMounts = trial('unshare', '-rm', 'true');
+const hasStrace = trial('strace', '-V');
+const hasStranger = trial(...AS_STRANGER, ...gmnCommand(['-v']).flat());
 
 /** For `Variant.skip`. */
 export function needsMounts(): string | undefined {
-  return hasMounts ? undefined : 'unshare cannot make a mount namespace here';
+  return hasMounts() ? undefined : 'unshare cannot make a mount namespace here';
 }
 
 /** For `Variant.skip`. */
 export function needsStrace(): string | undefined {
-  return hasStrace ? undefined : 'there is no strace here';
+  return hasStrace() ? undefined : 'there is no strace here';
 }
 
 /** For `Variant.skip`: root is denied nothing, so that somebody else must run it. */
 export function needsStranger(): string | undefined {
-  return hasStranger ? undefined : 'only root can run a program as another user, and only with setpriv';
+  const isThere = process.getuid?.() === 0 && hasStranger();
+  return isThere ? undefined : 'only root can run a program as another user, and only with setpriv';
 }
 
 interface Disk {
