@@ -73,9 +73,11 @@ async function reportFailure(
       import('./render/renderers.ts'),
     ]);
     const { format, dialect } = outputOf(argv, env);
-    const render = await failureRenderer(format, dialect, io);
-    await render({ type: 'failure', error });
-    await io.flush();
+    const tell = async (as: string): Promise<void> =>
+      (await failureRenderer(as, dialect, io))({ type: 'failure', error }).then(() => io.flush());
+    // The JSON formats say everything on stdout; where that cannot be written, stderr is what is left.
+    const isTold = format === 'text' || error.fault === 'pipe';
+    await tell(format).catch(() => (isTold ? undefined : tell('text')));
   } catch {
     // Nobody is left to tell.
   }
