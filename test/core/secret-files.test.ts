@@ -29,6 +29,8 @@ test('keys and passwords are known by their names', () => {
     'store.jks',
     '.bash_history',
     '.psql_history',
+    'prod.env.bak',
+    'server.key.old',
   ];
   const plain = [
     'env.ts',
@@ -42,6 +44,20 @@ test('keys and passwords are known by their names', () => {
     'environment',
     'notes.bak',
     'history.ts',
+    'a.env.ts',
+    'a.environment',
+    'x.envrc.md',
+    'grid_id_map.ts',
+    'my.npmrc',
+    '.npmrc.md',
+    '.bash_history.md',
+    'a.bash_history',
+    'mycredentials',
+    'not_oauth_creds.json',
+    'oauth_creds.json.md',
+    'x.pem.md',
+    'x.pem.bakery',
+    '~x.pem.md',
   ];
   expect(secret.filter((name) => !isSecretName(name))).toEqual([]);
   expect(plain.filter(isSecretName)).toEqual([]);

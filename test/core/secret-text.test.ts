@@ -53,6 +53,13 @@ test.each([
   expect(redact(text, '$1')).toBe(text);
 });
 
+test('each of several is redacted, of the same kind and of others', () => {
+  const text = `AIza${TAIL} ya29.${TAIL} AIza${TAIL}`;
+  expect(redact(text, '‹›')).toBe('‹› ‹› ‹›');
+  expect(redact('s3://u:pw@a x2+ssh.v-1://u:pw@b', '‹›')).toBe('s3://u:‹›@a x2+ssh.v-1://u:‹›@b');
+  expect(redact('a b://u:pw@a', '‹›')).toBe('a b://u:‹›@a');
+});
+
 test('a private key that is cut short is gone with all that may belong to it', () => {
   expect(redact(`x -----BEGIN PRIVATE KEY-----\\n${TAIL}`, '‹›')).toBe('x ‹›');
 });

@@ -12,6 +12,7 @@ test.each([
   'export PGPASSWORD=hunter2',
   'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG',
   'client secret: swordfish',
+  'CLIENT SECRET: swordfish',
   'api_key = "9f8e7d6c5b4a39281706"',
   "apiKey: '9f8e7d6c5b4a39281706'",
   'the token is 9f8e7d6c5b4a39281706',
