@@ -1,0 +1,285 @@
+import { expect, test } from 'vitest';
+import { accountTrouble } from '../../src/api/account-trouble.ts';
+import { failureInStream, failureOf, type Refusal } from '../../src/api/failure.ts';
+import { parseDelay, parseGoogleError } from '../../src/api/google-error.ts';
+
+/** What is found only by those who look closely: the edges between one kind of refusal and the next. */
+const PLAIN: Refusal = {
+  status: 429,
+  headers: {},
+  body: '',
+  model: 'models/gemini-x',
+  credential: 'account',
+  authHint: 'AUTH HINT',
+  secrets: new Set(),
+};
+
+const bodyOf = (error: object): string => JSON.stringify({ error });
+const reason = (name: string, metadata = {}) => ({ reason: name, metadata });
+
+function told(change: Partial<Refusal>, error?: object) {
+  const { fault, message, hint, retry, status, objection } = failureOf({
+    ...PLAIN,
+    ...(error === undefined ? {} : { body: bodyOf(error) }),
+    ...change,
+  });
+  return { fault, message, hint, retry, status, objection };
+}
+
+test('only 3xx redirects, from the first to the last, to a host that is named', () => {
+  const words = (status: number) => told({ status, headers: { location: 'https://evil.test:8/login?x=1' } }).message;
+  for (const status of [300, 399]) {
+    expect(words(status)).toBe(`API error: the server redirects to evil.test:8 (${status}), which gmn does not follow`);
+  }
+  for (const status of [299, 400]) expect(words(status)).not.toContain('redirects');
+  expect(told({ status: 301 }).message).toBe('API error: the server redirects (301), which gmn does not follow');
+  expect(told({ status: 301 }).status).toBe(301);
+});
+
+test('a body that says nothing leads to nothing', () => {
+  expect(told({ status: 403, body: 'plain words' })).toMatchObject({
+    fault: 'api',
+    message: 'API error: permission denied (403): plain words',
+  });
+  expect(told({ status: 418, body: '' })).toMatchObject({
+    message: 'API error: request refused (418)',
+    hint: 'Run again with --debug to see which server answered.',
+  });
+});
+
+test('a key is at fault only where the reason begins so, and the status says invalid', () => {
+  expect(told({ status: 400 }, { details: [reason('MY_API_KEY_X')] }).fault).toBe('api');
+  expect(told({ status: 404 }, { message: 'x', details: [reason('API_KEY_INVALID')] }).fault).toBe('api');
+  expect(told({ status: 400 }, { details: [reason('OTHER'), reason('API_KEY_EXPIRED')] }).fault).toBe('auth');
+});
+
+test('where an account is verified is read from the details too', () => {
+  const link = { validation_link: 'https://accounts.google.com/v' };
+  const hint = (metadata: object) => told({ status: 403 }, { details: [reason('VALIDATION_REQUIRED', metadata)] }).hint;
+  expect(hint(link)).toBe('Open the link, verify the account, then try again: https://accounts.google.com/v');
+  expect(hint({ validation_link: 'https://google.com/v' })).toContain(': https://google.com/v');
+  for (const bad of ['http://accounts.google.com/v', 'https://notgoogle.com/', 'https://google.com.x/', 'x']) {
+    expect(hint({ validation_link: bad })).toBe('Verify the account with Google, then try again.');
+  }
+  expect(hint({})).toBe('Verify the account with Google, then try again.');
+});
+
+test('an account in trouble is told without a label and links where there are none', () => {
+  const trouble = accountTrouble(['VALIDATION_REQUIRED'], { words: '' });
+  expect(trouble?.words).toBe('Google wants this account verified first');
+  expect(trouble).toMatchObject({ fault: 'auth', hint: 'Verify the account with Google, then try again.' });
+  expect(trouble).not.toHaveProperty('status', expect.any(Number));
+  const labelled = accountTrouble(['TOS_VIOLATION'], { words: 'Gone.', label: '403', status: 403 });
+  expect(labelled?.words).toMatch(/ terms of service \(403\): Gone\.$/);
+  expect(labelled?.status).toBe(403);
+  expect(accountTrouble(['OTHER'], { words: '' })).toBeUndefined();
+});
+
+test('an API that is off is switched on in Google’s console alone', () => {
+  const hint = (metadata: object) => told({ status: 403 }, { details: [reason('SERVICE_DISABLED', metadata)] });
+  const plain = 'Enable the API in the Google Cloud console.';
+  expect(hint({})).toMatchObject({ message: 'API error: the API is not enabled (403)', hint: plain });
+  expect(hint({ activationUrl: 'https://evil.test/' }).hint).toBe(plain);
+  expect(hint({ project: 'p' }).message).toBe('API error: the API is not enabled for p (403)');
+});
+
+test.for([
+  'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+  'token count will exceed the limit',
+  'tokens exceeds',
+  'This would exceed the token limit',
+  'It exceeds the number of tokens',
+])('%j is about the length', (message) => {
+  expect(told({ status: 400 }, { message })).toMatchObject({
+    fault: 'api',
+    message: `API error: the prompt is longer than the model's window (400): ${message}`,
+    hint: 'Send less at once. To see how long it is: --count-tokens',
+    objection: 'length',
+  });
+});
+
+test.for([
+  ['Function call is missing a thought_signature.', 'signature'],
+  ['the thought signature is wrong', 'signature'],
+  ['Thoughtsignature', 'signature'],
+  ['a thoughtful signature', undefined],
+  ['thought-signature', undefined],
+  ['the tokenizer exceedingly', undefined],
+  [`token ${'x'.repeat(61)} exceeds`, undefined],
+] as const)('%j objects to %s', ([message, objection]) => {
+  expect(told({ status: 400 }, { message })).toMatchObject({
+    message: expect.stringContaining('API error: invalid request (400): '),
+    hint: 'Check the prompt, the attachments and the flags.',
+    objection,
+  });
+});
+
+test('a call about no model is told so', () => {
+  const none = { model: undefined };
+  expect(told({ ...none, status: 400 }, { message: 'x' }).hint).toContain('--debug');
+  expect(told({ ...none, status: 404 }).message).toBe('API error: the server does not offer this call (404)');
+  expect(told({ ...none, status: 404, asks: 'counting' }).message).toContain('does not offer counting (404)');
+  expect(told({ ...none, status: 429 })).toMatchObject({
+    message: 'API error: quota exceeded (429)',
+    hint: 'Try again later.',
+  });
+});
+
+test('a model is missing if the server says so by status, or by the last part of its name', () => {
+  const words = (model: string, message: string) => told({ status: 404, model }, { message });
+  expect(words('models/gemini-x', 'gemini-x is gone')).toMatchObject({ objection: 'model' });
+  expect(words('a\nb/gemini-x', 'gemini-x is gone')).toMatchObject({ objection: 'model' });
+  expect(words('models/gemini-x', 'models are gone').objection).toBeUndefined();
+  expect(words('models/', 'all is gone').objection).toBeUndefined();
+  expect(told({ status: 404, notFoundHint: 'LOOK' }, { status: 'NOT_FOUND' }).hint).toBe('LOOK');
+});
+
+test.for([
+  [408, true],
+  [429, true],
+  [499, true],
+  [500, true],
+  [599, true],
+  [409, false],
+  [498, false],
+] as const)('%i may pass by itself: %s', ([status, passes]) => {
+  expect(told({ status }).retry).toEqual(passes ? {} : undefined);
+});
+
+test.for([
+  [429, true],
+  [499, true],
+  [503, true],
+  [500, false],
+  [408, false],
+] as const)('a quota that is used up is final with %i: %s', ([status, isFinal]) => {
+  const used = told({ status }, { details: [reason('QUOTA_EXHAUSTED')] });
+  expect(used.retry === undefined).toBe(isFinal);
+});
+
+test('capacity has two names, and a quota of none is told in two spellings', () => {
+  for (const name of ['MODEL_CAPACITY_EXHAUSTED', 'MODEL_CAPACITY_EXCEEDED']) {
+    expect(told({}, { details: [reason('X'), reason(name)] }).message).toContain('no capacity for models/gemini-x');
+  }
+  for (const message of ['limit: 0', 'limit:0, model', 'x limit: 0']) {
+    expect(told({}, { message }).message).toContain('no quota for');
+  }
+  for (const message of ['limit: 01', 'limit: 0x', 'nolimit: 0', 'limit:  0']) {
+    expect(told({}, { message }).message).toContain('quota exceeded for');
+  }
+});
+
+test('when a daily quota comes back is told as the server tells it', () => {
+  const hint = (metadata: object) => told({}, { details: [reason('QUOTA_EXHAUSTED', metadata)] }).hint;
+  expect(hint({ quotaResetTimeStamp: '2026-05-02T07:00:00Z' })).toBe(
+    'It resets at 2026-05-02T07:00:00Z. Until then choose another model with -m.',
+  );
+  expect(hint({})).toContain('midnight Pacific');
+  const daily = (quotaId: string) => told({}, { details: [{ violations: [{}, { quotaId }] }] }).message;
+  expect(daily('RequestsDaily')).toContain('daily quota');
+  expect(daily('PerHour')).toContain('quota exceeded for');
+});
+
+test.for([
+  ['Please retry in 250ms.', 250],
+  ['Please retry in 12.5s.', 12_500],
+  ['retry in 1m2s', 62_000],
+  ['RETRY IN 10m12.5s', 612_500],
+  ['retry in 11h10m5s', 40_205_000],
+  ['retry in 2h5s', 7_205_000],
+  ['retry in 5', undefined],
+  ['retry in .5s', undefined],
+  ['retry in 5sec', undefined],
+  ['noretry in 5s', undefined],
+] as const)('%j asks to wait %s ms', ([message, afterMs]) => {
+  const { retry, hint } = told({}, { message });
+  if (afterMs !== undefined && afterMs > 60_000)
+    expect([retry, hint]).toEqual([undefined, expect.stringMatching(/asks to wait/)]);
+  else expect(retry).toEqual(afterMs === undefined ? {} : { afterMs });
+});
+
+test.for([
+  [{ 'retry-after': ' 12 ' }, 12_000],
+  [{ 'retry-after': '12s' }, undefined],
+  [{ 'retry-after': 'x12' }, undefined],
+  [{ 'retry-after': '-1' }, undefined],
+  [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT' }, undefined],
+  [{ 'retry-after': 'Wed, 21 Oct 2026 07:28:00 GMT', date: 'Wed, 21 Oct 2026 07:29:00 GMT' }, 0],
+  [{}, undefined],
+] as const)('the header %j asks to wait %s ms', ([headers, afterMs]) => {
+  expect(told({ headers }).retry).toEqual(afterMs === undefined ? {} : { afterMs });
+});
+
+test('a minute is waited for a quota by the minute, wherever it is named', () => {
+  const limit = { metadata: { quota_limit: 'RequestsPerMinutePerUser' } };
+  expect(told({}, { details: [limit] }).retry).toEqual({ afterMs: 60_000 });
+  expect(told({}, { details: [{ metadata: { quota_limit: 'PerHour' } }] }).retry).toEqual({});
+});
+
+test('an error inside a stream has the status it names, or that of a broken server', () => {
+  const status = (error: unknown) =>
+    failureInStream({ ...PLAIN, body: typeof error === 'string' ? error : JSON.stringify({ error }) }).status;
+  expect([400, 599].map((code) => status({ code }))).toEqual([400, 599]);
+  expect([399, 600, 0, 'x'].map((code) => status({ code, message: 'x' }))).toEqual([500, 500, 500, 500]);
+  expect(status('no JSON')).toBe(500);
+});
+
+test('an error body is read with what it holds, and without what it does not', () => {
+  const nothing = { message: 'm', reasons: [], metadata: {}, quotaIds: [], links: [] };
+  expect(parseGoogleError({ error: { message: 'm' } })).toStrictEqual(nothing);
+  expect(parseGoogleError({ error: { message: 'm', code: 0, status: 1 } })).toStrictEqual(nothing);
+  expect(parseGoogleError({ message: 'm', code: '404' })).toStrictEqual({ ...nothing, code: 404 });
+  expect(parseGoogleError({ message: 'm', code: 4.5 })).toStrictEqual(nothing);
+  const details = [
+    { retryDelay: '' },
+    { retryDelay: '2 s', reason: 1, metadata: { a: 'b', c: 1 }, violations: [{ quotaId: 1 }, { quotaId: 'q' }] },
+    { retryDelay: '9s', reason: 'R', metadata: 'x', links: [{ url: 1 }, { url: 'u' }] },
+    'x',
+  ];
+  expect(parseGoogleError({ error: { message: 'm', status: 'S', details } })).toStrictEqual({
+    message: 'm',
+    status: 'S',
+    retryMs: 2000,
+    reasons: ['R'],
+    metadata: { a: 'b' },
+    quotaIds: ['q'],
+    links: ['u'],
+  });
+});
+
+test('an object that says nothing is no error body, one word of it is enough', () => {
+  for (const body of ['{}', '{"a":1}', '[]', '7', 'null', '{"error":{}}', '"x"', '']) {
+    expect(parseGoogleError(body)).toBeUndefined();
+  }
+  expect(parseGoogleError('{"error":"words"}')?.message).toBe('words');
+  expect(parseGoogleError('{"code":1}')?.code).toBe(1);
+  expect(parseGoogleError('{"status":"S"}')?.status).toBe('S');
+  expect(parseGoogleError('{"details":[]}')).toBeDefined();
+  expect(parseGoogleError('  \u00a0[{"error": {"message":\u00a0"a\u00a0b"}}] ')?.message).toBe('a b');
+});
+
+test('what is wrapped is read up to ten times, and an inner error body wins', () => {
+  const wrapped = (times: number): string => {
+    let body = '{"message":"m"}';
+    for (let n = 0; n < times; n += 1) body = JSON.stringify(body);
+    return body;
+  };
+  expect(parseGoogleError(wrapped(10))?.message).toBe('m');
+  expect(parseGoogleError(wrapped(12))).toBeUndefined();
+  const nested = (times: number): string =>
+    times === 0 ? 'end' : JSON.stringify({ error: { code: 400 + times, message: nested(times - 1) } });
+  expect(parseGoogleError(nested(3))).toMatchObject({ code: 401, message: 'end' });
+  expect(parseGoogleError(nested(11))).toMatchObject({ code: 401, message: 'end' });
+  expect(parseGoogleError(nested(12))).toMatchObject({ code: 402 });
+  const inner = JSON.stringify({ error: { message: 'see {"code":7}', status: 'S' } });
+  expect(parseGoogleError(inner)).toMatchObject({ message: 'see {"code":7}', status: 'S' });
+});
+
+test.for([
+  ['1 h 2 m', 3_720_000],
+  ['', undefined],
+  [5, undefined],
+  ['x', undefined],
+] as const)('%j is a delay of %s ms', ([value, ms]) => {
+  expect(parseDelay(value)).toBe(ms);
+});
