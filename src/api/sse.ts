@@ -68,11 +68,12 @@ function sseParser(maxEventBytes: number): SseParser {
     const end = Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1;
     let start = 0;
     if (end > 0 && !rest.isEmpty()) {
-      start = firstLineEnd(bytes) + 1;
+      // Some line's end, the first of its kind: what is put together here is copied.
+      start = Math.max(bytes.indexOf(LF), bytes.indexOf(CR)) + 1;
       fields.read(decode(rest.complete(bytes.subarray(0, start))), events);
     }
     if (start < end) fields.read(decode(bytes.subarray(start, end)), events);
-    if (end < bytes.length) rest.add(bytes.subarray(end));
+    rest.add(bytes.subarray(end));
     return events;
   }
 
@@ -95,14 +96,8 @@ function lineDecoder(): (bytes: Buffer) => string {
   return (bytes) => {
     if (isAscii(bytes)) return bytes.toString('latin1');
     decoder ??= new TextDecoder('utf-8', { ignoreBOM: true });
-    return decoder.decode(bytes, { stream: true });
+    return decoder.decode(bytes);
   };
-}
-
-function firstLineEnd(bytes: Buffer): number {
-  const lf = bytes.indexOf(LF);
-  const cr = bytes.indexOf(CR);
-  return lf === -1 || cr === -1 ? Math.max(lf, cr) : Math.min(lf, cr);
 }
 
 interface FieldReader {
@@ -124,7 +119,7 @@ function fieldReader(maxEventBytes: number): FieldReader {
       return;
     }
     if (!text.startsWith('data', from) || (to !== from + 4 && text.charCodeAt(from + 4) !== COLON)) return;
-    const start = from + (to > from + 5 && text.charCodeAt(from + 5) === SPACE ? 6 : 5);
+    const start = from + (text.charCodeAt(from + 5) === SPACE ? 6 : 5);
     const value = text.slice(start, Math.max(start, to));
     data = data === undefined ? value : `${data}\n${value}`;
     if (data.length > maxEventBytes) throw tooLarge(maxEventBytes);
@@ -134,20 +129,24 @@ function fieldReader(maxEventBytes: number): FieldReader {
     let start = isFirst && text.charCodeAt(0) === BOM ? 1 : 0;
     if (skipsLf && text.charCodeAt(0) === LF) start = 1;
     isFirst = false;
-    let lf = text.indexOf('\n', start);
-    let cr = text.indexOf('\r', start);
-    while (lf !== -1 || cr !== -1) {
-      const isCr = lf === -1 || (cr !== -1 && cr < lf);
-      const end = isCr ? cr : lf;
+    let lf = placeOf('\n', text, start);
+    let cr = placeOf('\r', text, start);
+    for (let end = Math.min(lf, cr); end < text.length; end = Math.min(lf, cr)) {
       line(text, start, end, events);
-      start = isCr && text.charCodeAt(end + 1) === LF ? end + 2 : end + 1;
-      if (lf !== -1 && lf < start) lf = text.indexOf('\n', start);
-      if (cr !== -1 && cr < start) cr = text.indexOf('\r', start);
+      start = cr < lf && text.charCodeAt(end + 1) === LF ? end + 2 : end + 1;
+      if (lf < start) lf = placeOf('\n', text, start);
+      if (cr < start) cr = placeOf('\r', text, start);
     }
     skipsLf = text.charCodeAt(text.length - 1) === CR;
   }
 
   return { read, data: () => data };
+}
+
+/** Where that is next, or where the text ends. */
+function placeOf(mark: string, text: string, start: number): number {
+  const place = text.indexOf(mark, start);
+  return place === -1 ? text.length : place;
 }
 
 function isJson(text: string): boolean {

@@ -107,3 +107,51 @@ test('no JSON at all makes anything but an AppError', () => {
     }),
   );
 });
+
+test.for<readonly [unknown, string]>([
+  [null, 'not an object'],
+  [{ candidates: {} }, 'candidates is not a list'],
+  [{ candidates: [1] }, 'a candidate is not an object'],
+  [{ candidates: [{ content: 1 }] }, 'content is not an object'],
+  [{ candidates: [{ content: { parts: {} } }] }, 'parts is not a list'],
+  [{ candidates: [{ content: { parts: [1] } }] }, 'a part is not an object'],
+  [{ candidates: [{ content: { parts: [{ text: 1 }] } }] }, 'a text is not a string'],
+  [{ candidates: [{ content: { parts: [{ functionCall: 1 }] } }] }, 'a function call is not an object'],
+])('what is wrong with %j is said', ([value, what]) => {
+  const parse = () => parseChunk(value);
+  expect(parse).toThrow(`the answer was cut short: malformed event from the server (${what})`);
+  expect(parse).toThrow(
+    expect.objectContaining({
+      fault: 'api',
+      hint: 'Send the prompt again. If it stays, the server does not speak the Gemini API.',
+      retry: {},
+    }),
+  );
+});
+
+test('parts whose text or call is null are kept as they came', () => {
+  const parts = [{ text: null }, { functionCall: null }, { inlineData: {} }];
+  expect(parseChunk({ candidates: [{ content: { parts } }] }).parts).toBe(parts);
+});
+
+test('an error is handed on whole, and null is none', () => {
+  const body = { error: { code: 503 }, candidates: 'x' };
+  expect(parseChunk(body)).toStrictEqual({ parts: [], otherCandidates: 0, error: body });
+  expect(parseChunk({ error: null, candidates: [{ finishReason: 'STOP' }] })).toMatchObject({ finishReason: 'STOP' });
+});
+
+test('the first candidate is the one without a number or with 0; the others are counted', () => {
+  const content = { parts: [{ text: 'x' }] };
+  expect(parseChunk({ candidates: null }).otherCandidates).toBe(0);
+  expect(parseChunk({ candidates: [{ index: 1, content }] })).toMatchObject({ parts: [], otherCandidates: 1 });
+  expect(parseChunk({ candidates: [{ index: 1 }, { index: 0, content }] })).toMatchObject({
+    parts: content.parts,
+    otherCandidates: 1,
+  });
+});
+
+test('where the model searched is handed on as it came, if it is an object', () => {
+  const groundingMetadata = { webSearchQueries: ['x'] };
+  expect(parseChunk({ candidates: [{ groundingMetadata }] }).grounding).toBe(groundingMetadata);
+  expect(parseChunk({ candidates: [{ groundingMetadata: 'x' }] }).grounding).toBeUndefined();
+});

@@ -10,7 +10,10 @@ async function* from(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {
 async function eventsOf(chunks: Iterable<Uint8Array>, limit?: number): Promise<readonly string[]> {
   const events: string[] = [];
   const options = { now: () => 0, ...(limit === undefined ? {} : { maxEventBytes: limit }) };
-  for await (const batch of sseEvents(from(chunks), options)) events.push(...batch);
+  for await (const batch of sseEvents(from(chunks), options)) {
+    expect(batch.length).toBeGreaterThan(0);
+    events.push(...batch);
+  }
   return events;
 }
 
@@ -99,6 +102,8 @@ test.for([
   ['data: {"a":1}\n', ['{"a":1}']],
   ['data: 1\n\n: comm', ['1']],
   ['data: 1\n\ndat', ['1']],
+  ['data:\n', []],
+  ['data', []],
   ['', []],
 ] as const)('%j ends properly', async ([text, events]) => {
   expect(await eventsOf([Buffer.from(text)])).toEqual(events);
@@ -108,7 +113,12 @@ test.for(['data: {"a":', 'data: {"a":1\n', 'data: {"a":"\u00e4"', 'data: {"a":\n
   'an end inside an event is a failure: %j',
   async (text) => {
     const bytes = Buffer.from(text);
-    await expect(eventsOf([bytes])).rejects.toThrow('the answer was cut short in the middle of an event');
+    await expect(eventsOf([bytes])).rejects.toMatchObject({
+      fault: 'api',
+      message: 'the answer was cut short in the middle of an event',
+      hint: 'Send the prompt again.',
+      retry: {},
+    });
     await expect(eventsOf([Buffer.from('data: 1\n\n'), bytes.subarray(0, -1)])).rejects.toThrow('cut short');
   },
 );
@@ -140,7 +150,12 @@ test('S9 comments alone do not keep a stream alive for ever; data that trickles 
     for await (const batch of sseEvents(body, { now: () => time })) count += batch.length;
     return count;
   }
-  await expect(drain(ticking(': ping\n\n', 5))).rejects.toThrow('sends no answer');
+  await expect(drain(ticking(': ping\n\n', 5))).rejects.toMatchObject({
+    fault: 'api',
+    message: 'the server keeps the line open but sends no answer',
+    hint: 'Try again, or choose another model with -m.',
+    retry: {},
+  });
   await expect(drain(ticking(': ping\n', 3))).resolves.toBe(0);
   await expect(drain(ticking('data: 1\n\n', 9))).resolves.toBe(9);
   async function* trickle(): AsyncGenerator<Uint8Array> {
@@ -149,4 +164,42 @@ test('S9 comments alone do not keep a stream alive for ever; data that trickles 
     yield* ticking('1\n\n', 1);
   }
   await expect(drain(trickle())).resolves.toBe(1);
+  async function* unfinished(): AsyncGenerator<Uint8Array> {
+    yield* ticking('data: 1\n', 1);
+    yield* ticking(': ping\n', 9);
+    yield* ticking('\n', 1);
+  }
+  await expect(drain(unfinished())).resolves.toBe(1);
+  async function* finished(): AsyncGenerator<Uint8Array> {
+    yield* ticking('dat', 1);
+    yield* ticking('a: 1\n\n', 1);
+    yield* ticking(': ping\n', 5);
+  }
+  await expect(drain(finished())).rejects.toThrow('sends no answer');
+});
+
+test('a byte order mark counts only at the very start', async () => {
+  const mark = Buffer.from('\ufeffdata: é\n\n');
+  expect(await eventsOf([mark])).toEqual(['é']);
+  expect(await eventsOf([Buffer.from('data: 1\n\n'), mark])).toEqual(['1']);
+  expect(await eventsOf([Buffer.from('\ufeffdata: 1\n\n'), Buffer.from('\ufeffdata: 2\n\n')])).toEqual(['1']);
+});
+
+test('an event, and a line, may be as long as the cap, and not a byte longer', async () => {
+  const tooLong = {
+    fault: 'api',
+    message: 'the server sent an event of more than 0 MB',
+    hint: 'Ask for a shorter answer, or check which server GOOGLE_GEMINI_BASE_URL names.',
+  };
+  expect(await eventsOf([Buffer.from('data: 1234567890\n\n')], 10)).toEqual(['1234567890']);
+  await expect(eventsOf([Buffer.from('data: 12345678901\n\n')], 10)).rejects.toMatchObject(tooLong);
+  expect(await eventsOf([Buffer.from('data: 1234'), Buffer.from('567890')], 16)).toEqual(['1234567890']);
+  await expect(eventsOf([Buffer.from('data: 1234'), Buffer.from('5678901')], 16)).rejects.toMatchObject(tooLong);
+  await expect(eventsOf([Buffer.from('data: 12345678901')], 16)).rejects.toMatchObject(tooLong);
+});
+
+test('a line of any length may come in pieces of any length', async () => {
+  const long = 'x'.repeat(10_000);
+  const pieces = ['data: ', long, long, 'y', long.repeat(20), '\n\n'];
+  expect(await eventsOf(pieces.map((piece) => Buffer.from(piece)))).toEqual([`${long}${long}y${long.repeat(20)}`]);
 });
