@@ -218,15 +218,17 @@ async function remains(root: string): Promise<readonly string[]> {
   }
   const official = readdirSync(join(home, '.gemini'));
   if (official.length !== Object.keys(HOME).length) wrongs.push(`in .gemini: ${official.join(', ')}`);
+  // The next one takes over what a lock of the dead guards, and leaves none.
+  const { store: sessions, said } = store(join(home, '.gmn'));
+  try {
+    for (const summary of await sessions.list()) await (await sessions.resume(summary, join(root, 'work'))).close();
+  } catch (thrown) {
+    wrongs.push(`a session does not load: ${thrown}`);
+  }
+  if (said.length > 0) wrongs.push(`the next one says: ${said.join(' ')}`);
   for (const path of tree(join(home, '.gmn'))) {
     if (/\.tmp|\.lock|\.cache\.\d+$/.test(path)) wrongs.push(`left behind: ${path}`);
     if ((statSync(join(home, '.gmn', path)).mode & 0o077) !== 0) wrongs.push(`others may use ${path}`);
-  }
-  const { store: sessions } = store(join(home, '.gmn'));
-  try {
-    for (const summary of await sessions.list()) await sessions.read(summary);
-  } catch (thrown) {
-    wrongs.push(`a session does not load: ${thrown}`);
   }
   return wrongs;
 }
