@@ -10,8 +10,8 @@ export const modules = [
       { mutate: ['src/api/sse.ts'], tests: ['test/api/sse.test.ts'] },
       { mutate: ['src/api/chunk.ts'], tests: ['test/api/chunk.test.ts'] },
       {
-        mutate: ['src/api/reply.ts', 'src/api/reply-content.ts', 'src/api/reply-calls.ts'],
-        tests: ['test/api/reply.test.ts', 'test/api/tools.test.ts', 'test/api/stream.test.ts'],
+        mutate: ['src/api/reply.ts', 'src/api/reply-content.ts', 'src/api/reply-calls.ts', 'src/api/reply-failure.ts'],
+        tests: ['test/api/reply-ending.test.ts', 'test/api/reply.test.ts'],
       },
     ],
   },

@@ -1,0 +1,202 @@
+import { expect, test } from 'vitest';
+import { type Chunk, parseChunk } from '../../src/api/chunk.ts';
+import { type ReplyOptions, replyReader } from '../../src/api/reply.ts';
+import { callIds, replyCalls } from '../../src/api/reply-calls.ts';
+import { contentKeeper } from '../../src/api/reply-content.ts';
+import { blockedPrompt } from '../../src/api/reply-failure.ts';
+import type { CallPart } from '../../src/core/content.ts';
+
+const chunk = (parts: readonly unknown[], rest: object = {}, more: object = {}): Chunk =>
+  parseChunk({ candidates: [{ content: { parts }, ...rest }], ...more });
+const STOP = { finishReason: 'STOP' };
+
+/** What is told of these chunks, and what they come to. */
+async function read(chunks: readonly Chunk[], options?: ReplyOptions) {
+  const reader = replyReader('asked', options);
+  const events = chunks.flatMap((one) => reader.take(one));
+  const isFinished = reader.isFinished();
+  try {
+    const end = await reader.finish();
+    return { isFinished, events: [...events, ...end.events], reply: end.reply };
+  } catch (thrown) {
+    const { fault, message, hint, retry } = thrown as Record<string, unknown>;
+    return { isFinished, events, fault, message, hint, retry };
+  }
+}
+
+test('an answer is its text, its end, who gave it and what it cost', async () => {
+  const usageMetadata = { promptTokenCount: 1, totalTokenCount: 2 };
+  const { events, reply, isFinished } = await read([
+    chunk([{ text: 'a' }], {}, { usageMetadata, modelVersion: 'gemini-x' }),
+    chunk([{ text: '' }, { text: 'b' }], STOP, { usageMetadata: { totalTokenCount: 3 } }),
+    chunk([{ text: 'c' }]),
+  ]);
+  expect(isFinished).toBe(true);
+  expect(events).toEqual(['a', 'b', 'c'].map((delta) => ({ type: 'text', delta })));
+  expect(reply).toStrictEqual({
+    finishReason: 'STOP',
+    usage: { promptTokenCount: 1, totalTokenCount: 3 },
+    model: 'gemini-x',
+  });
+});
+
+test('what says nothing of itself is the model that was asked, for nothing', async () => {
+  const { reply } = await read([chunk([{ text: 'a' }], STOP)]);
+  expect(reply).toStrictEqual({ finishReason: 'STOP', usage: {}, model: 'asked' });
+});
+
+test('thoughts are told as thoughts, and are no answer', async () => {
+  const thought = { text: 'hm', thought: true };
+  expect((await read([chunk([thought, { text: 'yes' }], STOP)])).events).toEqual([
+    { type: 'thought', delta: 'hm' },
+    { type: 'text', delta: 'yes' },
+  ]);
+  expect(await read([chunk([thought], STOP)])).toMatchObject({
+    message: 'empty response: the model thought but did not answer',
+    retry: { atMost: 1 },
+  });
+  expect((await read([chunk([{ text: 'x', thought: 'true' }], STOP)])).events).toEqual([{ type: 'text', delta: 'x' }]);
+});
+
+test('where the model searched is put together from all that came', async () => {
+  const { reply } = await read([
+    chunk([{ text: 'a' }], { groundingMetadata: { a: 1, b: 1 } }),
+    chunk([], { ...STOP, groundingMetadata: { b: 2 } }),
+  ]);
+  expect(reply?.grounding).toEqual({ a: 1, b: 2 });
+});
+
+test('a reply is kept whole only if that is asked for', async () => {
+  const chunks = [chunk([{ text: 'a' }]), chunk([{ text: 'b', thoughtSignature: 's' }], STOP)];
+  const keeper = contentKeeper(100);
+  expect((await read(chunks, { keeper })).reply?.content).toEqual({
+    role: 'model',
+    parts: [{ text: 'a' }, { text: 'b', thoughtSignature: 's' }],
+  });
+  expect((await read(chunks, { keeper: contentKeeper(1) })).reply).not.toHaveProperty('content');
+});
+
+test('calls are an answer where tools were offered, and a failure elsewhere', async () => {
+  const called = [chunk([{ functionCall: { name: 'x', id: 'i', args: { a: 1 } } }, { text: 't' }], STOP)];
+  const { reply } = await read(called, { ids: callIds(() => 7) });
+  expect(reply?.calls).toEqual([{ id: 'i', name: 'x', args: { a: 1 }, givenId: 'i' }]);
+  expect(await read(called)).toMatchObject({
+    fault: 'api',
+    message: 'the model called x, but no tools were offered to it',
+    retry: { atMost: 2 },
+  });
+  const plain = await read([chunk([{ text: 't' }], STOP)], { ids: callIds(() => 7) });
+  expect(plain.reply).not.toHaveProperty('calls');
+});
+
+test('what an answer holds besides text is counted by kind; a null call and a signature are no kind', async () => {
+  const odd = [{ inlineData: {}, thoughtSignature: 's' }, { inlineData: {}, x: 1 }, { thought: true }];
+  expect((await read([chunk([{ text: 'a' }, ...odd], STOP)])).events.at(-1)).toEqual({
+    type: 'notice',
+    message: 'the answer also holds what gmn cannot show: 2 inlineData, 1 x',
+  });
+  expect(await read([chunk(odd, STOP)])).toMatchObject({
+    message: 'the answer holds no text, only inlineData, x',
+    hint: 'Choose a model that answers in text, with -m.',
+    retry: undefined,
+  });
+});
+
+test.for<readonly [string, readonly Chunk[], object]>([
+  ['nothing at all', [], { isFinished: false, message: 'empty response from the model', retry: {} }],
+  ['no text', [chunk([{ text: '' }], STOP)], { message: 'empty response from the model', retry: {} }],
+  [
+    'text without an end',
+    [chunk([{ text: 'a' }])],
+    { message: 'the answer was cut short: the stream ended without a finish reason', retry: {} },
+  ],
+  [
+    'a thought without an end',
+    [chunk([{ text: 'a', thought: true }])],
+    { message: 'the answer was cut short: the stream ended without a finish reason', hint: 'Send the prompt again.' },
+  ],
+  [
+    'a call without an end',
+    [chunk([{ functionCall: { name: 'x' } }])],
+    { message: 'the answer was cut short: the stream ended without a finish reason' },
+  ],
+  [
+    'nothing but the limit',
+    [chunk([], { finishReason: 'MAX_TOKENS' })],
+    { message: 'empty response: the token limit was spent before the answer began (MAX_TOKENS)', retry: undefined },
+  ],
+  [
+    'a reason and its words',
+    [chunk([{ text: 'a' }], { finishReason: 'SAFETY', finishMessage: 'no\nway' })],
+    {
+      message: 'the model stopped without finishing its answer: SAFETY: no way',
+      hint: 'Rephrase the prompt, or choose another model with -m.',
+      retry: undefined,
+    },
+  ],
+  [
+    'a call that is none',
+    [chunk([{ text: 'a' }], { finishReason: 'MALFORMED_FUNCTION_CALL' })],
+    {
+      message: 'the model stopped without finishing its answer: MALFORMED_FUNCTION_CALL',
+      hint: 'Try again, rephrase the prompt, or choose another model with -m.',
+      retry: { atMost: 2 },
+    },
+  ],
+])('%s is no answer, and that is said', async ([, chunks, wanted]) => {
+  expect(await read(chunks)).toMatchObject({ fault: 'api', ...wanted });
+});
+
+test('words of the server are quoted without the caller’s secrets', async () => {
+  const secrets = new Set(['a-secret-of-mine']);
+  const told = chunk([], { finishReason: 'OTHER', finishMessage: 'because a-secret-of-mine' });
+  expect((await read([told], { secrets })).message).toMatch(/: OTHER: because ‹redacted›$/);
+  expect(blockedPrompt('SAFETY a-secret-of-mine', secrets)).toMatchObject({
+    fault: 'api',
+    message: 'prompt blocked: SAFETY ‹redacted›',
+    hint: 'Rephrase the prompt, or leave out what the filter may object to.',
+  });
+});
+
+test('an answer that was cut at the limit is one, and that is said', async () => {
+  const { events, reply } = await read([chunk([{ text: 'and' }], { finishReason: 'MAX_TOKENS' })]);
+  expect(events.at(-1)).toEqual({
+    type: 'notice',
+    message: 'the answer was cut at the token limit; raise --max-output-tokens',
+  });
+  expect(reply?.finishReason).toBe('MAX_TOKENS');
+});
+
+const call = (functionCall: object): CallPart => ({ functionCall }) as CallPart;
+
+test('every call has an id of its own, its given one where that is free', () => {
+  const ids = callIds(() => 99);
+  const calls = replyCalls([call({ name: 'a', id: 'x' }), call({ name: 'b' }), call({ name: 'b' })], ids);
+  expect(calls).toStrictEqual([
+    { id: 'x', name: 'a', args: {}, givenId: 'x' },
+    { id: 'b_99_1', name: 'b', args: {} },
+    { id: 'b_99_2', name: 'b', args: {} },
+  ]);
+  expect(replyCalls([call({ name: 'a', id: 'x' })], ids)).toStrictEqual([
+    { id: 'x_3', name: 'a', args: {}, givenId: 'x' },
+  ]);
+});
+
+test('a call that cannot run says why', () => {
+  const ids = callIds(() => 99);
+  const calls = replyCalls(
+    [
+      call({ name: 'a', id: 'x', args: null }),
+      call({ name: 'a', id: 'x', args: 'no' }),
+      call({ name: 'a', args: [] }),
+      call({ id: 'y' }),
+    ],
+    ids,
+  );
+  expect(calls.map(({ name, fault }) => [name, fault])).toEqual([
+    ['a', undefined],
+    ['a', 'another call in this reply has the same id; nothing was run'],
+    ['a', 'args must be an object; nothing was run'],
+    [expect.any(String), 'the call names no function; nothing was run'],
+  ]);
+});
