@@ -20,7 +20,7 @@ export const modules = [
     units: [
       {
         mutate: ['src/tools/fence.ts', 'src/core/containment.ts'],
-        tests: ['test/core/containment.test.ts', 'test/tools/workspace.test.ts', 'test/tools/fence-model.test.ts'],
+        tests: ['test/core/containment.test.ts', 'test/tools/fence.test.ts', 'test/tools/fence-model.test.ts'],
       },
     ],
   },
