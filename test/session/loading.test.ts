@@ -22,11 +22,11 @@ const line = (seq: number, type: string, rest: JsonObject = {}): JsonObject => (
   ...rest,
 });
 
-async function loaded(lines: readonly (JsonObject | string)[], tail = ''): Promise<Loaded> {
+async function loaded(lines: readonly (JsonObject | string)[], tail = '', header: object = HEADER): Promise<Loaded> {
   const home = temporary();
   const file = join(home, NAME);
   const texts = lines.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
-  writeFileSync(file, `${[JSON.stringify(HEADER), ...texts].map((text) => `${text}\n`).join('')}${tail}`);
+  writeFileSync(file, `${[JSON.stringify(header), ...texts].map((text) => `${text}\n`).join('')}${tail}`);
   return loadSession(file, blobFiles(join(home, 'blobs')));
 }
 
@@ -43,6 +43,7 @@ test('a session is what its lines say, in their order', async () => {
   ]);
   expect(texts(session)).toEqual(['prompt a', 'reply b']);
   expect(session).toMatchObject({ seq: 3, notices: [], header: { id: ID, isDamaged: false } });
+  expect(session.unanswered).toBeUndefined();
   expect(session.standing).toEqual({ turn: 1, name: 'trip', model: 'm' });
   expect(session.exchanges.items.map(({ at }) => at)).toEqual([AT, AT]);
 });
@@ -125,6 +126,7 @@ test('damaged lines are counted, one or many, and what stands after the last new
 });
 
 test('a session without a line is one, as its header left it', async () => {
+  expect((await loaded([], '', { ...HEADER, name: 'trip' })).standing).toEqual({ turn: 0, name: 'trip' });
   const empty = await loaded([]);
   expect([empty.seq, empty.standing, empty.unanswered, texts(empty)]).toEqual([0, { turn: 0 }, undefined, []]);
 });

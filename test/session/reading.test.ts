@@ -104,7 +104,7 @@ test.for<readonly [string, string]>([
   ['no object', '[1]'],
   ...[
     ...[{ seq: -1 }, { seq: 0.5 }, { seq: '1' }, { turn: null }, { turn: -1 }, { t: 'x' }, { type: 'x' }, { type: 1 }],
-    ...[{ content: null }, { content: { role: 'user' } }, { content: { role: 'user', parts: [1] } }],
+    ...[{ content: null }, { content: { role: 'user' } }, { content: { role: 'user', parts: [{}, 1] } }],
     ...[{ content: { role: 'system', parts: [] } }, { content: { parts: [] } }, { type: 'partial' }],
     ...[{ type: 'rewind' }, { type: 'rewind', turns: -1 }, { type: 'replace' }, { type: 'replace', contents: [1] }],
     ...[
