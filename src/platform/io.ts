@@ -45,32 +45,18 @@ interface ProcessOut extends Out {
 
 function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): ProcessOut {
   let stream: OutputStream | undefined;
-  let failure: AppError | undefined;
   let hasRoom = true;
-  const waiting = new Set<(error: AppError) => void>();
-  const fail = (error: AppError): void => {
-    failure ??= error;
-    for (const reject of waiting) reject(failure);
-    waiting.clear();
-  };
+  const state = hopes();
   const get = (): OutputStream => {
     if (stream === undefined) {
       const opened = open();
       stream = opened;
-      opened.on('error', (error: NodeJS.ErrnoException) => fail(writeFailure(error, opened.isTTY)));
+      opened.on('error', (error: NodeJS.ErrnoException) => state.fail(writeFailure(error, opened.isTTY)));
     }
     return stream;
   };
-  const settled = (start: (done: () => void) => void): Promise<void> =>
-    new Promise((resolve, reject) => {
-      waiting.add(reject);
-      start(() => {
-        waiting.delete(reject);
-        resolve();
-      });
-    });
   const send = (text: string): void => {
-    if (failure !== undefined || get().write(text) || !hasRoom) return;
+    if (state.failure !== undefined || get().write(text) || !hasRoom) return;
     hasRoom = false;
     get().once('drain', () => {
       hasRoom = true;
@@ -79,27 +65,25 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
   const { add, release } = gathering(send);
   return {
     write(chunk) {
-      if (failure) return Promise.reject(failure);
+      if (state.failure) return Promise.reject(state.failure);
       // On a terminal each piece shall be seen as it comes, and others write to it as well.
       if (get().isTTY) send(chunk);
       else add(chunk);
-      return hasRoom ? DONE : settled((done) => get().once('drain', done));
+      return hasRoom ? DONE : state.settled((done) => get().once('drain', done));
     },
     release,
     flush() {
       release();
-      if (failure) return Promise.reject(failure);
+      if (state.failure) return Promise.reject(state.failure);
       if (stream === undefined || (hasRoom && stream.writableLength === 0)) return DONE;
-      return settled((done) => get().write('', () => done()));
+      return state.settled((done) => get().write('', () => done()));
     },
-    hurry(reason) {
-      setTimeout(() => {
-        if (stream === undefined || stream.writableLength === 0) return;
-        fail(reason);
-        // What is queued keeps the process alive for as long as nobody reads it, and Node lets no one close these streams.
-        setTimeout(() => process.exit(reason.exitCode), PATIENCE_MS).unref();
-      }, PATIENCE_MS).unref();
-    },
+    hurry: (reason) =>
+      endQueue(
+        () => (stream?.writableLength ?? 0) > 0,
+        () => state.fail(reason),
+        reason.exitCode,
+      ),
     get isTerminal() {
       return get().isTTY === true;
     },
@@ -110,6 +94,49 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
       return mayStyle(color, env, get().isTTY === true);
     },
   };
+}
+
+interface Hopes {
+  /** What became of the stream, if it can be written to no more. */
+  readonly failure: AppError | undefined;
+  /** Lets down all who wait, now and later; the first reason stays. */
+  fail(error: AppError): void;
+  /** Resolves when `start` says that it is done. */
+  settled(start: (done: () => void) => void): Promise<void>;
+}
+
+/** Those who wait for a stream that may never drain. */
+function hopes(): Hopes {
+  let failure: AppError | undefined;
+  const waiting = new Set<(error: AppError) => void>();
+  return {
+    get failure() {
+      return failure;
+    },
+    fail(error) {
+      failure ??= error;
+      for (const reject of waiting) reject(failure);
+      waiting.clear();
+    },
+    settled: (start) =>
+      new Promise((resolve, reject) => {
+        waiting.add(reject);
+        start(() => {
+          waiting.delete(reject);
+          resolve();
+        });
+      }),
+  };
+}
+
+/** Gives a queue that nobody reads a moment, then gives it up; what is left in it after that does not keep the process alive. */
+function endQueue(isQueued: () => boolean, giveUp: () => void, exitCode: number): void {
+  setTimeout(() => {
+    if (!isQueued()) return;
+    giveUp();
+    // Node lets no one close these streams.
+    setTimeout(() => process.exit(exitCode), PATIENCE_MS).unref();
+  }, PATIENCE_MS).unref();
 }
 
 interface Gathering {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type CredentialKind, failureOf } from '../../src/api/failure.ts';
-import { parseGoogleError } from '../../src/api/google-error.ts';
 import { corpus, fuzz } from '../support/fuzz.ts';
 
 const NO_SECRETS: ReadonlySet<string> = new Set();
@@ -255,25 +254,6 @@ test('words of the server are one harmless line', () => {
     message: 'a\u001b[31m\r\nb\u202ec AIzaSyA0123456789abcdefghijklmnopqrstuv ya29.abc',
   });
   expect(message).toBe('API error: invalid request (400): a [31m b c ‹redacted› ‹redacted›');
-});
-
-test.for<readonly [string, string]>([
-  ['a list', '[{"error":{"code":429,"message":"m"}}]'],
-  ['a string', '"{\\"error\\":{\\"code\\":429,\\"message\\":\\"m\\"}}"'],
-  ['other text around', 'got {"error":{"code":429,"message":"m"}} from upstream'],
-  ['doubled commas', '{"error":{"code":429,,\n,"message":"m"}}'],
-  ['no-break spaces', '\u00a0{"error":\u00a0{"code":429,"message":"m"}}'],
-  [
-    'nested in a message',
-    JSON.stringify({ error: { message: JSON.stringify({ error: { code: 429, message: 'm' } }) } }),
-  ],
-  ['no error key', '{"code":429,"message":"m"}'],
-])('an error body is understood with %s', ([, body]) => {
-  expect(parseGoogleError(body)).toMatchObject({ code: 429, message: 'm' });
-});
-
-test('braces in a sentence stay part of it', () => {
-  expect(parseGoogleError('{"error":{"message":"use {} or {\\"a\\":1}"}}')?.message).toBe('use {} or {"a":1}');
 });
 
 test('no body at all makes the classifier throw, and none gets a control character through', () => {
