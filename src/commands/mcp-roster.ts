@@ -48,7 +48,9 @@ export interface Roster {
 export async function readRoster(options: RosterOptions, app: App): Promise<Roster> {
   const settings = await app.settings();
   const flagged =
-    options.mcpConfig === undefined ? [] : await readServersFile(resolve(app.cwd, options.mcpConfig), settings.env);
+    options.mcpConfig === undefined
+      ? []
+      : await readServersFile(resolve(app.cwd, options.mcpConfig), { env: settings.env, cwd: app.cwd });
   const isFlagged = ({ name }: ServerSetting): boolean => flagged.some((server) => server.name === name);
   const servers = [...(settings.servers ?? []).filter((server) => !isFlagged(server)), ...flagged];
   const { document = {} } = settings;

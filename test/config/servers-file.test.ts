@@ -11,7 +11,7 @@ test('a file of servers is read with comments and variables, in its order, and t
     file,
     '{ // mine\n "mcpServers": { "b": { "command": "$TOOL", "trust": true }, "a": { "url": "https://h/" } } }',
   );
-  expect(await readServersFile(file, { TOOL: 'node' })).toEqual([
+  expect(await readServersFile(file, { env: { TOOL: 'node' }, cwd: root })).toEqual([
     { name: 'b', definition: { command: 'node', trust: true }, scope: 'flag', file },
     { name: 'a', definition: { url: 'https://h/' }, scope: 'flag', file },
   ]);
@@ -20,9 +20,12 @@ test('a file of servers is read with comments and variables, in its order, and t
 test('a file that is not there or broken says so', async (t) => {
   const { root } = place(t);
   const file = join(root, 'servers.json');
-  await expect(readServersFile(file, {})).rejects.toMatchObject({ fault: 'usage', message: `no such file: ${file}` });
+  await expect(readServersFile(file, { env: {}, cwd: root })).rejects.toMatchObject({
+    fault: 'usage',
+    message: `no such file: ${file}`,
+  });
   writeFileSync(file, '{ "mcpServers": [] }');
-  await expect(readServersFile(file, {})).rejects.toMatchObject({ fault: 'config' });
+  await expect(readServersFile(file, { env: {}, cwd: root })).rejects.toMatchObject({ fault: 'config' });
 });
 
 test('a secret variable goes into env, headers and address, and not into the command line', async (t) => {
@@ -32,8 +35,23 @@ test('a secret variable goes into env, headers and address, and not into the com
   const remote = { url: 'https://h/$API_KEY', headers: { X: '$API_KEY' } };
   writeFileSync(file, JSON.stringify({ mcpServers: { server, remote } }));
   const env = { TOOL: 'node', ROOT: '/r', API_KEY: 'hunter2' };
-  expect((await readServersFile(file, env)).map(({ definition }) => definition)).toEqual([
+  expect((await readServersFile(file, { env, cwd: root })).map(({ definition }) => definition)).toEqual([
     { command: 'node', args: ['--root', '/r', '$API_KEY'], env: { KEY: 'hunter2' }, cwd: '/r' },
     { url: 'https://h/hunter2', headers: { X: 'hunter2' } },
   ]);
+});
+
+test('an extension of the official CLI is such a file, with its variables', async (t) => {
+  const { root } = place(t);
+  const file = join(root, 'gemini-extension.json');
+  const braced = (name: string): string => `${'$'}{${name}}`;
+  const server = {
+    command: 'node',
+    args: [`${braced('extensionPath')}${braced('/')}server.js`],
+    cwd: braced('workspacePath'),
+  };
+  const extension = { name: 'mine', version: '1.0.0', contextFileName: 'GEMINI.md', excludeTools: ['x'] };
+  writeFileSync(file, JSON.stringify({ ...extension, mcpServers: { server } }));
+  const [read] = await readServersFile(file, { env: {}, cwd: '/work' });
+  expect(read?.definition).toEqual({ command: 'node', args: [join(root, 'server.js')], cwd: '/work' });
 });
