@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
+import { fairShares } from '../../src/mcp/client/fair-shares.ts';
 import { registerTools } from '../../src/mcp/client/registration.ts';
 import { configuredServers } from '../../src/mcp/client/servers.ts';
 import { markSeen } from '../../src/mcp/client/tool-memory.ts';
@@ -170,6 +172,26 @@ test('more tools than the API takes are left out, and that is said', async (t) =
     'MCP server many: only the first 2000 tools are used',
     'MCP server many: t499, t500, t501 and 1498 more not offered: there are too many; choose with includeTools',
   ]);
+});
+
+test('a server with too many tools takes no place from another, whichever comes first', async (t) => {
+  const { table } = await toolset(t, { many: hostile('many'), good }).open();
+  const count = (name: string) => table.filter(({ server }) => server.name === name).length;
+  expect([count('many'), count('good')]).toEqual([500 - 1 - 14, 14]);
+});
+
+test('shares are fair: never more than there is room, and all that one wants if it is no more than its part', () => {
+  fc.assert(
+    fc.property(fc.array(fc.nat(2000), { minLength: 1, maxLength: 20 }), fc.nat(500), (counts, room) => {
+      const shares = fairShares(counts, room);
+      const sum = (list: readonly number[]) => list.reduce((a, b) => a + b, 0);
+      expect(sum(shares)).toBe(Math.min(room, sum(counts)));
+      for (const [index, count] of counts.entries()) {
+        expect(shares[index]).toBeLessThanOrEqual(count);
+        if (count <= Math.floor(room / counts.length)) expect(shares[index]).toBe(count);
+      }
+    }),
+  );
 });
 
 test('a server runs unasked if the user’s own file trusts it, or the command line names it', async (t) => {

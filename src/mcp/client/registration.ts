@@ -2,6 +2,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { Preview, Tool, ToolOutcome } from '../../core/tool.ts';
 import { visible } from '../../core/visible.ts';
 import type { RemoteTool } from './connection.ts';
+import { fairShares } from './fair-shares.ts';
 import type { ConfiguredServer } from './servers.ts';
 import { type ToolOrigin, toolNames } from './tool-names.ts';
 import { usableSchema } from './tool-schema.ts';
@@ -45,29 +46,38 @@ const MAX_DESCRIPTION = 2048;
 
 /**
  * Remote tools as plain Tools, in the order of the sources, always under the same names. A tool that cannot be offered is
- * left out alone. Every one of them may do anything, so the policy asks before it runs.
+ * left out alone; if there are too many, a server that has more than its share loses of its own. Every one of them may do anything, so
+ * the policy asks before it runs.
  */
 export function registerTools(sources: readonly ToolSource[], options: RegistrationOptions): Registration {
   const nameOf = stableNames(options);
-  const room = MAX_DECLARATIONS - options.reserved.length;
+  const sorted = sources.map(sortedOut);
+  const shares = fairShares(
+    sorted.map(({ usable }) => usable.length),
+    MAX_DECLARATIONS - options.reserved.length,
+  );
   const registered: RegisteredTool[] = [];
   const notices: string[] = [];
-  for (const { server, tools } of sources) {
-    const unusable: string[] = [];
-    const beyond: string[] = [];
-    for (const remote of wanted(server, tools)) {
-      const input = usableSchema(remote.inputSchema);
-      if (input === undefined) unusable.push(remote.name);
-      else if (registered.length >= room) beyond.push(remote.name);
-      else {
-        const name = nameOf({ server: server.name, tool: remote.name });
-        registered.push({ tool: toolOf({ server, remote }, { name, input, call: options.call }), server, remote });
-      }
+  for (const [index, { server, usable, unusable }] of sorted.entries()) {
+    const share = shares[index] ?? 0;
+    for (const { remote, input } of usable.slice(0, share)) {
+      const name = nameOf({ server: server.name, tool: remote.name });
+      registered.push({ tool: toolOf({ server, remote }, { name, input, call: options.call }), server, remote });
     }
+    const beyond = usable.slice(share).map(({ remote }) => remote.name);
     if (unusable.length > 0) notices.push(leftOut(server, unusable, 'its schema cannot be used'));
     if (beyond.length > 0) notices.push(leftOut(server, beyond, 'there are too many; choose with includeTools'));
   }
   return { registered, notices };
+}
+
+function sortedOut({ server, tools }: ToolSource) {
+  const all = wanted(server, tools).map((remote) => ({ remote, input: usableSchema(remote.inputSchema) }));
+  return {
+    server,
+    usable: all.flatMap(({ remote, input }) => (input === undefined ? [] : [{ remote, input }])),
+    unusable: all.flatMap(({ remote, input }) => (input === undefined ? [remote.name] : [])),
+  };
 }
 
 /** What the person allowed by a name must not come to mean another tool. */
