@@ -36,11 +36,18 @@ describe.skipIf(isWindows).each([
     const { scripted, closed } = stalled('Once upon a time');
     const child = start(t, ['story'], { gemini: await fakeGemini(t, [scripted]) });
     let stdout = '';
+    let stderr = '';
+    child.stderr.on('data', (data) => {
+      stderr += data;
+    });
     child.stdout.on('data', (data) => {
       stdout += data;
       if (stdout === 'Once upon a time') child.kill(signal);
     });
     const [[exitCode]] = await Promise.all([once(child, 'close'), closed]);
+    expect(stderr).toContain(
+      `Interrupted (${signal}).\nWhat had arrived is kept. Run it again for the whole answer.\n`,
+    );
     expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: 'Once upon a time\n' });
   });
 
