@@ -33,12 +33,11 @@ export async function createAppendFile(
   const temporary = `${path}.${process.pid}.tmp`;
   const handle = await open(temporary, FLAGS | constants.O_CREAT | constants.O_EXCL, 0o600);
   try {
-    const file = appendFile(handle, 0);
+    const file = appendFile(handle, 0, dirname(path));
     for await (const piece of pieces) {
       if ((await file.append(piece)) === 'overtaken') throw new Error('somebody else writes to it');
     }
     await rename(temporary, path);
-    await syncDirectory(dirname(path));
     return file;
   } catch (thrown) {
     await handle.close();
@@ -74,8 +73,10 @@ export async function openAppendFile(path: string, { now, end }: Opening): Promi
   }
 }
 
-function appendFile(handle: FileHandle, start: number): AppendFile {
+/** `unsynced` is the directory that does not know the file for sure yet. */
+function appendFile(handle: FileHandle, start: number, unsynced?: string): AppendFile {
   let length = start;
+  let directory = unsynced;
   /** How much of a failed write is in the file, and could not be taken away yet. */
   let torn = 0;
   const mend = async (): Promise<void> => {
@@ -99,7 +100,11 @@ function appendFile(handle: FileHandle, start: number): AppendFile {
       length += bytes.length;
       return 'written';
     },
-    sync: () => handle.datasync(),
+    async sync() {
+      await handle.datasync();
+      if (directory !== undefined) await syncDirectory(directory);
+      directory = undefined;
+    },
     get length() {
       return length;
     },

@@ -212,6 +212,27 @@ test('a job that ends while the list is read is listed as over', async (t) => {
   expect((await jobs.list()).map(({ status }) => status)).toEqual(['completed']);
 });
 
+test('a list reads what is over once, and nothing of what was removed', async (t) => {
+  const files = recordDirectory(directory(t));
+  const reads: string[] = [];
+  const read = (name: string): Promise<string | undefined> => {
+    reads.push(name);
+    return files.read(name);
+  };
+  const store = jobStore({ ...files, read }, systemClock);
+  const record = { created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
+  const ids = Array.from({ length: 150 }, newId);
+  for (const job_id of ids) await store.save({ ...record, job_id, status: 'completed' });
+  const running = newId();
+  await store.save({ ...record, job_id: running, status: 'running' });
+  expect(await store.list()).toHaveLength(151);
+  expect(reads).toHaveLength(151);
+  await files.remove(`${ids[0]}.json`);
+  reads.length = 0;
+  expect(await store.list()).toHaveLength(150);
+  expect(reads).toEqual([`${running}.json`]);
+});
+
 test('what is no job is no job', async (t) => {
   const path = directory(t);
   const files = recordDirectory(path);

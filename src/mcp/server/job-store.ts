@@ -9,6 +9,8 @@ const LONGEST_MS = 7 * 86_400_000;
 const STRAY_MS = 86_400_000;
 const MOST_JOBS = 1000;
 const MOST_BYTES = 200_000_000;
+/** Systems let a process have so many files open, and some of them not many more. */
+const FILES_AT_ONCE = 64;
 
 /** The jobs of all servers of this user. They outlive the process that ran them. */
 export interface JobStore {
@@ -43,10 +45,17 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
     await save(ended).catch(() => {});
     return ended;
   };
+  /** Those that are over, as they were read last: they do not change any more. */
+  let known: ReadonlyMap<string, JobRecord> = new Map();
   const list = async (): Promise<readonly JobRecord[]> => {
     const ids = (await files.names()).flatMap((name) => (name.endsWith('.json') ? [name.slice(0, -5)] : []));
-    const records = await Promise.all(ids.map(load));
-    return records.filter((record) => record !== undefined).sort(newestFirst);
+    const records: JobRecord[] = [];
+    for (let start = 0; start < ids.length; start += FILES_AT_ONCE) {
+      const some = ids.slice(start, start + FILES_AT_ONCE).map((id) => known.get(id) ?? load(id));
+      for (const record of await Promise.all(some)) if (record !== undefined) records.push(record);
+    }
+    known = new Map(records.filter(isOver).map((record) => [record.job_id, record]));
+    return records.sort(newestFirst);
   };
   return {
     save,
