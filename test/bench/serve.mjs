@@ -1,4 +1,5 @@
-// gmn as an MCP server: start to tools/list beside bare Node, what a call adds to the model's own time, 100 calls at once.
+// gmn as an MCP server: start to tools/list beside bare Node, what a call adds to the model's own time, 100 calls at once, the
+// list of up to 10,000 jobs, and a call beside one of a server that starts the official CLI for it.
 // Alone: node test/bench/serve.mjs [rounds]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,9 +7,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 import { root } from '../../scripts/project.mjs';
+import { openLine, timed } from './mcp-line.mjs';
+import { jobRows } from './serve-jobs.mjs';
+import { peerRows } from './serve-peer.mjs';
 import { median, mulberry, printTable, shuffled } from './statistics.mjs';
 
 const START_BUDGET = 4;
@@ -22,14 +25,19 @@ const ANSWER = {
   modelVersion: 'gemini-3-pro-preview',
 };
 
-/** Measures in one interleaved run, prints the table, and returns its rows and what is over its budget. */
-export async function benchServe({ rounds, seed }) {
+/**
+ * Measures in one interleaved run, prints the table, and returns its rows and what is over its budget. `peers` is where the
+ * official CLI is; without it, it is not measured, and `skip` is told so.
+ */
+export async function benchServe({ rounds, seed, peers, skip = () => {} }) {
   const scratch = mkdtempSync(join(tmpdir(), 'gmn-bench-serve-'));
   const model = await fakeModel();
   try {
     const rows = [
       ...(await startRows(scratch, rounds, mulberry(seed))),
       ...(await callRows(scratch, model, rounds * 10)),
+      ...(await jobRows(scratch, rounds, (home) => openServer(scratch, home, {}))),
+      ...(await besides({ scratch, model, peers, skip })),
     ];
     printTable(rows);
     return { rows, missed: rows.filter(({ isMissed }) => isMissed).map(({ work }) => work) };
@@ -37,6 +45,18 @@ export async function benchServe({ rounds, seed }) {
     model.server.close();
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+function besides({ scratch, model, peers, skip }) {
+  if (peers === undefined) {
+    skip('a server that starts the official CLI for every call (that is not installed)');
+    return [];
+  }
+  return peerRows({ scratch, peers, skip, model: keyFor(model), open: (home, env) => openServer(scratch, home, env) });
+}
+
+function keyFor({ url }) {
+  return { GEMINI_API_KEY: 'bench', GOOGLE_GEMINI_BASE_URL: url };
 }
 
 async function startRows(scratch, rounds, random) {
@@ -88,12 +108,9 @@ async function toList(scratch, kind) {
 }
 
 async function callRows(scratch, model, calls) {
-  const server = openServer(scratch, join(scratch, 'warm'), {
-    GEMINI_API_KEY: 'bench',
-    GOOGLE_GEMINI_BASE_URL: model.url,
-  });
+  const server = openServer(scratch, join(scratch, 'warm'), keyFor(model));
   await server.ask('initialize', {});
-  const tool = (name) => () => server.ask('tools/call', { name, arguments: { prompt: 'Hello' } });
+  const tool = (name) => () => server.call(name, { prompt: 'Hello' });
   const subjects = [
     { work: 'the model alone', run: () => direct(model.url), ms: [] },
     { work: 'generate_text', run: tool('generate_text'), ms: [] },
@@ -122,42 +139,12 @@ async function callRows(scratch, model, calls) {
   return [...rows, { work: `${AT_ONCE} calls at once`, ms: round1(atOnce), isMissed: false }];
 }
 
-async function timed(run) {
-  const began = performance.now();
-  await run();
-  return performance.now() - began;
-}
-
 function openServer(scratch, home, env) {
   const cwd = join(scratch, 'work');
   mkdirSync(cwd, { recursive: true });
   mkdirSync(home, { recursive: true });
-  const child = spawn(process.execPath, [join(root, 'bin', 'gmn.js'), 'mcp', 'serve'], {
-    cwd,
-    env: { ...bareEnv(), HOME: home, ...env },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
-  const waiting = new Map();
-  let last = 0;
-  createInterface({ input: child.stdout }).on('line', (line) => {
-    const { id, result, error } = JSON.parse(line);
-    const settle = waiting.get(id);
-    waiting.delete(id);
-    if (error) settle?.reject(new Error(error.message));
-    else settle?.resolve(result);
-  });
-  return {
-    ask: (method, params) =>
-      new Promise((resolve, reject) => {
-        last += 1;
-        waiting.set(last, { resolve, reject });
-        child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id: last, method, params })}\n`);
-      }),
-    async close() {
-      child.stdin.end();
-      await once(child, 'exit');
-    },
-  };
+  const args = [join(root, 'bin', 'gmn.js'), 'mcp', 'serve'];
+  return openLine(args, { cwd, env: { ...bareEnv(), HOME: home, ...env } });
 }
 
 async function fakeModel() {
@@ -194,7 +181,14 @@ function round2(value) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
-  const { missed } = await benchServe({ rounds: Number(process.argv[2] ?? 15), seed: 1 });
+  const { installPeers } = await import('../interop/install.mjs');
+  const rounds = Number(process.argv[2] ?? 15);
+  const { missed } = await benchServe({
+    rounds,
+    seed: 1,
+    peers: installPeers(),
+    skip: (why) => console.log(`skipped: ${why}`),
+  });
   for (const what of missed) console.log(`over budget: ${what}`);
   process.exitCode = missed.length > 0 ? 1 : 0;
 }
