@@ -55,7 +55,7 @@ async function search() {
 
 async function serve() {
   const { benchServe } = await import('./serve.mjs');
-  return benchServe({ rounds, seed });
+  return benchServe({ rounds, seed, peers, skip });
 }
 
 async function installed() {
