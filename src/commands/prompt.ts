@@ -55,7 +55,7 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
 
 /** A signal knows nothing of answers. */
 function inFull(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
-  if (event.type !== 'failure' || event.error !== reason) return event;
+  if (event.type !== 'failure' || event.error !== reason || event.error.hint !== undefined) return event;
   const { fault, message } = event.error;
   const hint = 'What had arrived is kept. Run it again for the whole answer.';
   return { ...event, error: new AppError(fault, message, { hint }) };
