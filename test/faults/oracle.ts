@@ -45,7 +45,7 @@ async function inTime<Result>(played: Promise<Result>, ms: number): Promise<Resu
 }
 
 /** What holds for every run, whatever was expected of it. */
-function checkRun(ended: Ended, { memoryMb = MEMORY_MB }: Variant, tell: Tell): void {
+export function checkRun(ended: Ended, { memoryMb = MEMORY_MB }: Pick<Variant, 'memoryMb'>, tell: Tell): void {
   const { stdout, stderr, isHung, peakMb, modes, way } = ended;
   const output = `${stdout}\n${stderr}`;
   if (isHung) tell('hang', output.slice(-500));
@@ -85,8 +85,10 @@ interface Answered {
 /** The documents of a JSON format, or why it is none. */
 function documents({ stdout, way }: Ended, tell: Tell): readonly Readonly<Record<string, unknown>>[] {
   const text = way.surface === 'terminal' ? stdout.replaceAll('\r\n', '\n') : stdout;
-  const pieces = way.format === 'json' ? [text] : text.split('\n').slice(0, -1);
+  const lines = text.split('\n');
+  const pieces = way.format === 'json' ? [text] : lines.slice(0, -1);
   try {
+    if (way.format === 'stream-json' && lines.at(-1) !== '') throw new Error('the last line has no end');
     return pieces.map((piece) => {
       const value: unknown = JSON.parse(piece);
       if (!isObject(value)) throw new Error('not an object');

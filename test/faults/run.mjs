@@ -1,5 +1,6 @@
-// `npm run test:faults [-- --only N] [-- --allow-skip]`: every variant of every fault, in every format, in a pipe and on a
-// terminal; then what came of it, as figures, in docs/results/faults-<date>.json.
+// `npm run test:faults [-- --set quick|each|all] [-- --only N] [-- --times 20] [-- --torture] [-- --allow-skip]`: the fault
+// matrix, and what came of it as figures in docs/results/faults-<set>-<date>.json. `all`: every variant in every format, in a pipe
+// and on a terminal; `each`: every variant in one of these ways; `quick`: one variant of each fault, as `npm test` has it.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,7 +13,8 @@ const { values: flags } = parseArgs({
   options: {
     only: { type: 'string', default: '' },
     times: { type: 'string', default: '1' },
-    quick: { type: 'boolean' },
+    set: { type: 'string', default: 'all' },
+    torture: { type: 'boolean' },
     'allow-skip': { type: 'boolean' },
   },
 });
@@ -23,11 +25,14 @@ const times = Number(flags.times);
 if (!existsSync(join(root, 'bin', 'gmn.js'))) must(spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')]));
 const started = Date.now();
 const rounds = [];
+const SHOWN = { cwd: root, stdio: 'inherit' };
 try {
   for (let round = 0; round < times; round += 1) rounds.push(play(round));
   const summary = summarise(existsSync(report) ? readFileSync(report, 'utf8') : '');
   if (flags.only === '') write(summary);
   tell(summary);
+  if (flags.torture)
+    rounds.push(spawnSync(process.execPath, [join(root, 'test', 'faults', 'torture.mjs')], SHOWN).status);
   const isGood = rounds.every((status) => status === 0);
   process.exitCode = isGood && (summary.skipped.length === 0 || flags['allow-skip']) ? 0 : 1;
 } finally {
@@ -42,23 +47,24 @@ function must({ status }) {
 function play(round) {
   const env = { ...process.env, GMN_FAULTS_REPORT: report, GMN_FAULTS_ONLY: flags.only };
   delete env.NODE_EXTRA_CA_CERTS;
-  if (!flags.quick) env.GMN_FAULTS = 'all';
+  env.GMN_FAULTS = flags.set;
   const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs');
   const words = ['run', '--config', 'test/vitest.config.mts', '--reporter=dot', `--sequence.seed=${round + 1}`];
   const files = ['test/faults/matrix.test.ts', 'test/faults/coverage.test.ts'];
   const { status } = spawnSync(process.execPath, [vitest, ...words, '--sequence.shuffle.tests', ...files], {
-    cwd: root,
+    ...SHOWN,
     env,
-    stdio: 'inherit',
   });
   return status;
 }
 
 function summarise(text) {
-  const runs = text
+  const records = text
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
+  const elsewhere = new Set(records.flatMap(({ id, seenBy }) => (seenBy === undefined ? [] : [id])));
+  const runs = records.filter(({ seenBy }) => seenBy === undefined);
   const counted = runs.filter(({ skipped }) => skipped === undefined);
   const problems = counted.flatMap((run) => run.problems.map((problem) => ({ ...problem, ...nameOf(run) })));
   const count = (...kinds) => problems.filter(({ kind }) => kinds.includes(kind)).length;
@@ -67,12 +73,13 @@ function summarise(text) {
     date: new Date().toISOString().slice(0, 10),
     node: process.version,
     system: `${process.platform} ${process.arch}`,
-    set: flags.quick ? 'quick' : 'all',
+    set: flags.set,
     rounds: times,
     seeds: rounds.map((_, round) => round + 1),
     failedRounds: rounds.filter((status) => status !== 0).length,
     seconds: Math.round((Date.now() - started) / 1000),
-    faultsRun: new Set(counted.map(({ id }) => id)).size,
+    faultsCovered: new Set([...counted.map(({ id }) => id), ...elsewhere]).size,
+    ofThemSeenElsewhereToo: elsewhere.size,
     variants: new Set(counted.map(({ id, variant }) => `${id} ${variant}`)).size,
     runs: counted.length,
     hangs: count('hang'),
@@ -102,8 +109,10 @@ function nameOf({ id, variant, format, surface }) {
 function write(summary) {
   const directory = join(root, 'docs', 'results');
   mkdirSync(directory, { recursive: true });
-  const name = flags.quick ? `faults-quick-${summary.date}.json` : `faults-${summary.date}.json`;
-  writeFileSync(join(directory, name), `${JSON.stringify(summary, undefined, 2)}\n`);
+  writeFileSync(
+    join(directory, `faults-${flags.set}-${summary.date}.json`),
+    `${JSON.stringify(summary, undefined, 2)}\n`,
+  );
 }
 
 function tell({ problems, skipped, ...figures }) {

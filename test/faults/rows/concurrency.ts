@@ -138,7 +138,7 @@ export const CONCURRENCY: readonly Fault[] = [
         expect: { code: 0 },
       },
     ],
-    seenBy: [['test/cli/mcp-edit.test.ts', 'fifty processes add a server each, and none is lost']],
+    seenBy: [['test/cli/mcp-edit-crowd.test.ts', 'fifty processes add a server each, and none is lost']],
   },
   {
     id: 'C9',
