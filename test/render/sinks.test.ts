@@ -104,6 +104,7 @@ const SINKS: Readonly<Record<string, Sink>> = {
       cwd: `/${head}${tail}`,
       env: {},
       session: { turns: 0 },
+      io: sharedScreen({ columns: 10_000 }),
     };
     return greeting(parseChat(chat));
   },
