@@ -91,6 +91,7 @@ test('calls are an answer where tools were offered, and a failure elsewhere', as
 
 test('what an answer holds besides text is counted by kind; a null call and a signature are no kind', async () => {
   const odd = [{ inlineData: {}, thoughtSignature: 's' }, { inlineData: {}, x: 1 }, { thought: true }];
+  expect((await read([chunk([{ text: 'a' }, { text: null }], STOP)])).events[0]).toEqual({ type: 'text', delta: 'a' });
   expect((await read([chunk([{ text: 'a' }, ...odd], STOP)])).events.at(-1)).toEqual({
     type: 'notice',
     message: 'the answer also holds what gmn cannot show: 2 inlineData, 1 x',
@@ -104,7 +105,29 @@ test('what an answer holds besides text is counted by kind; a null call and a si
 
 test.for<readonly [string, readonly Chunk[], object]>([
   ['nothing at all', [], { isFinished: false, message: 'empty response from the model', retry: {} }],
-  ['no text', [chunk([{ text: '' }], STOP)], { message: 'empty response from the model', retry: {} }],
+  [
+    'no text',
+    [chunk([{ text: '' }], STOP)],
+    {
+      message: 'empty response from the model',
+      hint: 'Try again, rephrase the prompt, or choose another model with -m.',
+      retry: {},
+    },
+  ],
+  [
+    'calls that nobody asked for',
+    [chunk([{ functionCall: { name: 'x' } }, { functionCall: { name: 'y' } }], STOP)],
+    {
+      message: 'the model called x, y, but no tools were offered to it',
+      hint: 'Say in the prompt that it should answer in text, or offer tools with --tools.',
+    },
+  ],
+  ['a call at the wrong time', [chunk([], { finishReason: 'UNEXPECTED_TOOL_CALL' })], { retry: { atMost: 2 } }],
+  [
+    'words that came before the reason',
+    [chunk([], { finishMessage: 'no way' }), chunk([], { finishReason: 'OTHER' })],
+    { message: 'the model stopped without finishing its answer: OTHER: no way' },
+  ],
   [
     'text without an end',
     [chunk([{ text: 'a' }])],
@@ -123,7 +146,11 @@ test.for<readonly [string, readonly Chunk[], object]>([
   [
     'nothing but the limit',
     [chunk([], { finishReason: 'MAX_TOKENS' })],
-    { message: 'empty response: the token limit was spent before the answer began (MAX_TOKENS)', retry: undefined },
+    {
+      message: 'empty response: the token limit was spent before the answer began (MAX_TOKENS)',
+      hint: 'Raise --max-output-tokens, or lower --thinking-level or --thinking-budget.',
+      retry: undefined,
+    },
   ],
   [
     'a reason and its words',

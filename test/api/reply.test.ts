@@ -7,7 +7,9 @@ import type { Part } from '../../src/core/content.ts';
 import { fuzz } from '../support/fuzz.ts';
 
 /** Text with many characters of two halves, and halves alone. */
-const text = fc.string({ unit: fc.constantFrom('a', 'é', '日', '😀', '\ud83d', '\ude00', '\ufffd') });
+const text = fc.string({
+  unit: fc.constantFrom('a', 'é', '日', '😀', '\ud83d', '\ude00', '\ud800', '\udbff', '\udfff', '\ufffd'),
+});
 
 function split(whole: string, cuts: readonly number[]): readonly string[] {
   const places = [0, ...cuts.map((cut) => cut % (whole.length + 1)).sort((a, b) => a - b), whole.length];
@@ -65,6 +67,19 @@ test('parts are kept as they came; only plain neighbours of the same kind become
     }),
     fuzz(200),
   );
+});
+
+test('a thought and what follows it stay two, a part with a null text is kept, and nothing of either is lost', () => {
+  const keeper = contentKeeper(1_000);
+  const parts = [
+    { text: 'a', thought: true },
+    { text: 'b' },
+    { text: null },
+    { text: 'c' },
+    { text: 'd', thought: false },
+  ];
+  for (const part of parts) keeper.add(part as Part);
+  expect(keeper.content()?.parts).toEqual(parts);
 });
 
 test.for([
