@@ -42,7 +42,7 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
     }
     return waiting === 0;
   };
-  const terminal = lazyTerminal(descriptor);
+  const terminal = lazyTerminal(descriptor, (error) => onError(error));
   return {
     write,
     on(_, listener) {
@@ -64,11 +64,21 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
   } satisfies OutputStream;
 };
 
-/** The runtime's own stream, which knows the window; undefined, and not loaded, where there is no terminal. */
-function lazyTerminal(descriptor: 1 | 2): () => NodeJS.WriteStream | undefined {
+/**
+ * The runtime's own stream, which knows the window; undefined, and not loaded, where there is no terminal. Who draws on the
+ * terminal writes to that stream; what fails there fails here.
+ */
+function lazyTerminal(
+  descriptor: 1 | 2,
+  onError: (error: NodeJS.ErrnoException) => void,
+): () => NodeJS.WriteStream | undefined {
   let found: { readonly stream: NodeJS.WriteStream | undefined } | undefined;
+  const find = (): NodeJS.WriteStream | undefined => {
+    if (!isTerminal(descriptor)) return undefined;
+    return (descriptor === 1 ? process.stdout : process.stderr).on('error', onError);
+  };
   return () => {
-    found ??= { stream: isTerminal(descriptor) ? (descriptor === 1 ? process.stdout : process.stderr) : undefined };
+    found ??= { stream: find() };
     return found.stream;
   };
 }

@@ -45,7 +45,13 @@ export const ttyStream: typeof ttyStreamNode = (descriptor) => {
   const { pause, resume } = stream;
   return Object.assign(stream, {
     isTTY: true,
-    setRawMode: (isRaw: boolean) => modes.setRawMode(isRaw),
+    setRawMode(isRaw: boolean) {
+      try {
+        modes.setRawMode(isRaw);
+      } catch {
+        // The terminal is gone, with its modes.
+      }
+    },
     pause() {
       stop();
       return pause.call(stream);
