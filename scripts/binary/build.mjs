@@ -12,6 +12,10 @@ const final = join(root, 'dist-binary');
 const work = `${final}.new`;
 const platform = join(root, 'src', 'platform');
 
+const RUNTIME_NOTICE = `The executable contains the runtime Bun (MIT), and with it JavaScriptCore (LGPL-2) and others:
+https://bun.com/docs/project/license says which, and how to build it anew with other versions of them.
+`;
+
 /** A file in platform/standalone takes the place of its namesake in platform. */
 const standaloneParts = {
   name: 'standalone-parts',
@@ -71,7 +75,7 @@ const { metafile, outputFiles } = await build({
 const bin = join(work, 'bin');
 mkdirSync(bin);
 for (const { path, text } of outputFiles) writeFileSync(join(bin, basename(path)), text);
-writeFileSync(join(work, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(metafile));
+writeFileSync(join(work, 'THIRD_PARTY_NOTICES.txt'), `${RUNTIME_NOTICE}\n${thirdPartyNotices(metafile)}`);
 compile();
 
 function compile() {
