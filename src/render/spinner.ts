@@ -112,6 +112,9 @@ export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: Pr
   };
 }
 
+/** Ctrl+C shows as ^C where the cursor stands. */
+const ECHO = '^C'.length;
+
 interface Spinner {
   /** `note` is shown in full, `what` as far as it fits. */
   draw(what: string, note: string): void;
@@ -152,7 +155,8 @@ function spinnerOn(err: Out): Spinner {
     erase() {
       if (drawnWidth === 0) return pending;
       const { back, isClear } = lineStart(cursor, err.columns);
-      write(isClear ? back : `${back}${' '.repeat(drawnWidth)}\r`);
+      const covered = Math.min(drawnWidth + ECHO, Math.max(drawnWidth, err.columns - 1));
+      write(isClear ? back : `${back}${' '.repeat(covered)}\r`);
       drawnWidth = 0;
       cursor = 0;
       return pending;

@@ -9,7 +9,7 @@ import { shownName } from '../../src/commands/session-fields.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import type { RenderOptions } from '../../src/render/renderer.ts';
-import { type FakeOut, renderOn, sharedScreen } from './fakes.ts';
+import { type FakeOut, fakeOut, renderOn, sharedScreen } from './fakes.ts';
 import { begin, end } from './runs.ts';
 import { type Sequence, sequences } from './sequences.ts';
 
@@ -100,6 +100,7 @@ const SINKS: Readonly<Record<string, Sink>> = {
     const model = head + tail;
     const chat: unknown = {
       version: '1',
+      io: { err: fakeOut() },
       assistant: { service: 'x', agent: { request: { model } }, setup: { mode: 'default' }, tools: [] },
       cwd: `/${head}${tail}`,
       env: {},

@@ -76,6 +76,18 @@ describe('on a terminal', () => {
     expect(out.text).toContain('stormy');
   });
 
+  test('what Ctrl+C leaves behind it is taken away with it', async () => {
+    const { err, time, render } = await stage(terminal());
+    await render(wait);
+    await time.pass(500);
+    const screen = testScreen({ columns: 40, rows: 5 });
+    screen.write(`${err.text}^C`);
+    const before = err.writes.length;
+    await render(failure(new AppError('interrupted', 'Interrupted.')));
+    screen.write(err.writes.slice(before).join(''));
+    expect(screen.rows[0]).not.toContain('^C');
+  });
+
   test('a shorter line covers a longer one', async () => {
     const { err, time, render } = await stage(terminal());
     await render({ type: 'wait', what: 'a long thing to wait for' });
