@@ -189,15 +189,6 @@ test.for<readonly [string, string, string]>([
     'api: API error: daily quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets at midnight Pacific time. Until then choose another model with -m.',
   ],
   [
-    "429 per day, by the server's clock",
-    told(
-      429,
-      { ...EXHAUSTED, details: quota('GenerateRequestsPerDayPerProjectPerModel') },
-      { headers: { date: 'Sun, 15 Nov 2026 01:48:00 GMT' } },
-    ),
-    'api: API error: daily quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets at midnight Pacific time, in 6 h 12 min. Until then choose another model with -m.',
-  ],
-  [
     '429 exhausted',
     told(429, { ...EXHAUSTED, details: reason('QUOTA_EXHAUSTED', { quotaResetDelay: '13h2m5s' }) }),
     'api: API error: daily quota exceeded for gemini-x (429 RESOURCE_EXHAUSTED): Slow down.\nIt resets in 13 h 2 min. Until then choose another model with -m.',

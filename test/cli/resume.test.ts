@@ -27,29 +27,6 @@ function contents(requests: readonly { readonly body: unknown }[], index: number
 
 const said = (role: string, text: string) => ({ role, parts: [{ text }] });
 
-test('--fork leaves the session as it is, and wants one', async (t) => {
-  const { gmn, gemini, sessions } = await home(t, [reply('November.'), reply('April.'), reply('Maybe.')]);
-  const idOf = ({ stdout }: GmnResult): string => JSON.parse(stdout).sessionId;
-  const first = idOf(await gmn('best month?', '-o', 'json'));
-  const fork = idOf(await gmn('-c', '--fork', '--session-name', 'other', 'and the second?', '-o', 'json'));
-  expect([fork === first, sessions().length]).toEqual([false, 2]);
-  await gmn('-r', first, 'really?');
-  expect(contents(gemini.requests, 1)).toEqual([
-    said('user', 'best month?'),
-    said('model', 'November.'),
-    said('user', 'and the second?'),
-  ]);
-  expect(contents(gemini.requests, 2)).toEqual([
-    said('user', 'best month?'),
-    said('model', 'November.'),
-    said('user', 'really?'),
-  ]);
-  expect((await gmn('--fork', 'x')).stderr).toBe('Error: --fork needs -c or -r\nExample: gmn -c --fork "…"\n');
-  expect((await gmn('-c', '--fork', '--no-session', 'x')).stderr).toContain(
-    '--fork cannot be combined with --no-session',
-  );
-});
-
 test('a one-shot is saved, and -c asks with what was said before', async (t) => {
   const { gmn, gemini, sessions } = await home(t, [reply('November.'), reply('April.'), reply('Why not.')]);
   const first = await gmn('best month?', '-o', 'json');

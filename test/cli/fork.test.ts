@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+
+const said = (role: string, text: string) => ({ role, parts: [{ text }] });
+
+test('--fork leaves the session as it is, and wants one', async (t) => {
+  const gemini = await fakeGemini(t, [reply('November.'), reply('April.'), reply('Maybe.')]);
+  const at = place(t, { gemini });
+  const gmn = (...args: readonly string[]): Promise<GmnResult> => runGmnIn(t, at, args);
+  const idOf = ({ stdout }: GmnResult): string => JSON.parse(stdout).sessionId;
+  const first = idOf(await gmn('best month?', '-o', 'json'));
+  const fork = idOf(await gmn('-c', '--fork', '--session-name', 'other', 'and the second?', '-o', 'json'));
+  expect(fork).not.toBe(first);
+  await gmn('-r', first, 'really?');
+  expect(gemini.requests[1]?.body.contents).toEqual([
+    said('user', 'best month?'),
+    said('model', 'November.'),
+    said('user', 'and the second?'),
+  ]);
+  expect(gemini.requests[2]?.body.contents).toEqual([
+    said('user', 'best month?'),
+    said('model', 'November.'),
+    said('user', 'really?'),
+  ]);
+  expect((await gmn('--fork', 'x')).stderr).toBe('Error: --fork needs -c or -r\nExample: gmn -c --fork "…"\n');
+  expect((await gmn('-c', '--fork', '--no-session', 'x')).stderr).toContain(
+    '--fork cannot be combined with --no-session',
+  );
+});
