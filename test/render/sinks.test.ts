@@ -100,7 +100,6 @@ const SINKS: Readonly<Record<string, Sink>> = {
     const model = head + tail;
     const chat: unknown = {
       version: '1',
-      io: { err: fakeOut() },
       assistant: { service: 'x', agent: { request: { model } }, setup: { mode: 'default' }, tools: [] },
       cwd: `/${head}${tail}`,
       env: {},
