@@ -29,7 +29,10 @@ export function mentionedCommands(text: string): readonly (readonly string[])[] 
     const [first = ''] = words;
     const isCommand = (ROOT.subcommands ?? []).some(({ name }) => name === first);
     if (isCommand || /^["-]/.test(first)) return commandLine(words);
-    return /^(?!does$|uses$)[a-z-]+$/.test(first) && /[a-z]: $/.test(text.slice(0, index)) ? [[first]] : [];
+    return /^(?!(?:is|was|has|had|can|cannot|does|uses|will|never|reads|asks|keeps|makes)$)[a-z-]+$/.test(first) &&
+      /[a-z]: $/.test(text.slice(0, index))
+      ? [[first]]
+      : [];
   });
 }
 
