@@ -27,21 +27,6 @@ const standaloneParts = {
     });
   },
 };
-/** The compiler has done the work of the code cache already. */
-const withoutCodeCache = {
-  name: 'without-code-cache',
-  setup({ onLoad }) {
-    onLoad({ filter: /[\\/]platform[\\/]code-cache\.ts$/ }, () => ({
-      contents: `export const codeCache = () => ({
-          load: () => ({ main: async (...line) => (await import('../main.ts')).main(...line) }),
-          save: () => {},
-        });
-        export const codeCacheState = () => undefined;`,
-      resolveDir: platform,
-      loader: 'js',
-    }));
-  },
-};
 
 ensureInstalled();
 const bun = compiler();
@@ -62,7 +47,7 @@ const { metafile, outputFiles } = await build({
     MAIN_CHUNK: '""',
     PACK: '""',
   },
-  inject: [join(root, 'scripts', 'binary', 'place.mjs')],
+  inject: [join(root, 'scripts', 'binary', 'inside.mjs')],
   format: 'esm',
   splitting: true,
   outdir: 'bin',
@@ -70,7 +55,7 @@ const { metafile, outputFiles } = await build({
   chunkNames: '[name]-[hash]',
   metafile: true,
   write: false,
-  plugins: [...bundling.plugins, standaloneParts, withoutCodeCache],
+  plugins: [...bundling.plugins, standaloneParts],
 });
 const bin = join(work, 'bin');
 mkdirSync(bin);

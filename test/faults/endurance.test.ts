@@ -4,7 +4,7 @@ import { appendFileSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, type TestContext, test } from 'vitest';
-import { GMN, place } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 
 /** Ten thousand with `npm run test:faults`, enough to see a descriptor leak in every test run. */
 const TURNS = Number(process.env.GMN_TURNS ?? 150);
@@ -41,7 +41,7 @@ test.runIf(process.platform === 'linux')(
   { timeout: 3 * 3_600_000 },
   async (t) => {
     const { cwd, env } = place(t, { gemini: await hastyGemini(t) });
-    const child = spawn(process.execPath, [GMN, 'chat'], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
+    const child = spawn(...gmnCommand(['chat']), { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
     t.onTestFinished(() => void child.kill('SIGKILL'));
     const samples: Sample[] = [];
     let turn = 0;

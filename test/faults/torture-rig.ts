@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'vitest';
 import { place as store } from '../session/support.ts';
-import { GMN, place } from '../support/gmn.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
 
 /** Why system calls cannot be made to fail here; undefined if they can. */
 export const noStrace =
@@ -97,7 +97,7 @@ async function run(
 ): Promise<Run> {
   const { root, cwd, env } = place(t, { gemini, home: HOME, files: { 'a.txt': 'hello\n' } });
   const log = join(root, 'strace.log');
-  const words = ['-y', '-qq', '-s', '16', '-o', log, ...strace, process.execPath, GMN, ...scene.args];
+  const words = ['-y', '-qq', '-s', '16', '-o', log, ...strace, ...gmnCommand(scene.args).flat()];
   const child = spawn('strace', words, {
     cwd,
     // One thread for files, so that the nth call is the nth call.
