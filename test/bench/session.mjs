@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build } from 'esbuild';
-import { root } from '../../scripts/project.mjs';
+import { loadSources } from './sources.mjs';
+import { sessionVerdicts } from './verdicts.mjs';
 
 const LONG_BYTES = 100_000_000;
 const SESSIONS = 10_000;
@@ -13,7 +13,7 @@ const SESSIONS = 10_000;
 export async function sessionRows({ rounds = 5 } = {}) {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'gmn-bench-session-')));
   try {
-    const { sessionStore } = await bundled(home);
+    const { sessionStore } = await loadSources(home, { 'src/session/store.ts': ['sessionStore'] });
     const clock = { now: () => Date.now(), sleep: async () => {} };
     const open = (name) =>
       sessionStore({ home: join(home, name), clock, version: 'bench', report: (message) => console.error(message) });
@@ -27,31 +27,17 @@ export async function sessionRows({ rounds = 5 } = {}) {
   }
 }
 
-/** Those rows, shown, and the work that is over its budget. */
+/** Those rows, shown, and their verdicts. */
 export async function benchSession({ rounds }) {
   const rows = await sessionRows({ rounds });
   console.table(rows);
-  const isMissed = ({ ratio, budget, 'ms (median)': ms }) =>
-    typeof budget === 'number' ? ratio > budget : ms > Number.parseInt(budget, 10);
-  return { rows, missed: rows.filter(isMissed).map(({ work }) => work) };
-}
-
-async function bundled(directory) {
-  const outfile = join(directory, 'store.mjs');
-  await build({
-    absWorkingDir: root,
-    entryPoints: ['src/session/store.ts'],
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    outfile,
-  });
-  return import(pathToFileURL(outfile).href);
+  return { rows, verdicts: sessionVerdicts(rows) };
 }
 
 const said = (role, text) => ({ role, parts: [{ text }] });
 
-async function turn(session, text) {
+/** One exchange of a session, saved. */
+export async function turn(session, text) {
   await session.append({ kind: 'prompt', content: said('user', text) });
   await session.append({ kind: 'reply', content: said('model', text), usage: {}, model: 'm', finishReason: 'STOP' });
 }
@@ -149,6 +135,6 @@ function row(work, ms, against, budget) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const rounds = Number(/^--rounds=(\d+)$/.exec(process.argv[2] ?? '')?.[1] ?? 5);
-  const { missed } = await benchSession({ rounds });
-  process.exitCode = missed.length > 0 ? 1 : 0;
+  const { verdicts } = await benchSession({ rounds });
+  process.exitCode = verdicts.every(({ isMet }) => isMet) ? 0 : 1;
 }

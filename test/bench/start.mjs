@@ -1,129 +1,149 @@
-// Start-up against bare Node and the official CLI.
-import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+// Start-up: bare Node beside --version, --help and a one-shot, on several versions of Node, over TLS, as one executable, and
+// beside the official CLI.
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../scripts/project.mjs';
+import { makeCertificate } from './certificate.mjs';
+import { gmn, openPlace, openServer, ran, ranWithUsage } from './processes.mjs';
 import { median, mulberry, printTable, shuffled } from './statistics.mjs';
+import { verdict } from './verdicts.mjs';
 
-const gmn = join(root, 'bin', 'gmn.js');
+const executable = join(root, 'dist-binary', process.platform === 'win32' ? 'gmn.exe' : 'gmn');
+const HELLO = 'gmn Hello';
+const MAX_RSS_MB = 52;
 
 /**
- * Measures in one interleaved run, prints the table, and returns its rows and what is over its budget. `peers` is where the
- * official CLI is installed; without it, it is left out.
+ * Measures in one interleaved run, prints the table, and returns its rows and verdicts. `nodes` are the versions, the first
+ * being the one the budgets are for; `peers` is where the official CLI is installed, if it is; what is left out is told to
+ * `skip`.
  */
-export async function benchStart({ rounds, seed, peers }) {
-  const place = mkdtempSync(join(tmpdir(), 'gmn-bench-'));
-  const server = spawn(process.execPath, [join(root, 'test/bench/server.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] });
+export async function benchStart({ rounds, seed, nodes, peers, skip }) {
+  const place = openPlace('start');
+  const servers = [await openServer('server.mjs')];
   try {
-    const port = await new Promise((resolve) => server.stdout.once('data', (data) => resolve(String(data).trim())));
-    const url = `http://127.0.0.1:${port}`;
-    const home = join(place, 'home');
-    mkdirSync(join(home, '.gemini'), { recursive: true });
-    writeFileSync(join(home, '.gemini', 'settings.json'), '{"security":{"auth":{"selectedType":"gemini-api-key"}}}');
-    const env = { PATH: process.env.PATH, HOME: home, GEMINI_API_KEY: 'bench-key', GOOGLE_GEMINI_BASE_URL: url };
-    const subjects = subjectsOf(peers);
+    const certificate = makeCertificate(place.directory);
+    if (certificate === undefined) skip('TLS (no openssl to make a certificate with)');
+    else servers.push(await openServer('server.mjs', [certificate.key, certificate.certificate]));
+    if (!existsSync(executable)) skip('the standalone executable (not built: npm run build:binary)');
+    const [plain, tls] = servers.map(({ port }, index) => `http${index === 0 ? '' : 's'}://127.0.0.1:${port}`);
+    const subjects = [
+      ...nodes.flatMap(subjectsOf),
+      ...(certificate === undefined ? [] : tlsSubjects(certificate, tls)),
+      ...(existsSync(executable)
+        ? [{ work: 'standalone executable Hello', program: executable, args: ['Hello'] }]
+        : []),
+      ...(peers === undefined ? [] : [officialSubject(peers)]),
+    ].map((subject) => ({ program: process.execPath, ...subject, wall: [], cpu: [], rss: [], sent: new Set() }));
     const random = mulberry(seed);
     for (let round = 0; round < rounds; round += 1) {
       const taking = subjects.filter((each) => round < (each.rounds ?? rounds));
-      for (const subject of shuffled(taking, random)) await measure(subject, round, { place, url, env });
+      for (const subject of shuffled(taking, random)) await measure(subject, round, { place, url: plain });
     }
-    return report(subjects);
+    const rows = subjects.map((subject) => rowOf(subject, subjects));
+    printTable(rows);
+    return { rows, verdicts: verdictsOf(rows) };
   } finally {
-    server.stdin.end();
-    rmSync(place, { recursive: true, force: true });
+    for (const server of servers) server.close();
+    place.remove();
   }
 }
 
-function subjectsOf(peers) {
-  const official = {
-    name: 'official CLI Hello',
+function subjectsOf({ name, program }, index) {
+  const base = index === 0 ? 'node -e 0' : `${name} -e 0`;
+  const on = index === 0 ? '' : `, ${name}`;
+  return [
+    { work: base, args: ['-e', '0'] },
+    { work: `gmn --version${on}`, args: [gmn, '--version'] },
+    { work: `gmn --help${on}`, args: [gmn, '--help'] },
+    { work: `${HELLO}${on}`, args: [gmn, 'Hello'], isAsking: true },
+    { work: `${HELLO}, first run${on}`, args: [gmn, 'Hello'], isFirst: true, isAsking: true },
+    ...(index === 0 ? [{ work: `${HELLO} -o json`, args: [gmn, '-o', 'json', 'Hello'], isAsking: true }] : []),
+  ].map((subject) => ({ ...subject, program, base }));
+}
+
+function tlsSubjects({ trust }, url) {
+  const env = { ...trust, GOOGLE_GEMINI_BASE_URL: url };
+  const base = 'ten lines of node:https';
+  return [
+    { work: base, args: [join(root, 'test/bench/tls-floor.cjs')], env, base: 'node -e 0' },
+    { work: `${HELLO} over TLS`, args: [gmn, 'Hello'], env, base },
+  ];
+}
+
+function officialSubject(peers) {
+  return {
+    work: 'official CLI Hello',
     args: [
-      join(peers ?? '', 'node_modules/@google/gemini-cli/bundle/gemini.js'),
+      join(peers, 'node_modules/@google/gemini-cli/bundle/gemini.js'),
       ...['-m', 'gemini-2.5-flash', '--skip-trust', '-p', 'Hello'],
     ],
     rounds: 5,
+    isAsking: true,
     // It starts a second process of its own; for its memory to be seen, the measured run must not.
     rusageEnv: { GEMINI_CLI_NO_RELAUNCH: '1' },
   };
-  return [
-    { name: 'node -e 0', args: ['-e', '0'] },
-    { name: 'gmn --version', args: [gmn, '--version'], budget: 1.15 },
-    { name: 'gmn --help', args: [gmn, '--help'], budget: 1.5 },
-    { name: 'gmn Hello', args: [gmn, 'Hello'], budget: 1.9, calls: 1 },
-    { name: 'gmn Hello -o json', args: [gmn, '-o', 'json', 'Hello'], calls: 1 },
-    { name: 'gmn Hello, first run', args: [gmn, 'Hello'], isFirst: true, calls: 1 },
-    ...(peers === undefined ? [] : [official]),
-  ].map((subject) => ({ ...subject, wall: [], cpu: [], rss: [], sent: new Set() }));
 }
 
-async function measure(subject, round, { place, url, env }) {
-  const extra = { ...subject.env, ...(subject.isFirst ? { GMN_HOME: join(place, `first-${round}`) } : {}) };
-  const before = await calls(url);
-  const wall = await timed(place, subject.args, { ...env, ...extra });
-  subject.sent.add((await calls(url)) - before);
-  if (round > 0) subject.wall.push(wall);
-  if (round % 3 !== 1) return;
+/** The first round only warms up; so does the code cache. */
+async function measure(subject, round, { place, url }) {
+  const { program, args } = subject;
+  const homeOf = (suffix) => (subject.isFirst ? { GMN_HOME: join(place.directory, `first-${round}${suffix}`) } : {});
+  const run = { program, args, cwd: place.directory };
+  const before = subject.isAsking ? await calls(url) : 0;
+  const { ms } = await ran({ ...run, env: place.env(url, { ...subject.env, ...homeOf('') }) });
+  if (subject.isAsking) subject.sent.add((await calls(url)) - before);
+  if (round > 0) subject.wall.push(ms);
   // CPU and memory in a run of their own: the hook that reads them must not weigh on the wall time.
-  const file = join(place, 'rusage');
-  const home = {
-    ...subject.rusageEnv,
-    ...(subject.isFirst ? { GMN_HOME: join(place, `first-${round}-rusage`) } : {}),
-  };
-  await timed(place, ['--require', join(root, 'test/bench/rusage.cjs'), ...subject.args], {
-    ...env,
-    ...extra,
-    ...home,
-    BENCH_RUSAGE: file,
-  });
-  const [cpu, rss] = readFileSync(file, 'utf8').trim().split('\n').at(-1).split(' ').map(Number);
-  rmSync(file);
-  subject.cpu.push(cpu / 1000);
-  subject.rss.push(rss / 1024);
-}
-
-function timed(cwd, args, environment) {
-  return new Promise((resolve, reject) => {
-    const start = process.hrtime.bigint();
-    const child = spawn(process.execPath, args, { cwd, env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
-    let output = '';
-    child.stdout.on('data', (data) => (output += data));
-    child.stderr.on('data', (data) => (output += data));
-    child.on('close', (code) => {
-      if (code !== 0) reject(new Error(`${args.join(' ')} ended with ${code}: ${output}`));
-      else resolve(Number(process.hrtime.bigint() - start) / 1e6);
-    });
-  });
+  if (round % 3 !== 1 || program === executable) return;
+  const env = place.env(url, { ...subject.env, ...subject.rusageEnv, ...homeOf('-usage') });
+  const { cpuMs, rssMb } = await ranWithUsage({ ...run, env });
+  subject.cpu.push(cpuMs);
+  subject.rss.push(rssMb);
 }
 
 async function calls(url) {
   return Number(await (await fetch(`${url}/calls`)).text());
 }
 
-function report(subjects) {
-  const base = subjects[0];
-  const rows = subjects.map((subject) => ({
-    work: subject.name,
+function rowOf(subject, subjects) {
+  const base = subjects.find(({ work }) => work === (subject.base ?? 'node -e 0'));
+  const hasUsage = subject.cpu.length > 0;
+  return {
+    work: subject.work,
     'wall ms (median)': median(subject.wall),
     'wall ms (min)': Math.min(...subject.wall),
-    'x node': median(subject.wall) / median(base.wall),
-    'x node (min)': Math.min(...subject.wall) / Math.min(...base.wall),
-    'cpu ms': median(subject.cpu),
-    'cpu x node': median(subject.cpu) / median(base.cpu),
-    'rss MB': median(subject.rss),
-    budget: subject.budget ?? '',
+    beside: subject === base ? '' : base.work,
+    'x (median)': median(subject.wall) / median(base.wall),
+    'x (min)': Math.min(...subject.wall) / Math.min(...base.wall),
+    'cpu ms': hasUsage ? median(subject.cpu) : '',
+    'cpu x': hasUsage ? median(subject.cpu) / median(base.cpu) : '',
+    'rss MB': hasUsage ? median(subject.rss) : '',
     requests: [...subject.sent].join(','),
-  }));
-  printTable(rows);
-  // Both in wall time and in CPU time.
-  const missed = subjects.filter(
-    ({ budget }, index) => budget && Math.max(rows[index]['x node'], rows[index]['cpu x node']) > budget,
-  );
-  const noisy = subjects.filter(
-    (subject) => subject.calls && [...subject.sent].some((count) => count !== subject.calls),
-  );
-  return {
-    rows,
-    missed: [...missed.map(({ name }) => name), ...noisy.map(({ name }) => `${name}: not exactly one request`)],
   };
+}
+
+function verdictsOf(rows) {
+  const row = (work) => rows.find((each) => each.work === work);
+  const one = row(HELLO);
+  const atMost = (work, measured, budget, unit = 'x node') => verdict({ work, measured, budget, unit });
+  const tls = row(`${HELLO} over TLS`);
+  const binary = row('standalone executable Hello');
+  const official = row('official CLI Hello');
+  const atLeast = (work, measured, budget) => verdict({ work, measured, budget, unit: 'x', atLeast: true });
+  return [
+    atMost('one-shot, wall', one['x (median)'], 1.9),
+    atMost('one-shot, CPU', one['cpu x'], 1.9),
+    atMost('one-shot, peak memory', one['rss MB'], MAX_RSS_MB, 'MB'),
+    atMost('one-shot, requests on the wire', Number(one.requests) || Number.NaN, 1, 'requests'),
+    ...(tls ? [atMost('one-shot over TLS', tls['x (median)'], 1.35, 'x ten lines of node:https')] : []),
+    atMost('--version', row('gmn --version')['x (median)'], 1.15),
+    atMost('--help', row('gmn --help')['x (median)'], 1.5),
+    ...(binary ? [atMost('standalone executable, one-shot', binary['x (median)'], 0.75)] : []),
+    ...(official
+      ? [
+          atLeast('official CLI: wall time beside ours', official['wall ms (median)'] / one['wall ms (median)'], 35),
+          atLeast('official CLI: memory beside ours', official['rss MB'] / one['rss MB'], 4),
+        ]
+      : []),
+  ];
 }

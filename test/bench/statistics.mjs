@@ -4,6 +4,12 @@ export function median(list) {
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
 }
 
+/** The value that so many of all, from 0 to 1, do not exceed; NaN of none. */
+export function percentile(list, share) {
+  const sorted = [...list].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? Number.NaN;
+}
+
 /** The same items in an order that `next`, a source of numbers, decides. */
 export function shuffled(list, next) {
   return list

@@ -1,0 +1,143 @@
+// docs/benchmarks.md and its charts, made of kept results: no figure in them is typed by hand.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { root } from '../../scripts/project.mjs';
+import { budgetChart, growthChart } from './chart.mjs';
+import { wordsOf } from './verdicts.mjs';
+
+/** What stands in the way of a budget that is missed; shown only while it is. */
+const OBSTACLES = [
+  {
+    of: /speed/,
+    words:
+      'Every event is parsed, and in stream-json written as JSON again; `JSON.stringify` alone takes as long as all that ' +
+      'the measured script does. What is left beside it is the writing itself.',
+  },
+  {
+    of: /memory growth/,
+    words: 'V8 lets its young generation grow to 3 x 16 MB in any long run; what gmn itself holds is a batch of 64 KB.',
+  },
+  { of: /one-shot|--version|--help/, words: 'Half of a one-shot is the start of Node itself; see decisions/0002.' },
+];
+
+/** Writes the page and its charts from the runs of one day, and returns the files' names. Throws if there is none. */
+export function writeReport(runs) {
+  const [first] = runs;
+  if (first === undefined) throw new Error('no whole run with verdicts in docs/results; run: npm run bench');
+  const files = {
+    'docs/pictures/bench-budgets.svg': budgetChart(first.verdicts.filter(({ work }) => !isGrowth(work))),
+    ...(first.growth === undefined ? {} : { 'docs/pictures/bench-growth.svg': growthChart(curvesOf(first)) }),
+    'docs/benchmarks.md': pageOf(runs),
+  };
+  mkdirSync(join(root, 'docs', 'pictures'), { recursive: true });
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
+  return Object.keys(files);
+}
+
+function isGrowth(work) {
+  return / to [\d,]+ |ten times the files/.test(work);
+}
+
+/** The curves of a run, those of search and glob among them. */
+function curvesOf({ growth, search = [] }) {
+  const engines = search.filter(({ work }) => work.endsWith('own engine'));
+  return [...growth, ...engines.map((row) => ({ ...row, unit: 'files', size: row.files }))];
+}
+
+function pageOf(runs) {
+  const [first] = runs;
+  return `# Benchmarks
+
+Made by \`npm run bench\` from \`docs/results\`; the figures are ratios of things measured side by side, in turns, in one run.
+
+- Date: ${first.date}; machine: ${first.machine}; Node ${first.node.slice(1)}.
+- Runs: ${runs.map(({ name, seed, rounds }) => `[seed ${seed}](results/${name}) (${rounds} rounds)`).join(', ')}; the seed decides the order.
+- Again: ${runs.map(({ seed }) => `\`npm run bench -- --seed=${seed}\``).join(', then ')}, then \`npm run bench -- --write-docs\`.
+${skippedLines(first)}
+## The budgets
+
+![Each measurement as a share of its budget](pictures/bench-budgets.svg)
+
+${verdictTable(runs)}
+${obstaclesOf(runs)}
+## The start
+
+\`first run\` has no compiled code from an earlier one; wall time in milliseconds, median of all rounds; each beside its own floor.
+
+${table(first.start ?? [])}
+
+## Streaming
+
+100 MB of events of 4 KB each, written to a pipe, beside a script that reads the bytes and parses each event; then 2,000 chunks,
+each sent when the one before was seen on stdout. The time of the start is taken off.
+
+${table((first.stream ?? []).filter((row) => 'output MB' in row))}
+
+${table((first.stream ?? []).filter((row) => 'chunks' in row))}
+
+## Sessions
+
+${table(first.session ?? [])}
+
+## Search and glob
+
+${table(first.search ?? [])}
+
+## MCP
+
+As a client:
+
+${table(first.mcp ?? [])}
+
+As a server; 100 calls at once are all answered, or the run fails:
+
+${table(first.serve ?? [])}
+
+## Growth
+
+Ten times the size may take 15 times as long in the last step; least times, in milliseconds.
+
+![Time against size, both in powers of ten](pictures/bench-growth.svg)
+
+${table(first.growth ?? [])}
+`;
+}
+
+function skippedLines({ skipped = [] }) {
+  return skipped.map((why) => `- Skipped: ${why}.\n`).join('');
+}
+
+function verdictTable(runs) {
+  const [first] = runs;
+  const rows = first.verdicts.map((verdict) => {
+    const all = runs.map(({ verdicts }) => verdicts.find(({ work }) => work === verdict.work)).filter(Boolean);
+    const worst = all.reduce((left, right) => (right.missedBy > left.missedBy ? right : left));
+    return {
+      work: verdict.work,
+      budget: `${verdict.atLeast ? 'at least' : 'at most'} ${verdict.budget} ${verdict.unit}`,
+      ...Object.fromEntries(runs.map(({ seed }, index) => [`seed ${seed}`, all[index]?.measured ?? ''])),
+      verdict: wordsOf(worst),
+    };
+  });
+  return table(rows);
+}
+
+function obstaclesOf(runs) {
+  const missed = runs.flatMap(({ verdicts }) => verdicts.filter(({ isMet }) => !isMet).map(({ work }) => work));
+  const lines = OBSTACLES.filter(({ of }) => missed.some((work) => of.test(work))).map(({ words }) => `- ${words}\n`);
+  return lines.length === 0 ? '' : `\nWhat stands in the way of those that are missed:\n\n${lines.join('')}`;
+}
+
+function table(rows) {
+  if (rows.length === 0) return 'Not measured.';
+  const keys = [...new Set(rows.flatMap(Object.keys))].filter((key) => key !== 'isMissed');
+  const line = (cells) => `| ${cells.join(' | ')} |`;
+  return [line(keys), line(keys.map(() => '---')), ...rows.map((row) => line(keys.map((key) => shown(row[key]))))].join(
+    '\n',
+  );
+}
+
+function shown(value) {
+  if (typeof value !== 'number') return String(value ?? '').replaceAll('|', '\\|');
+  return Number.isInteger(value) ? value.toLocaleString('en') : value.toFixed(Math.abs(value) >= 100 ? 0 : 2);
+}
