@@ -90,7 +90,7 @@ test('a reader that goes away ends the request quietly, with 0', async (t) => {
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
 });
 
-linuxTest.for(['text', 'json', 'stream-json'])('a full disk is an error with a next step: %s', async (format, t) => {
+linuxTest.for(['text', 'json', 'stream-json'])('a full disk is an error with a next step', async (format, t) => {
   const { cwd, env } = place(t, { gemini: await fakeGemini(t, [reply('hello')]) });
   const child = spawn(...gmnCommand(['-o', format, 'hi']), {
     cwd,

@@ -45,7 +45,12 @@ export const modules = [
     units: [
       {
         mutate: ['src/api/failure.ts', 'src/api/google-error.ts', 'src/api/account-trouble.ts'],
-        tests: ['test/api/refusal-details.test.ts', 'test/api/failure.test.ts', 'test/api/failure-words.test.ts'],
+        tests: [
+          'test/api/refusal-details.test.ts',
+          'test/api/failure.test.ts',
+          'test/api/failure-words.test.ts',
+          'test/api/google-error.test.ts',
+        ],
       },
       { mutate: ['src/api/retry.ts'], tests: ['test/api/retry.test.ts'] },
     ],
