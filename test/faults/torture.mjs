@@ -34,7 +34,11 @@ const PARTS = [
   { name: 'deaths', files: ['test/faults/kill.test.ts'], env: { GMN_DEATHS: '200' } },
   { name: 'disk', files: ['test/session/limits.test.ts', 'test/cli/stubborn.test.ts'], env: {} },
   { name: 'endurance', files: ['test/faults/endurance.test.ts'], env: { GMN_TURNS: '10000' }, sum: endurance },
-  { name: 'cuts', files: ['test/api/stream-cuts.test.ts'], env: { GMN_FUZZ_RUNS: '10000' } },
+  {
+    name: 'cuts',
+    files: ['test/api/stream-cuts.test.ts'],
+    env: { GMN_FUZZ_RUNS: String(Math.min(10_000, flags.cases)) },
+  },
   ...Object.entries(PROPERTIES).map(([name, files]) => ({
     name: `property ${name}`,
     files: [files].flat(),
