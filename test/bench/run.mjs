@@ -119,7 +119,7 @@ async function mcp() {
   return withVerdicts(await benchMcp({ rounds: isQuick ? 3 : Math.min(rounds, 9), seed, skip }));
 }
 
-async function serve() {
+async function serve(peers) {
   const { benchServe } = await import('./serve.mjs');
   return withVerdicts(await benchServe({ rounds: isQuick ? 5 : Math.min(rounds, 15), seed, peers, skip }));
 }

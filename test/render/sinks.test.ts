@@ -9,7 +9,7 @@ import { shownName } from '../../src/commands/session-fields.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import type { RenderOptions } from '../../src/render/renderer.ts';
-import { type FakeOut, fakeOut, renderOn, sharedScreen } from './fakes.ts';
+import { type FakeOut, renderOn, sharedScreen } from './fakes.ts';
 import { begin, end } from './runs.ts';
 import { type Sequence, sequences } from './sequences.ts';
 
