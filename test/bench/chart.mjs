@@ -1,7 +1,7 @@
 // Two small charts as SVG, readable on light and on dark pages.
 const WIDTH = 860;
 const STYLE = `<style>
-text { font: 13px system-ui, sans-serif; fill: #3d444d }
+text { font: 12px system-ui, sans-serif; fill: #3d444d }
 .quiet { fill: #6b7480; font-size: 11px }
 .axis { stroke: #8b949e; stroke-width: 1 }
 .met { fill: #2f81f7 } .missed { fill: #d4622a } .line { fill: none; stroke-width: 2 }
@@ -12,8 +12,8 @@ const COLOURS = ['#2f81f7', '#d4622a', '#2da44e', '#a371f7', '#bf8700', '#1b9e9e
 /** One bar for each verdict, as a share of its budget: what ends left of the line is met. */
 export function budgetChart(verdicts) {
   const rowHeight = 24;
-  const left = 330;
-  const full = 380;
+  const left = 320;
+  const full = 270;
   const shareOf = ({ measured, budget, atLeast }) => (atLeast ? budget / measured : measured / budget);
   const bars = verdicts.map((verdict, index) => {
     const y = 34 + index * rowHeight;
@@ -33,7 +33,7 @@ export function budgetChart(verdicts) {
 /** A line for each curve, both axes in powers of ten: sizes as multiples of the smallest. */
 export function growthChart(rows) {
   const works = [...new Set(rows.map(({ work }) => work))];
-  const [left, top, wide, high] = [56, 16, 520, 340];
+  const [left, top, wide, high] = [66, 16, 510, 340];
   const times = rows.map((row) => row['ms (min)']);
   const low = Math.floor(Math.log10(Math.min(...times)));
   const spread = Math.ceil(Math.log10(Math.max(...times))) - low;

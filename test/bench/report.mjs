@@ -8,16 +8,14 @@ import { wordsOf } from './verdicts.mjs';
 /** What stands in the way of a budget that is missed; shown only while it is. */
 const OBSTACLES = [
   {
-    of: /speed/,
-    words:
-      'Every event is parsed, and in stream-json written as JSON again; `JSON.stringify` alone takes as long as all that ' +
-      'the measured script does. What is left beside it is the writing itself.',
+    of: /speed|memory growth/,
+    words: 'Streaming: [decisions/0012](decisions/0012-streaming.md) has what was measured and tried.',
   },
   {
-    of: /memory growth/,
-    words: 'V8 lets its young generation grow to 3 x 16 MB in any long run; what gmn itself holds is a batch of 64 KB.',
+    of: /one-shot|--version|--help/,
+    words:
+      'Start: half of a one-shot is the start of Node itself; see [decisions/0002](decisions/0002-build-and-code-cache.md).',
   },
-  { of: /one-shot|--version|--help/, words: 'Half of a one-shot is the start of Node itself; see decisions/0002.' },
 ];
 
 /** Writes the page and its charts from the runs of one day, and returns the files' names. Throws if there is none. */
