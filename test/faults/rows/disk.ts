@@ -103,7 +103,7 @@ export const DISK: readonly Fault[] = [
         expect: { code: 1, says: /cannot write|could not be written|No space|full/i },
       },
     ],
-    seenBy: [['test/cli/process.test.ts', 'a full disk is an error with a next step: %s']],
+    seenBy: [['test/cli/process.test.ts', 'a full disk is an error with a next step']],
   },
   {
     id: 'D10',
