@@ -176,6 +176,10 @@ test('prompts and resources are listed, filled in and read', async (t) => {
     ok('memo://1  first  (text/plain)\nmemo://{id}  memo\n'),
   );
   expect(await here.run(['mcp', 'read', 'files', 'memo://1'])).toEqual(ok('kept text'));
+});
+
+test('prompts and resources are data with --json', async (t) => {
+  const here = mcpPlace(t, GOOD);
   const json = async (args: readonly string[]) => JSON.parse((await here.run([...args, '--json'])).stdout);
   expect(await json(['mcp', 'prompts'])).toEqual({
     servers: [
@@ -203,6 +207,10 @@ test('prompts and resources are listed, filled in and read', async (t) => {
   expect(await json(['mcp', 'read', 'files', 'memo://1'])).toEqual({
     contents: [{ uri: 'memo://1', mimeType: 'text/plain', text: 'kept text' }],
   });
+});
+
+test('a prompt that is not there, or lacks an argument, is said with the next step', async (t) => {
+  const here = mcpPlace(t, GOOD);
   expect(await here.run(['mcp', 'prompt', 'files', 'greet'])).toEqual({
     stdout: '',
     stderr: 'Error: the prompt greet needs who\nAdd: who=…\n',

@@ -165,20 +165,15 @@ test('--dry-run and --count-tokens have the tools that are known, and start noth
   expect(readFileSync(log, 'utf8')).toBe(before);
 });
 
-test('an answer that is too long is kept for read_file, where the model has that', async (t) => {
+test.for([
+  [[], /\[… 10\d+ characters are left out here; they are lost; ask for less …\]/],
+  [['--tools', 'read'], /left out here; read_file \S+\/1\.txt shows them …\]/],
+] as const)('with %j, an answer that is too long is kept only if the model can read it', async ([flags, words], t) => {
   const message = `${'a'.repeat(50_000)}\nthe end`;
-  const told = async (flags: readonly string[], replies: readonly object[]) => {
-    const gemini = await fakeGemini(t, [reply(call('echo', { message })), ...replies.map((part) => reply(part))]);
-    const servers = home({ files: { ...GOOD, trust: true } });
-    await runGmn(t, ['--allowed-mcp-server-names', 'files', ...flags, 'x'], { gemini, home: servers });
-    return gemini;
-  };
-  const lost = await told([], [{ text: 'done' }]);
-  expect(answered(lost).response.output).toMatch(
-    /\[… 10\d+ characters are left out here; they are lost; ask for less …\]/,
-  );
-  const kept = await told(['--tools', 'read'], [{ text: 'done' }]);
-  expect(answered(kept).response.output).toMatch(/left out here; read_file \S+\/1\.txt shows them …\]/);
+  const gemini = await fakeGemini(t, [reply(call('echo', { message })), reply('done')]);
+  const servers = home({ files: { ...GOOD, trust: true } });
+  await runGmn(t, ['--allowed-mcp-server-names', 'files', ...flags, 'x'], { gemini, home: servers });
+  expect(answered(gemini).response.output).toMatch(words);
 });
 
 test('only a server that the user trusts is told of the directories', async (t) => {
