@@ -75,12 +75,12 @@ export const CONCURRENCY: readonly Fault[] = [
   {
     id: 'C6',
     what: 'chat saving while gmn sessions/-r last lists',
-    variants: [5, 50].map((times) => ({
+    variants: [5, 25].map((times) => ({
       name: `${times} lists`,
       ways: COMMAND,
       model: [reply('Hello.')],
       isEndless: true,
-      withinMs: 120_000,
+      withinMs: 300_000,
       play: async (scene) => {
         const chat = scene.start(['chat'], { stdin: 'open' });
         const talk = (): void => chat.write('hello\n'.repeat(3));
