@@ -122,7 +122,9 @@ test.for([
       const part = wire.subarray(0, offset);
       answer = pieces(encoding, [part], end);
       const { text, error } = await converseWith(server.url, {});
-      const expected = { offset, ...expectedOf(decoded(part), end) };
+      // Compressed data that stops is no proper end, whatever the transfer says.
+      const isCut = end === 'close' || (encoding === 'gzip' && offset < wire.length);
+      const expected = { offset, ...expectedOf(decoded(part), isCut ? 'close' : 'clean') };
       expect({ offset, text, isGood: error === undefined }, error?.message).toEqual(expected);
       if (error !== undefined) expect(error.fault).toBe('api');
     }
