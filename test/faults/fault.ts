@@ -67,8 +67,6 @@ export interface Fault {
   readonly variants: readonly Variant[];
   /** Tests elsewhere that prove it through the real surface: the file, and the name of the test in its source. */
   readonly seenBy?: readonly (readonly [file: string, name: string])[];
-  /** Why nothing is there yet. */
-  readonly open?: string;
 }
 
 const FORMATS = ['text', 'json', 'stream-json'] as const;
