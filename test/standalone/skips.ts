@@ -31,6 +31,9 @@ export const SKIPPED: Readonly<Record<string, Readonly<Record<string, string>>>>
 /** The same for faults of the matrix, by their ids. */
 export const SKIPPED_FAULTS: Readonly<Record<string, string>> = {
   N36: 'shifts the clock of Node, with NODE_OPTIONS',
+  S9: 'makes the clock of Node fast, with NODE_OPTIONS',
+  P18: 'throws inside Node, with NODE_OPTIONS',
+  P24: 'makes the clock of Node jump, with NODE_OPTIONS',
 };
 
 const here = fileURLToPath(new URL('..', import.meta.url));
