@@ -24,8 +24,7 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 const pages = [
   'README.md',
-  'README.ja.md',
-  'README.ko.md',
+
   'CHANGELOG.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))

@@ -2,6 +2,7 @@
 # Writes a commit message for what is staged: sh commit-message.sh, or git commit -F <(sh commit-message.sh)
 set -eu
 
+git rev-parse --is-inside-work-tree >/dev/null
 if git diff --staged --quiet; then
   echo 'Nothing is staged. Try: git add -p' >&2
   exit 1

@@ -3,6 +3,10 @@
 # Files that have an answer are left out, so that it can be stopped and run again.
 set -u
 
+if [ $# -lt 2 ]; then
+  echo "Usage: sh each-file.sh '<question>' <file>..." >&2
+  exit 1
+fi
 question=$1
 shift
 failed=0

@@ -2,6 +2,10 @@
 # Runs a command; if it fails, asks what went wrong, and ends with its exit code: sh explain.sh make test
 set -u
 
+if [ $# -eq 0 ]; then
+  echo 'Usage: sh explain.sh <command> [arguments]' >&2
+  exit 1
+fi
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 "$@" >"$log" 2>&1

@@ -26,6 +26,8 @@ test('every example is in the list, and is run here', () => {
 
 posixTest('commit-message.sh writes a message for what is staged', async (t) => {
   const lines = ['sh $E/commit-message.sh', 'git add a && sh $E/commit-message.sh'];
+  const outside = await ran(t, ['GIT_CEILING_DIRECTORIES=$PWD/.. sh $E/commit-message.sh 2>/dev/null']);
+  expect(outside).toMatch(/=> 128\n$/);
   expect(await ran(t, lines, { files: { a: 'a\n' }, before: 'git init -q' })).toBe(`$ sh $E/commit-message.sh
 err│ Nothing is staged. Try: git add -p
 => 1
@@ -37,9 +39,14 @@ out│ demo: diff --git a/a b/a
 
 posixTest('review.sh passes on the verdict, and what kept it from one', async (t) => {
   const stop = { verdict: 'stop', findings: ['It loops.'] };
+  const spaced = JSON.stringify(stop).replaceAll(':', ' : ');
   const script = JSON.stringify({
     method: 'generateContentStream',
-    response: [{ candidates: [{ content: { parts: [{ text: JSON.stringify(stop) }] }, finishReason: 'STOP' }] }],
+    response: [
+      {
+        candidates: [{ content: { parts: [{ text: spaced }] }, finishReason: 'STOP' }],
+      },
+    ],
   });
   const serve = 'gmn demo serve --quiet --script s.jsonl > url & until [ -s url ]; do :; done';
   const real = 'GMN_DEMO= GEMINI_API_KEY=x GOOGLE_GEMINI_BASE_URL=$(head -1 url)';
@@ -52,7 +59,7 @@ posixTest('review.sh passes on the verdict, and what kept it from one', async (t
   expect(transcript.split('\n').filter((line) => !line.startsWith('$'))).toEqual([
     'out│ {"verdict":"go","findings":[]}',
     '=> 0',
-    'out│ {"verdict":"stop","findings":["It loops."]}',
+    'out│ {"verdict" : "stop","findings" : ["It loops."]}',
     '=> 1',
     '=> 2',
     '',

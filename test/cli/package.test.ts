@@ -41,8 +41,6 @@ describe.skipIf(isWindows)('the package', { timeout: 120_000 }, () => {
     expect(others.toSorted()).toEqual([
       'CHANGELOG.md',
       'LICENSE',
-      'README.ja.md',
-      'README.ko.md',
       'README.md',
       'SECURITY.md',
       'bin/gmn.js',
