@@ -4,14 +4,16 @@ import { readSetting } from '../config/keys.ts';
 import { loadSettings } from '../config/settings.ts';
 import type { App } from '../core/app.ts';
 import { BUILTIN_NAMES } from '../tools/builtins.ts';
+import type { ApprovalMode } from '../tools/policy.ts';
 import type { Workspace } from '../tools/workspace.ts';
 import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent } from './agent.ts';
 import type { Lend } from './approval.ts';
+import { chosenMode } from './approval-mode.ts';
 import type { RosterOptions } from './mcp-roster.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
 import type { ChatRemote } from './remote-tools.ts';
 import { requestTime } from './request-time.ts';
-import { modeOf, type Toolbox } from './toolbox.ts';
+import type { Toolbox } from './toolbox.ts';
 
 /** The flags that say who answers in a chat. */
 export interface AssistantOptions extends ModelOptions, AgentOptions, RosterOptions {
@@ -42,7 +44,8 @@ interface Opened {
 export async function openAssistant(options: AssistantOptions, context: AssistantContext): Promise<OpenedAssistant> {
   const servers = await openRemote(options, context);
   try {
-    return await assistantWith(options, context, servers);
+    const chosen = chosenMode(options, await context.app.settings());
+    return await assistantWith(options, context, { servers, ...chosen });
   } catch (thrown) {
     await servers.close();
     throw thrown;
@@ -103,7 +106,7 @@ async function remoteTools(
 async function assistantWith(
   options: AssistantOptions,
   context: AssistantContext,
-  servers: Remote,
+  { servers, mode, notices }: { readonly servers: Remote } & ReturnType<typeof chosenMode>,
 ): Promise<OpenedAssistant> {
   const remembered = new Set<string>();
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
@@ -114,14 +117,14 @@ async function assistantWith(
     const model = isSameModel ?? (await openTimedModel({ ...options, ...modelFlags(setup) }, context.app));
     const remote = servers.current === undefined ? {} : { remote: servers.current.tools };
     const events = openAgent(agentFlags(options, setup), { ...context, ...remote, opened: model, remembered });
-    const notices: string[] = isSameModel === undefined ? [...model.notices] : [];
+    const said: string[] = isSameModel === undefined ? [...model.notices] : [];
     for (;;) {
       const step = await events.next();
-      if (step.done) return { setup, model, agent: step.value, notices };
-      if (step.value.type === 'notice') notices.push(step.value.message);
+      if (step.done) return { setup, model, agent: step.value, notices: said };
+      if (step.value.type === 'notice') said.push(step.value.message);
     }
   };
-  let current = await open(firstSetup(options));
+  let current = await open(firstSetup(options, mode));
   let last: Promise<unknown> = Promise.resolve();
   const change = (setup: Partial<Setup>): Promise<readonly string[]> => {
     const changed = last.then(async () => {
@@ -137,7 +140,7 @@ async function assistantWith(
   const keepUp = (): void => servers.watch(() => void change({}).catch(() => undefined));
   keepUp();
   return {
-    notices: [...current.notices, ...(servers.current?.tools.notices ?? [])],
+    notices: [...notices, ...current.notices, ...(servers.current?.tools.notices ?? [])],
     get servers() {
       return servers.current?.servers;
     },
@@ -170,12 +173,12 @@ async function assistantWith(
   };
 }
 
-function firstSetup(options: AssistantOptions): Setup {
+function firstSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
   return {
     model: options.model,
     system: options.system,
     tools: options.tools ?? defaultTools(options),
-    mode: modeOf(options),
+    mode,
     showThoughts: options.showThoughts ?? false,
   };
 }

@@ -24,9 +24,11 @@ const READERS = 'list_directory,read_file,glob,search_file_content';
 
 /** Which tools are offered. What is not allowed is not even declared. */
 export function toolOptions({ write, shell }: Permissions): ToolOptions {
-  if (shell) return { tools: `${READERS}${write ? ',write_file,edit_file' : ''},${SHELL}`, outputFormat: 'json' };
+  // The flags of the server say what is allowed, not the mode that a person has chosen for being asked.
+  const fixed = { outputFormat: 'json', approvalMode: 'default' } as const;
+  if (shell) return { ...fixed, tools: `${READERS}${write ? ',write_file,edit_file' : ''},${SHELL}` };
   // As sets, so that the home directory stays without tools that write even if somebody made it a root.
-  return { tools: write ? 'edit' : 'read', outputFormat: 'json' };
+  return { ...fixed, tools: write ? 'edit' : 'read' };
 }
 
 /** An agent that nobody watches: what is not allowed is refused at once, and noted in `refused`. */

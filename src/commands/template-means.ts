@@ -10,8 +10,9 @@ import { runShell } from '../platform/shell.ts';
 import { chooseShell, type Shell } from '../platform/shell-choice.ts';
 import { openTty } from '../platform/tty.ts';
 import type { Lend } from './approval.ts';
+import { modeOf } from './approval-mode.ts';
 import type { Filling } from './template-fill.ts';
-import { modeOf, type ToolOptions } from './toolbox.ts';
+import type { ToolOptions } from './toolbox.ts';
 
 const MAX_BYTES = 1_000_000;
 const MAX_CHARS = 200_000;

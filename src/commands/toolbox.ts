@@ -1,31 +1,30 @@
 import { grounder } from '../agent/ground.ts';
 import { contextNames } from '../config/context-place.ts';
-import type { App } from '../core/app.ts';
-import { AppError } from '../core/error.ts';
+import { readSetting } from '../config/keys.ts';
+import type { App, Settings } from '../core/app.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 import type { McpTools } from '../mcp/client/toolset.ts';
 import { outputShelf } from '../platform/output-shelf.ts';
 import { randomId } from '../platform/random-id.ts';
 import { realPath } from '../platform/real-path.ts';
 import { userHomes } from '../platform/user-homes.ts';
-import { allowedNames, builtins, isToolSet, selectTools } from '../tools/builtins.ts';
+import { allowedNames, builtins, isLeft, isToolSet, selectTools, type ToolLimits } from '../tools/builtins.ts';
 import { type UndoStore, undoStore } from '../tools/journal.ts';
 import { type ApprovalMode, approvalPolicy, declared } from '../tools/policy.ts';
 import { isTooBroad } from '../tools/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace.ts';
 import { approval, type Lend } from './approval.ts';
+import { chosenMode, type ModeOptions } from './approval-mode.ts';
 import { secretFiles } from './approval-secret.ts';
 import { targetFiles } from './approval-target.ts';
 import type { OpenedModel } from './model.ts';
 
 /** The flags that say which tools a run has, and how far they may go unasked. */
-export interface ToolOptions {
+export interface ToolOptions extends ModeOptions {
   readonly tools?: string;
   /** Which of `tools` the person named; all of it unless given. */
   readonly namedTools?: string;
   readonly allowedTools?: readonly string[];
-  readonly approvalMode?: ApprovalMode;
-  readonly yolo?: boolean;
   readonly includeDirectories?: readonly string[];
   /** What `run_shell_command` uses; the user's own, or the system's, unless given. */
   readonly shell?: string;
@@ -57,26 +56,25 @@ export interface ToolboxContext {
 /** The tools that `--tools` asks for, behind the fence and the approval. Throws AppError `usage`. */
 export async function openToolbox(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
   const { app } = context;
-  const mode = modeOf(options);
+  const settings = await app.settings();
+  const { mode, notices: modeNotices } = chosenMode(options, settings);
   const workspace =
     context.workspace ?? (await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots)));
   const wanted = options.tools ?? 'none';
   const others = await otherTools(workspace, { ...options, tools: wanted }, context);
   const all = builtins({ workspace, env: app.env, others });
-  const { tools, notices } = withoutRisk(
-    selectTools(all, names([wanted])),
-    workspace,
-    app,
-    options.namedTools ?? wanted,
-  );
-  const chosen = [...tools, ...(context.remote?.tools ?? [])];
+  const named = options.namedTools ?? wanted;
+  const limits = limitsOf(settings);
+  const left = withinLimits(selectTools(all, names([wanted])), limits, named);
+  const { tools, notices } = withoutRisk(left.tools, workspace, app, named);
+  const chosen = [...tools, ...(context.remote?.tools ?? []).filter(({ name }) => isLeft(name, limits))];
   const offered = declared(chosen, mode);
   return {
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),
     chosen: tools.map(({ name }) => name),
     approve: approveWith(options, mode, { ...context, workspace }),
-    notices,
+    notices: [...modeNotices, ...left.notices, ...notices],
   };
 }
 
@@ -105,16 +103,6 @@ export function undoStoreOf({ homes, clock }: Pick<App, 'homes' | 'clock'>): Und
 export function stateDirectories({ env, homes }: Pick<App, 'env' | 'homes'>): readonly string[] {
   const { gmn, gemini } = homes();
   return [gmn, gemini, ...userHomes(env).flatMap((home) => [`${home}/.gmn`, `${home}/.gemini`])];
-}
-
-/** `--yolo` is the same as `--approval-mode yolo`, and saying two different things is a mistake: AppError `usage`. */
-export function modeOf({ approvalMode, yolo }: ToolOptions): ApprovalMode {
-  if (yolo && approvalMode !== undefined && approvalMode !== 'yolo') {
-    throw new AppError('usage', `--yolo cannot be combined with --approval-mode ${approvalMode}`, {
-      hint: 'Use one of them.',
-    });
-  }
-  return yolo ? 'yolo' : (approvalMode ?? 'default');
 }
 
 /** Values of a flag that may be repeated, or hold several with commas. */
@@ -156,13 +144,31 @@ async function otherTools(
   ];
 }
 
+function limitsOf({ document = {} }: Settings): ToolLimits {
+  return { core: readSetting(document, 'tools.core'), exclude: readSetting(document, 'tools.exclude') };
+}
+
+interface Offer {
+  readonly tools: readonly Tool[];
+  readonly notices: readonly string[];
+}
+
+/** What the settings leave; a tool that the person named is missed in words. */
+function withinLimits(tools: readonly Tool[], limits: ToolLimits, wanted: string): Offer {
+  const named = allowedNames(names([wanted]).filter((name) => !isToolSet(name)));
+  return {
+    tools: tools.filter(({ name }) => isLeft(name, limits)),
+    notices: tools
+      .filter(({ name }) => named.includes(name) && !isLeft(name, limits))
+      .map(({ name }) => {
+        const key = isLeft(name, { exclude: limits.exclude }) ? 'tools.core' : 'tools.exclude';
+        return `${name} is not offered: ${key} of your settings leaves it out. Where: gmn config explain ${key}`;
+      }),
+  };
+}
+
 /** In the home directory or `/` nothing is written or run, unless the person named the very tool. */
-function withoutRisk(
-  tools: readonly Tool[],
-  { roots }: Workspace,
-  app: App,
-  wanted: string,
-): { readonly tools: readonly Tool[]; readonly notices: readonly string[] } {
+function withoutRisk(tools: readonly Tool[], { roots }: Workspace, app: App, wanted: string): Offer {
   // Whether or not there is a home, `/` is too broad.
   const isBroad = roots.some((root) => ['/', ...userHomes(app.env)].some((home) => isTooBroad(root, home)));
   if (!isBroad) return { tools, notices: [] };

@@ -3,7 +3,7 @@ import type { App, Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isList } from '../core/json.ts';
 import { isThere, realPath } from '../platform/real-path.ts';
-import { valueAt } from './keys.ts';
+import { readSetting } from './keys.ts';
 
 /** Where context is looked for. */
 export interface ContextQuestion extends Pick<App, 'env' | 'cwd'> {
@@ -63,11 +63,11 @@ export function projectFolders(cwd: string): readonly string[] {
 
 /** What context files are called. Throws AppError `config` if `context.fileName` is no file name. */
 export function contextNames({ document = {} }: ContextQuestion['settings']): readonly string[] {
-  const value = valueAt(document, ['context', 'fileName']);
+  const value = readSetting(document, 'context.fileName');
   if (value === undefined) return [DEFAULT_NAME];
   const names = isList(value) ? value : [value];
   const added = names.map((name) => {
-    if (typeof name === 'string' && name !== '') return name;
+    if (name !== '') return name;
     throw new AppError('config', 'context.fileName must be a file name or a list of them', {
       hint: 'To see where it is set: gmn config explain context.fileName',
     });

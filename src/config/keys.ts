@@ -6,6 +6,7 @@ interface Kinds {
   readonly boolean: boolean;
   readonly object: JsonObject;
   readonly strings: readonly string[];
+  readonly oneOrMore: string | readonly string[];
   /** A span of time, or `never`; session/retention.ts tells how long it is. */
   readonly age: string;
 }
@@ -24,13 +25,17 @@ const KEYS = {
   'mcp.allowed': 'strings',
   'mcp.excluded': 'strings',
   mcpServers: 'object',
+  'general.defaultApprovalMode': 'string',
+  'tools.core': 'strings',
+  'tools.exclude': 'strings',
+  'context.fileName': 'oneOrMore',
 } as const satisfies Readonly<Record<string, keyof Kinds>>;
 
 export type SettingKey = keyof typeof KEYS;
 
 /** A key whose value is replaced by a higher layer as a whole. */
 export type PlainKey = {
-  [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' | 'strings' ? never : Key;
+  [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' | 'strings' | 'oneOrMore' ? never : Key;
 }[SettingKey];
 
 export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
@@ -47,6 +52,7 @@ const WANTED: Readonly<Record<keyof Kinds, string>> = {
   boolean: 'true or false',
   object: 'an object',
   strings: 'a list of strings',
+  oneOrMore: 'a string or a list of strings',
   age: 'a duration like "30d" or "12h", or "never"',
 };
 
@@ -93,6 +99,7 @@ export function findMisfit(document: JsonObject): Misfit | undefined {
 function isOfKind(value: JsonValue, kind: keyof Kinds): boolean {
   if (kind === 'object') return isObject(value);
   if (kind === 'strings') return isList(value) && value.every((item) => typeof item === 'string');
+  if (kind === 'oneOrMore') return isOfKind(value, 'string') || isOfKind(value, 'strings');
   if (kind === 'age') return typeof value === 'string' && AGE.test(value);
   return typeof value === kind;
 }

@@ -15,6 +15,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'context.fileFiltering.customIgnoreFilePaths': union,
   'context.includeDirectories': concatenation,
   // What one layer forbids no other may allow.
+  'tools.core': intersection,
   'mcp.allowed': intersection,
   'mcp.excluded': union,
   // A server's definition belongs together: half of one and half of another would be a third that nobody wrote.

@@ -53,6 +53,43 @@ export const BUILTIN_NAMES: readonly string[] = [...EDITORS, ...OTHERS];
 /** The official CLI's names for the same tools. */
 const OFFICIAL_NAMES: Readonly<Record<string, string>> = { replace: 'edit_file', grep_search: 'search_file_content' };
 
+/** What its settings may call them besides. */
+const CLASS_NAMES: Readonly<Record<string, string>> = {
+  LSTool: 'list_directory',
+  ReadFileTool: 'read_file',
+  WriteFileTool: 'write_file',
+  EditTool: 'edit_file',
+  GlobTool: 'glob',
+  GrepTool: 'search_file_content',
+  RipGrepTool: 'search_file_content',
+  ShellTool: 'run_shell_command',
+  WebFetchTool: 'web_fetch',
+  WebSearchTool: 'google_web_search',
+};
+
+/** What the settings say about tools: `tools.core` and `tools.exclude`. */
+export interface ToolLimits {
+  /** The only built-in ones there are; all of them if absent. */
+  readonly core?: readonly string[] | undefined;
+  readonly exclude?: readonly string[] | undefined;
+}
+
+/**
+ * Whether the settings leave a tool. In doubt they do not: `name(…)`, which means some calls of a tool, excludes the whole of it
+ * and allows none of it.
+ */
+export function isLeft(name: string, { core, exclude = [] }: ToolLimits): boolean {
+  const isExcluded = exclude.some((entry) => settingName(entry.replace(/\(.*$/s, '')) === name);
+  const isCore =
+    core === undefined || !BUILTIN_NAMES.includes(name) || core.some((entry) => settingName(entry) === name);
+  return isCore && !isExcluded;
+}
+
+function settingName(entry: string): string {
+  const name = entry.trim();
+  return [OFFICIAL_NAMES, CLASS_NAMES].find((names) => Object.hasOwn(names, name))?.[name] ?? name;
+}
+
 /** Whether it is the name of a set. */
 export function isToolSet(name: string): name is ToolSet {
   return name === 'none' || name === 'read' || name === 'edit' || name === 'all';

@@ -160,7 +160,12 @@ posixTest('nothing but the command line turns off the questions', async (t) => {
     env: { GMN_YOLO: '1', GEMINI_YOLO: '1', GMN_APPROVAL_MODE: 'yolo', GEMINI_CLI_TRUST_WORKSPACE: 'true' },
   });
   const { stdout } = await runGmnIn(t, here, ['--tools', 'edit', '-o', 'json', 'x']);
-  expect(JSON.parse(stdout).toolCalls).toMatchObject([{ isError: true }]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    toolCalls: [{ isError: true }],
+    warnings: expect.arrayContaining([
+      'general.defaultApprovalMode is not taken from a file: what changes anything is asked about',
+    ]),
+  });
   expect(existsSync(join(here.cwd, 'new.txt'))).toBe(false);
 });
 

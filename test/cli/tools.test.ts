@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'n
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
-import { gmnCommand, place, runGmn } from '../support/gmn.ts';
+import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 function call(name: string, args: object, more: object = {}): object {
@@ -55,6 +55,32 @@ test.for([
   await runGmn(t, ['--tools', set, 'hi'], { gemini });
   const [{ functionDeclarations }] = gemini.requests[0]?.body.tools ?? [{}];
   expect(functionDeclarations.map(({ name }: { name: string }) => name)).toEqual(names);
+});
+
+test('what the settings exclude is neither offered nor run, --yolo or not, and missed in words if it was named', async (t) => {
+  const gemini = await fakeGemini(t, [reply(call('write_file', { file_path: 'b.txt', content: 'x' })), reply('hi')]);
+  const settings = { tools: { exclude: ['write_file', 'ShellTool(rm)'], core: ['read_file', 'replace', 'glob(x)'] } };
+  const here = place(t, { gemini, home: { '.gemini/settings.json': JSON.stringify(settings) } });
+  const gmn = await runGmnIn(t, here, ['--tools', 'edit,run_shell_command', '--yolo', 'hi']);
+  expect(gmn).toMatchObject({ stdout: 'hi\n', exitCode: 0 });
+  expect(gmn.stderr).toContain(
+    'run_shell_command is not offered: tools.exclude of your settings leaves it out. Where: gmn config explain tools.exclude\n',
+  );
+  const [{ functionDeclarations }] = gemini.requests[0]?.body.tools ?? [{}];
+  expect(functionDeclarations.map(({ name }: { name: string }) => name)).toEqual(['read_file', 'edit_file']);
+  expect(existsSync(join(here.cwd, 'b.txt'))).toBe(false);
+});
+
+test.for([
+  ['plan', [], false],
+  ['auto_edit', [], true],
+  ['plan', ['--approval-mode', 'auto_edit'], true],
+] as const)('general.defaultApprovalMode %s counts where no flag does: %j', async ([mode, flags, isWritten], t) => {
+  const gemini = await fakeGemini(t, [reply(call('write_file', { file_path: 'b.txt', content: 'x' })), reply('hi')]);
+  const settings = JSON.stringify({ general: { defaultApprovalMode: mode } });
+  const here = place(t, { gemini, home: { '.gemini/settings.json': settings } });
+  expect(await runGmnIn(t, here, ['--tools', 'edit', ...flags, 'hi'])).toMatchObject({ exitCode: 0 });
+  expect(existsSync(join(here.cwd, 'b.txt'))).toBe(isWritten);
 });
 
 test('an unknown tool is refused before anything is sent, with the nearest name', async (t) => {

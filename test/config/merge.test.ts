@@ -11,23 +11,23 @@ test('objects are merged deeply, lists and all else replaced', () => {
   expect(mergeDocuments([low, high])).toEqual({ a: { b: 1, c: [3], h: 2 }, d: 'high', e: 'flat', g: 1 });
 });
 
-test('some lists are united, some joined, the allowed servers narrowed', () => {
+test('some lists are united, some joined, what is allowed is narrowed', () => {
   const low = {
-    tools: { exclude: ['a', 'b'] },
+    tools: { exclude: ['a', 'b'], core: ['x', 'y'] },
     context: { includeDirectories: ['x'], fileFiltering: { customIgnoreFilePaths: ['i'] } },
     mcp: { allowed: ['a', 'b'], excluded: ['c'] },
     hooks: { BeforeTool: [1] },
     advanced: { excludedEnvVars: ['A'] },
   };
   const high = {
-    tools: { exclude: ['b', 'c'] },
+    tools: { exclude: ['b', 'c'], core: ['y', 'z'] },
     context: { includeDirectories: ['x'], fileFiltering: { customIgnoreFilePaths: ['i', 'j'] } },
     mcp: { allowed: ['b', 'z'], excluded: ['d', 'c'] },
     hooks: { BeforeTool: [2] },
     advanced: { excludedEnvVars: ['B'] },
   };
   expect(mergeDocuments([low, high])).toEqual({
-    tools: { exclude: ['a', 'b', 'c'] },
+    tools: { exclude: ['a', 'b', 'c'], core: ['y'] },
     context: { includeDirectories: ['x', 'x'], fileFiltering: { customIgnoreFilePaths: ['i', 'j'] } },
     mcp: { allowed: ['b'], excluded: ['c', 'd'] },
     hooks: { BeforeTool: [1, 2] },

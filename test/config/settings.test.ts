@@ -194,10 +194,10 @@ test('every key gmn reads is checked, whatever else it holds instead', async (t)
 
 test('a key gmn does not read may hold anything', async (t) => {
   const document = {
-    tools: { exclude: 'x', core: 7 },
+    tools: { allowed: 'x', shell: 7 },
     ui: { theme: 7 },
-    context: { fileName: [1], includeDirectories: null },
-    general: 'x',
+    context: { includeDirectories: null },
+    output: 'x',
   };
   const { settings } = place(t, { 'home/.gemini/settings.json': json(document) });
   expect(await settings()).toMatchObject({ document, notices: [] });
