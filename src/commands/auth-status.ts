@@ -39,7 +39,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
   const isUsable = survey.rows[0]?.state === 'used' && probed.every(({ ok }) => ok);
   const notices = [...settings.notices, ...said, ...(await exposedFiles(input))];
   const json = jsonOf(survey, probed, isUsable);
-  await printReport({ text: textOf(survey, probed), json, notices, folds: true }, options, app);
+  await printReport({ text: textOf(survey, probed), json, notices, folds: true, hasMarks: true }, options, app);
   return isUsable ? 0 : EXIT_CODES[error?.fault ?? 'auth'];
 }
 

@@ -4,6 +4,7 @@ import { withoutSecrets } from '../config/secrets.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
+import { widthOf } from '../render/markdown/width.ts';
 import { allLayers, type ConfigOptions } from './config-layers.ts';
 import { printReport, table } from './report.ts';
 
@@ -16,10 +17,12 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   const document = mergeDocuments(layers.map((layer) => layer.document));
   const found = leafPaths(document).map((path) => explain(path, layers));
   const settings = withoutSecrets(document);
+  const rows = found.map(
+    ({ key, value, layers: [top] }): Row => [`${key} = ${JSON.stringify(value)}`, `# ${top?.source ?? ''}`],
+  );
   const report = {
-    text: table(
-      found.map(({ key, value, layers: [top] }) => [`${key} = ${JSON.stringify(value)}`, `# ${top?.source ?? ''}`]),
-    ),
+    text: table(rows),
+    narrow: (columns: number) => rows.map((row) => narrowRow(row, columns)).join(''),
     json: {
       settings: isObject(settings) ? settings : {},
       sources: Object.fromEntries(found.map(({ key, layers: [top] }) => [key, top?.source ?? ''])),
@@ -28,4 +31,12 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
   };
   await printReport(report, options, app);
   return 0;
+}
+
+type Row = readonly [setting: string, source: string];
+
+/** The source stands below its setting if there is no room beside it. */
+function narrowRow([setting, source]: Row, columns: number): string {
+  const line = `${setting}  ${source}\n`;
+  return widthOf(line) <= columns ? line : `${setting}\n    ${source}\n`;
 }

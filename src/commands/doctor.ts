@@ -36,7 +36,11 @@ export async function run(options: DoctorOptions, app: App, runtime: Runtime = t
   const isPlain = app.env.TERM === 'dumb' || !isUtf8(app.env, runtime.platform);
   const exitCode = exitCodeOf(findings);
   const json = { ok: exitCode === 0, version: app.version, checks: jsonOf(findings), ...demoFlag(app) };
-  await printReport({ text: textOf(findings, { isPlain }), json, notices: [], folds: true }, options, app);
+  await printReport(
+    { text: textOf(findings, { isPlain }), json, notices: [], folds: true, hasMarks: true },
+    options,
+    app,
+  );
   return exitCode;
 }
 

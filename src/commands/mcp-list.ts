@@ -21,11 +21,16 @@ export async function run(options: McpListOptions, app: App): Promise<number> {
     const { checkServers } = await import('./mcp-check.ts');
     const { rows, servers, remedies, hasFailed } = await checkServers(entries, app);
     const text = rows.length === 0 ? NONE : table(rows);
-    await printReport({ text, json: { servers }, notices: [...notices, ...remedies], folds: true }, options, app);
+    await printReport(
+      { text, json: { servers }, notices: [...notices, ...remedies], folds: true, hasMarks: true },
+      options,
+      app,
+    );
     return hasFailed ? EXIT_CODES.mcp : 0;
   }
   const text = entries.length === 0 ? NONE : table(entries.map(rowOf));
-  await printReport({ text, json: { servers: entries.map(entryJson) }, notices, folds: true }, options, app);
+  const json = { servers: entries.map(entryJson) };
+  await printReport({ text, json, notices, folds: true, hasMarks: true }, options, app);
   return 0;
 }
 

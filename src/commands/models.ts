@@ -6,6 +6,7 @@ import {
   mergeListed,
   modelRows,
   modelsDocument,
+  narrowAliasRows,
 } from '../config/model-list.ts';
 import type { App } from '../core/app.ts';
 import { formatDuration } from '../core/duration.ts';
@@ -34,7 +35,19 @@ export async function run(options: ModelsOptions, app: App): Promise<number> {
 /** The same for any list of models. */
 export function modelsReport(lines: readonly ModelLine[]): Report {
   const text = `${table(modelRows(lines))}\n${table(aliasRows())}\nDefault: ${DEFAULT_MODEL}\n`;
-  return { text, json: modelsDocument(lines), notices: [] };
+  return { text, narrow: () => narrowText(lines), json: modelsDocument(lines), notices: [] };
+}
+
+/** A line for each model, what there is to say about it below; nothing of it is wider than 75 columns. */
+function narrowText(lines: readonly ModelLine[]): string {
+  const rows = table(modelRows(lines).map((row) => row.slice(0, 3)));
+  const notes = ['', ...lines.map(({ note = '' }) => note)];
+  const noted = rows
+    .trimEnd()
+    .split('\n')
+    .flatMap((row, index) => (notes[index] ? [row, `    ${notes[index]}`] : [row]));
+  const more = 'Limits and backends: in a wider window, or with --json';
+  return `${noted.join('\n')}\n\n${table(narrowAliasRows())}\nDefault: ${DEFAULT_MODEL}\n${more}\n`;
 }
 
 function reportOf(listing: ModelListing | undefined, { clock }: App): Report {
@@ -43,9 +56,11 @@ function reportOf(listing: ModelListing | undefined, { clock }: App): Report {
   const report = modelsReport(mergeListed(listing.models, backend));
   const age = clock.now() - time;
   const when = age < 1000 ? 'now' : `${formatDuration(age)} ago`;
+  const last = `Listed by ${backend} for ${source}, ${when}\n`;
   return {
     ...report,
-    text: `${report.text}Listed by ${backend} for ${source}, ${when}\n`,
+    text: report.text + last,
+    narrow: (columns) => `${report.narrow?.(columns) ?? report.text}${last}`,
     json: { ...report.json, listed: { backend, source, time: new Date(time).toISOString() } },
   };
 }

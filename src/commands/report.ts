@@ -2,6 +2,7 @@ import type { App } from '../core/app.ts';
 import type { JsonObject } from '../core/json.ts';
 import { folded } from '../render/fold.ts';
 import { encodeDocument } from '../render/json-text.ts';
+import { widthOf } from '../render/markdown/width.ts';
 import { stderr } from '../render/stderr.ts';
 import { filterTerminal } from '../render/terminal-filter.ts';
 
@@ -13,26 +14,38 @@ export interface Report {
   readonly notices: readonly string[];
   /** Lines that are too wide for a terminal are broken between words: it is a list, not somebody's text. */
   readonly folds?: true;
+  /** The same for a terminal in which some line of `text` has no room. */
+  readonly narrow?: (columns: number) => string;
+  /** A ✓, ⚠ or ✗ at the beginning of a line is a verdict of ours, and coloured where colour may be. */
+  readonly hasMarks?: true;
 }
 
 /**
  * Writes a report to stdout; its notices go to stderr, or into `warnings` of the JSON. A terminal gets nothing that it would
  * obey.
  */
-export async function printReport(
-  { text, json, notices, folds }: Report,
-  options: PrintOptions,
-  app: App,
-): Promise<void> {
+export async function printReport(report: Report, options: PrintOptions, app: App): Promise<void> {
+  const { json, notices } = report;
   const { out, err } = app.io;
   if (options.json) {
     const warnings = notices.length > 0 ? { warnings: notices } : {};
     return out.write(encodeDocument({ ...json, ...warnings }));
   }
   if (!options.quiet) for (const notice of notices) await stderr(err).notice(notice);
-  if (!out.isTerminal) return out.write(text);
-  const harmless = filterTerminal(text);
-  await out.write(folds ? folded(harmless, out.columns) : harmless);
+  const text = out.isTerminal ? fitting(report, out.columns) : report.text;
+  await out.write(report.hasMarks && out.isStyled ? text.replace(/^[✓⚠✗]/gm, painted) : text);
+}
+
+function fitting({ text, folds, narrow }: Report, columns: number): string {
+  const isTooWide = narrow !== undefined && text.split('\n').some((line) => widthOf(line) > columns);
+  const harmless = filterTerminal(isTooWide ? narrow(columns) : text);
+  return folds ? folded(harmless, columns) : harmless;
+}
+
+const COLORS: Readonly<Record<string, number>> = { '✓': 32, '⚠': 33, '✗': 31 };
+
+function painted(mark: string): string {
+  return `\u001b[${COLORS[mark] ?? 39}m${mark}\u001b[39m`;
 }
 
 /** The flags that shape a report. */

@@ -17,6 +17,9 @@ export interface ListOptions extends PrintOptions {
 }
 
 const LONGEST_NAME = 40;
+/** Less of a name, or of a directory, tells nobody anything. */
+const SHORTEST = 12;
+const HEAD = ['#', 'ID', 'NAME', 'TURNS', 'UPDATED', 'DIRECTORY'] as const;
 
 /**
  * The saved sessions of this directory, or all: the newest first, each with the number by which `-r` finds it. Throws AppError
@@ -31,10 +34,13 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const shown = options.all ? all : all.filter(({ session }) => session.cwd === here);
   const others = all.length - shown.length;
   const rows = shown.map(({ number, session }) => rowOf(number, session, app));
+  const listed = (room: Room): string =>
+    rows.length === 0 ? '' : table([HEAD, ...rows.map((row) => cells(row, room))], widthOf);
   await printReport(
     {
       folds: true,
-      text: rows.length === 0 ? '' : table([['#', 'ID', 'NAME', 'TURNS', 'UPDATED', 'DIRECTORY'], ...rows], widthOf),
+      text: listed({ name: LONGEST_NAME, directory: Number.POSITIVE_INFINITY }),
+      narrow: (columns) => listed(roomFor(rows, columns)),
       json: { sessions: shown.map(({ number, session }) => ({ number, ...sessionFields(session) })) },
       notices: options.json ? [] : noticesFor(shown.length, others),
     },
@@ -52,24 +58,62 @@ function noticesFor(shown: number, others: number): readonly string[] {
   return shown === 0 ? ['no sessions are saved yet'] : [];
 }
 
-function rowOf(number: number, session: SessionSummary, app: App): readonly string[] {
-  const { id, name, title, turns, updatedAt, cwd } = session;
-  return [
-    String(number),
-    id.slice(0, 8),
-    shortened(shownName(name ?? `"${title}"`)),
-    String(turns),
-    ago(updatedAt, app.clock.now()),
-    visible(shortPath(cwd, app.env.HOME)),
-  ];
+interface Row {
+  readonly fixed: readonly [number: string, id: string, turns: string, updated: string];
+  readonly name: string;
+  /** It is the beginning of what was said, and no name. */
+  readonly isTitle: boolean;
+  readonly directory: string;
 }
 
-function shortened(text: string): string {
-  if (widthOf(text) <= LONGEST_NAME) return text;
-  let kept = '';
-  for (const grapheme of graphemesOf(text)) {
-    if (widthOf(kept + grapheme) > LONGEST_NAME - 1) break;
-    kept += grapheme;
-  }
-  return `${kept}…`;
+/** The columns that a name and a directory may take. */
+type Room = Readonly<Record<'name' | 'directory', number>>;
+
+function rowOf(number: number, { id, name, title, turns, updatedAt, cwd }: SessionSummary, app: App): Row {
+  return {
+    fixed: [String(number), id.slice(0, 8), String(turns), ago(updatedAt, app.clock.now())],
+    name: shownName(name ?? title),
+    isTitle: name === undefined,
+    directory: visible(shortPath(cwd, app.env.HOME)),
+  };
+}
+
+function cells({ fixed: [number, id, turns, updated], name, isTitle, directory }: Row, room: Room): readonly string[] {
+  const shown = isTitle ? `"${beginning(name, room.name - 2)}"` : beginning(name, room.name);
+  return [number, id, shown, turns, updated, ending(directory, room.directory)];
+}
+
+/** What the other columns leave, shared: a directory gets what it needs as long as that is not more than half. */
+function roomFor(rows: readonly Row[], columns: number): Room {
+  const [number, id, , turns, updated] = HEAD;
+  const widths = [number, id, turns, updated].map((head, index) =>
+    Math.max(widthOf(head), ...rows.map(({ fixed }) => widthOf(fixed[index] ?? ''))),
+  );
+  const left = columns - widths.reduce((sum, width) => sum + width + 2, 0) - 2;
+  const widest = (texts: readonly string[]): number => Math.max(...texts.map(widthOf));
+  const names = Math.min(LONGEST_NAME, widest(rows.map(({ name, isTitle }) => (isTitle ? `"${name}"` : name))));
+  const directories = Math.max(HEAD[5].length, widest(rows.map(({ directory }) => directory)));
+  const directory = Math.max(SHORTEST, Math.min(directories, Math.max(Math.floor(left / 2), left - names)));
+  return { name: Math.max(SHORTEST, Math.min(LONGEST_NAME, left - directory)), directory };
+}
+
+function beginning(text: string, room: number): string {
+  return widthOf(text) <= room ? text : `${fittingGraphemes(graphemesOf(text), room - 1).join('')}…`;
+}
+
+/** The end of a path tells more than its beginning. */
+function ending(text: string, room: number): string {
+  if (widthOf(text) <= room) return text;
+  return `…${fittingGraphemes(graphemesOf(text).toReversed(), room - 1)
+    .toReversed()
+    .join('')}`;
+}
+
+function fittingGraphemes(graphemes: readonly string[], room: number): readonly string[] {
+  let width = 0;
+  const end = graphemes.findIndex((grapheme) => {
+    width += widthOf(grapheme);
+    return width > room;
+  });
+  return end === -1 ? graphemes : graphemes.slice(0, end);
 }

@@ -79,6 +79,16 @@ export function aliasRows(): readonly (readonly string[])[] {
   return [['ALIAS', 'GEMINI API', 'VERTEX', 'CODE ASSIST'], ...rows, auto];
 }
 
+/** The same with one name in a row. */
+export function narrowAliasRows(): readonly (readonly string[])[] {
+  const rows = Object.entries(ALIASES).flatMap(([name, by]) => {
+    const [[, first] = [], ...others] = Object.entries(by);
+    if (others.every(([, id]) => id === first)) return [[name, 'all', first ?? '']];
+    return Object.entries(by).map(([backend, id], index) => [index === 0 ? name : '', backend, id]);
+  });
+  return [['ALIAS', 'BACKEND', 'MODEL'], ...rows, ['auto, auto-…', 'all', DEFAULT_MODEL]];
+}
+
 /** All of it for programs. */
 export function modelsDocument(lines: readonly ModelLine[]): JsonObject {
   return {

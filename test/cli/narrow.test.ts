@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { expect } from 'vitest';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
@@ -5,7 +6,7 @@ import { runInTerminal } from '../support/pty.ts';
 /** What a command shows in a window of 80 columns. */
 async function rowsOf(t: Parameters<typeof runInTerminal>[0], args: readonly string[]): Promise<readonly string[]> {
   const { output } = await runInTerminal(t, args, { env: { LANG: 'C.UTF-8' } }).ended;
-  return output.replaceAll('\r', '').trimEnd().split('\n');
+  return stripVTControlCharacters(output).replaceAll('\r', '').trimEnd().split('\n');
 }
 
 posixTest.for([[['models']], [['auth', 'status']], [['mcp', 'list']], [['templates', 'list']], [['--list-sessions']]])(

@@ -61,7 +61,7 @@ test('the list is of this directory, newest first, and its numbers are those of 
   put('b', { at: '2026-01-02T00:00:00.000Z', dir: join(home, 'elsewhere') });
   put('c', { at: '2026-01-03T00:00:00.000Z', text: 'a\u001b[31m long question that goes on and on and on' });
   const head = '#  ID        NAME                                      TURNS  UPDATED     DIRECTORY';
-  const first = `1  cccccccc  "a\\x1b[31m long question that goes on a…  1      2026-01-03  ${cwd}`;
+  const first = `1  cccccccc  "a\\x1b[31m long question that goes on …"  1      2026-01-03  ${cwd}`;
   const second = '2  bbbbbbbb  "hello b"                                 1      2026-01-02  ~/elsewhere';
   const third = `3  aaaaaaaa  京都旅行                                  1      2026-01-01  ${cwd}`;
   expect(await gmn('sessions', 'list')).toMatchObject({
