@@ -62,6 +62,7 @@ export async function openModel(
   endsAt: () => number | undefined,
 ): Promise<OpenedModel> {
   const settings = await app.settings();
+  checkDemo(options);
   if (options.demo) return openDemo(options, { app, settings, endsAt });
   const said = sayings(options, app);
   const flag = options.auth === undefined ? {} : { flag: options.auth };
@@ -81,6 +82,15 @@ export async function openModel(
     model: choice.carrier === 'key' ? model.model : said.relay(model.model),
     notices: [...settings.notices, ...choice.notices, ...said.take(), ...model.notices],
   };
+}
+
+/** Nobody is asked for a credential there. */
+function checkDemo({ demo, auth, backend }: ModelOptions): void {
+  const flag = auth === undefined ? backend && '--backend' : '--auth';
+  if (!demo || !flag) return;
+  throw new AppError('usage', `${flag} cannot be combined with --demo: the offline model needs no account`, {
+    hint: `Leave ${flag} out; or leave --demo out (and GMN_DEMO), to ask Gemini.`,
+  });
 }
 
 interface Setting {

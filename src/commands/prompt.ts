@@ -250,4 +250,23 @@ function checkUsage(options: PromptOptions): void {
   if (options.stdin && options.noStdin) {
     throw new AppError('usage', '--stdin cannot be combined with --no-stdin', { hint: 'Use one of them.' });
   }
+  checkToolFlags(options);
+}
+
+/** What says how far tools may go is a mistake where there are none to go anywhere: neither tools, servers nor a template. */
+function checkToolFlags(options: PromptOptions): void {
+  const { tools = 'none', mcpConfig, allowedMcpServerNames, template } = options;
+  if (tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined) return;
+  const approving = [
+    options.allowedTools && '--allowed-tools',
+    options.yolo && '--yolo',
+    options.approvalMode && '--approval-mode',
+  ];
+  const given = [...(template === undefined ? approving : []), options.includeDirectories && '--include-directories'];
+  const flag = given.find(Boolean);
+  if (flag) {
+    throw new AppError('usage', `${flag} means nothing without tools`, {
+      hint: 'Add those the model may use, e.g. --tools edit; or leave it out.',
+    });
+  }
 }

@@ -118,6 +118,9 @@ export function allowedNames(wanted: readonly string[]): readonly string[] {
 }
 
 function namesIn(wanted: readonly string[], known: readonly string[]): readonly string[] {
+  if (wanted.length > 1 && wanted.includes('none')) {
+    throw new AppError('usage', 'none cannot be combined with other tools', { hint: 'Use it alone, or leave it out.' });
+  }
   return wanted.flatMap((name) => (isToolSet(name) ? setOf(name, known) : ownName(known, name)));
 }
 

@@ -57,6 +57,20 @@ test.for([
   expect(functionDeclarations.map(({ name }: { name: string }) => name)).toEqual(names);
 });
 
+test.for<readonly [args: readonly string[], message: string]>([
+  [['--allowed-tools', 'nope'], '--allowed-tools means nothing without tools'],
+  [['--yolo', '--approval-mode', 'plan'], '--yolo means nothing without tools'],
+  [['--approval-mode', 'plan', '--tools', 'none'], '--approval-mode means nothing without tools'],
+  [['--include-directories', '/nonexist'], '--include-directories means nothing without tools'],
+  [['--tools', 'none,read_file'], 'none cannot be combined with other tools'],
+  [['--demo', '--auth', 'foo'], '--auth cannot be combined with --demo: the offline model needs no account'],
+  [['--demo', '--backend', 'vertex'], '--backend cannot be combined with --demo: the offline model needs no account'],
+])('%j would be ignored, and is refused before anything is sent', async ([args, message], t) => {
+  const gmn = await runGmn(t, [...args, 'hi'], { gemini: await fakeGemini(t, []) });
+  expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+  expect(gmn.stderr).toMatch(new RegExp(`^Error: ${message}\n.+\n$`));
+});
+
 test('what the settings exclude is neither offered nor run, --yolo or not, and missed in words if it was named', async (t) => {
   const gemini = await fakeGemini(t, [reply(call('write_file', { file_path: 'b.txt', content: 'x' })), reply('hi')]);
   const settings = { tools: { exclude: ['write_file', 'ShellTool(rm)'], core: ['read_file', 'replace', 'glob(x)'] } };
