@@ -22,6 +22,22 @@ export const THINKING_FLAGS = [
   { long: 'show-thoughts', help: 'Show reasoning summaries: on stderr, or as thought events' },
 ] as const;
 
+/** A test holds them to what there is. */
+const TOOL_NAMES = [
+  'list_directory',
+  'read_file',
+  'write_file',
+  'edit_file',
+  'glob',
+  'search_file_content',
+  'run_shell_command',
+  'web_fetch',
+  'google_web_search',
+] as const;
+
+/** What `--tools` takes. */
+export const TOOL_SUGGESTIONS = ['none', 'read', 'edit', 'all', ...TOOL_NAMES] as const;
+
 /** How far the model's tools may go; which there are, `--tools` says. */
 export const APPROVAL_FLAGS = [
   {
@@ -35,6 +51,7 @@ export const APPROVAL_FLAGS = [
   {
     long: 'allowed-tools',
     value: 'names',
+    suggestions: TOOL_NAMES,
     repeatable: true,
     help: 'Run these tools without asking; commas, or repeat',
   },

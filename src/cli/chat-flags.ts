@@ -1,4 +1,11 @@
-import { APPROVAL_FLAGS, FILE_FLAG, SESSION_FLAGS, SYSTEM_FLAGS, THINKING_FLAGS } from './agent-flags.ts';
+import {
+  APPROVAL_FLAGS,
+  FILE_FLAG,
+  SESSION_FLAGS,
+  SYSTEM_FLAGS,
+  THINKING_FLAGS,
+  TOOL_SUGGESTIONS,
+} from './agent-flags.ts';
 import { SERVER_FLAGS } from './common.ts';
 
 /** The flags of a chat, besides those it shares with other commands. */
@@ -16,7 +23,7 @@ export const CHAT_FLAGS = [
   {
     long: 'tools',
     value: 'set',
-    suggestions: ['none', 'read', 'edit', 'all'],
+    suggestions: TOOL_SUGGESTIONS,
     fallback: 'edit',
     help: 'Tools for the model: none, read, edit, all, or names (list_directory,read_file,…)',
   },

@@ -21,8 +21,15 @@ export const JSON_FLAG = { long: 'json', help: 'Print as JSON' } as const;
 export const AUTH_FLAG = {
   long: 'auth',
   value: 'type',
-  suggestions: ['oauth-personal', 'gemini-api-key', 'vertex-ai', 'compute-default-credentials'],
-  help: 'Credential: oauth-personal, gemini-api-key, vertex-ai, compute-default-credentials',
+  suggestions: [
+    'oauth-personal',
+    'gemini-api-key',
+    'vertex-ai',
+    'compute-default-credentials',
+    'gateway',
+    'cloud-shell',
+  ],
+  help: 'Credential: oauth-personal, gemini-api-key, vertex-ai, compute-default-credentials, gateway, cloud-shell',
 } as const;
 
 /** Flags of the commands that ask a model. */

@@ -52,6 +52,11 @@ const LINES: readonly (readonly [typed: string, becomes: string])[] = [
   ['gmn config get "mcpServers.\\"m\t', 'gmn config get "mcpServers.\\"my server\\".command" '],
   ['gmn completion po\t', 'gmn completion powershell '],
   ['gmn help exi\t', 'gmn help exit-codes '],
+  ['gmn help mcp prob\t', 'gmn help mcp probe '],
+  ['gmn help mcp au\t', 'gmn help mcp auth '],
+  ['gmn help models au\t', 'gmn help models au'],
+  ['gmn --tools read_\t', 'gmn --tools read_file '],
+  ['gmn --auth ga\t', 'gmn --auth gateway '],
 ];
 
 /** Where the shells differ in how they quote. */

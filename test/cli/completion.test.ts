@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
+import { TOOL_SUGGESTIONS } from '../../src/cli/agent-flags.ts';
 import { ROOT } from '../../src/cli/commands.ts';
 import { completionPlan, placeholders } from '../../src/cli/completion/plan.ts';
 import { completionScript } from '../../src/cli/completion/script.ts';
@@ -8,22 +9,40 @@ import { SHELLS } from '../../src/cli/completion/shells.ts';
 import { PLACEHOLDERS } from '../../src/cli/completion/values.ts';
 import { TOPICS } from '../../src/cli/topics/names.ts';
 import { MODELS } from '../../src/core/models.ts';
+import { BUILTIN_NAMES } from '../../src/tools/builtins.ts';
 import { COMMANDS, flagsOf, SETTINGS, saveSessions } from '../support/completing.ts';
 import { type GmnOptions, gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 
 test('the plan has every command, sub-command and flag of the table', () => {
-  const planned = completionPlan(ROOT).map(({ path, commands, flags }) => ({
-    path,
-    commands: commands.map(({ name }) => name),
-    flags: flags.flatMap(({ names }) => names),
-  }));
+  const isPlain = ({ path }: { readonly path: string }): boolean => !path.startsWith('gmn help');
+  const planned = completionPlan(ROOT)
+    .filter(isPlain)
+    .map(({ path, commands, flags }) => ({
+      path,
+      commands: commands.map(({ name }) => name),
+      flags: flags.flatMap(({ names }) => names),
+    }));
   expect(planned).toEqual(
-    COMMANDS.map((found) => ({
+    COMMANDS.filter(isPlain).map((found) => ({
       path: found.path,
       commands: (found.command.subcommands ?? []).map(({ name }) => name),
       flags: flagsOf(found),
     })),
   );
+});
+
+test('behind help stand the commands and topics, and behind a command its own', () => {
+  const plan = completionPlan(ROOT);
+  const namesAt = (at: string) => plan.find(({ path }) => path === at)?.commands.map(({ name }) => name);
+  expect(namesAt('gmn help')).toEqual(namesAt('gmn'));
+  expect(namesAt('gmn help mcp')).toEqual(namesAt('gmn mcp'));
+  const [topics] = plan.find(({ path }) => path === 'gmn help')?.words ?? [];
+  const words = topics?.kind === 'words' ? topics.words : [];
+  expect([...(namesAt('gmn help') ?? []), ...words]).toEqual(expect.arrayContaining(Object.keys(TOPICS)));
+});
+
+test('--tools is completed with the tools that there are', () => {
+  expect(TOOL_SUGGESTIONS.toSorted()).toEqual(['none', 'read', 'edit', 'all', ...BUILTIN_NAMES].toSorted());
 });
 
 test('every placeholder of the table is known, so that no value is forgotten', () => {
@@ -120,7 +139,10 @@ describe('gmn __complete', () => {
 
 test('the PowerShell script has every command and flag of the table', () => {
   const script = completionScript('powershell', ROOT);
-  const blocks = script.split(/^ {2}'(?=gmn)/m).slice(1);
+  const blocks = script
+    .split(/^ {2}'(?=gmn)/m)
+    .slice(1)
+    .filter((block) => !block.startsWith('gmn help '));
   expect(blocks.map((block) => block.split("'")[0])).toEqual(COMMANDS.map(({ path }) => path));
   for (const [index, found] of COMMANDS.entries()) {
     const line = blocks[index]?.split('\n').find((text) => text.startsWith('    flags = ')) ?? '';
@@ -129,10 +151,4 @@ test('the PowerShell script has every command and flag of the table', () => {
       found.path,
     ).toEqual(flagsOf(found));
   }
-});
-
-test('help completes commands and topics', () => {
-  const help = completionPlan(ROOT).find(({ path }) => path === 'gmn help');
-  const [words] = help?.words ?? [];
-  expect(words).toMatchObject({ kind: 'words', words: expect.arrayContaining(['auth', ...Object.keys(TOPICS)]) });
 });

@@ -25,21 +25,36 @@ export interface PlannedCommand {
 
 /** The command tree as a list in the form the scripts are made from, `root` first. */
 export function completionPlan(root: Command): readonly PlannedCommand[] {
-  const names = (root.subcommands ?? []).map(({ name }) => name);
-  const helpWords: Values = { kind: 'words', words: [...new Set([...names, ...Object.keys(TOPICS)])] };
   const plan = (command: Command, path: string): readonly PlannedCommand[] => {
     const children = command.subcommands ?? [];
+    if (command.name === 'help') return helpPlan(root, { path, flags: flagsOf(command, path) });
     const args = placeholders(command.args ?? '');
     const own: PlannedCommand = {
       path,
       commands: children.map(({ name, summary }) => ({ name, summary })),
       flags: flagsOf(command, path),
-      words: args.map((name) => (name === 'command' ? helpWords : placeholderValues(name))),
+      words: args.map(placeholderValues),
       repeats: /\.\.\.[\]>]$/.test(command.args ?? ''),
     };
     return [own, ...children.flatMap((child) => plan(child, `${path} ${child.name}`))];
   };
   return plan(root, root.name);
+}
+
+/** Behind `help` the whole tree stands once more, and the topics besides. */
+function helpPlan(root: Command, { path, flags }: Pick<PlannedCommand, 'path' | 'flags'>): readonly PlannedCommand[] {
+  const names = (root.subcommands ?? []).map(({ name }) => name);
+  const topics: Values = { kind: 'words', words: Object.keys(TOPICS).filter((topic) => !names.includes(topic)) };
+  const below = ({ subcommands = [] }: Command, at: string): readonly PlannedCommand[] => [
+    {
+      path: at,
+      commands: subcommands.map(({ name, summary }) => ({ name, summary })),
+      ...(at === path ? { flags, words: [topics] } : { flags: [], words: [] }),
+      repeats: false,
+    },
+    ...subcommands.flatMap((child) => below(child, `${at} ${child.name}`)),
+  ];
+  return below(root, path);
 }
 
 /** `<session> [file]` → session, file. */
