@@ -10,12 +10,13 @@ import { type WantedOutput, wantedOutput } from './wanted-output.ts';
 
 /** Reads argv by our command table; the parser is loaded where there is something to parse. Throws AppError `usage`. */
 export async function readCommandLine(argv: readonly string[], env: Env): Promise<Invocation> {
-  if (ROOT.run !== undefined && isPlain(outlineOf(ROOT), argv)) {
+  const isBare = argv.length === 0;
+  if (ROOT.run !== undefined && (isBare || isPlain(outlineOf(ROOT), argv))) {
     return {
       kind: 'run',
       path: ROOT.name,
       run: ROOT.run,
-      options: { ...environmentOptions(ROOT.flags, env), args: argv },
+      options: { ...environmentOptions(ROOT.flags, env), args: argv, ...(isBare ? { isBare } : {}) },
     };
   }
   const { parseCommandLine } = await import('./parse.ts');

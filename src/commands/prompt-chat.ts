@@ -6,7 +6,7 @@ import type { PromptOptions } from './prompt-options.ts';
 
 /** The one-shot's options that say nothing to a chat, and those that would say something else. */
 type OneShotOption =
-  | Exclude<keyof PromptOptions, keyof ChatOptions | 'promptInteractive' | 'listSessions' | 'deleteSession'>
+  | Exclude<keyof PromptOptions, keyof ChatOptions | 'isBare' | 'promptInteractive' | 'listSessions' | 'deleteSession'>
   | 'outputFormat'
   | 'dryRun'
   | 'prompt';

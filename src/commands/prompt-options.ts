@@ -18,6 +18,8 @@ export interface PromptOptions
     ComposingOptions,
     ExtraOptions {
   readonly args: readonly string[];
+  /** Nothing at all stood on the command line. */
+  readonly isBare?: boolean;
   readonly prompt?: string;
   readonly promptInteractive?: string;
   readonly outputFormat?: 'text' | 'json' | 'stream-json';

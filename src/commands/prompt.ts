@@ -33,7 +33,7 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
     const { runInChat } = await import('./prompt-chat.ts');
     return runInChat(options, options.promptInteractive, app);
   }
-  if (isIdle(options) && isAttended() && app.io.out.isTerminal) {
+  if (options.isBare && isAttended() && app.io.out.isTerminal) {
     const { card } = await import('./card.ts');
     await app.io.out.write(await card(app));
     return 0;
@@ -100,7 +100,7 @@ function renderOptions(options: PromptOptions, app: App): RenderOptions {
 
 async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent, void> {
   checkUsage(options);
-  if (isIdle(options) && systemStdin().kind() === 'none') throw noPrompt();
+  if (isIdle(options) && systemStdin().kind() === 'none') throw nothingAsked(options);
   const shape = await shapeFor(options, app);
   const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
   const limit = deadline(app.signal, timeoutMs, () => timedOut(timeoutMs));
@@ -232,6 +232,13 @@ async function* count(...input: Parameters<typeof countEvents>): AsyncGenerator<
 function isIdle({ args, prompt, file, attach, template, stdin, editor, paste }: PromptOptions): boolean {
   const given = [prompt, file, attach, template].some((value) => value !== undefined);
   return args.length === 0 && !given && !stdin && !editor && !paste;
+}
+
+/** Who names a session and asks nothing most likely wants to talk. */
+function nothingAsked({ resume, continue: isNewest, demo }: PromptOptions): AppError {
+  if (resume === undefined && !isNewest) return noPrompt();
+  const flags = `${demo ? '--demo ' : ''}${isNewest ? '-c' : `-r ${/^[\w-]+$/.test(resume ?? '') ? resume : '…'}`}`;
+  return noPrompt(`Try: gmn ${flags} "your question", or go on in a chat: gmn chat ${flags}`);
 }
 
 function promptText({ prompt, args }: PromptOptions): string | undefined {

@@ -28,6 +28,6 @@ export async function* promptContent(input: PromptInput): AsyncGenerator<TurnEve
 }
 
 /** The error for a run to which nothing was handed. */
-export function noPrompt(): AppError {
-  return new AppError('usage', 'no prompt given', { hint: 'Try: gmn "your question", or pipe text in: … | gmn' });
+export function noPrompt(hint = 'Try: gmn "your question", or pipe text in: … | gmn'): AppError {
+  return new AppError('usage', 'no prompt given', { hint });
 }

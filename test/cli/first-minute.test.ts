@@ -33,6 +33,27 @@ test.for([
   });
 });
 
+const NO_PROMPT = { message: 'no prompt given', hint: 'Try: gmn "your question", or pipe text in: … | gmn' };
+
+test.for<readonly [args: readonly string[], output: string]>([
+  [['--demo', '--dry-run'], `Error: ${NO_PROMPT.message}\n${NO_PROMPT.hint}\n`],
+  [
+    ['-o', 'json', '--output-schema', '{}'],
+    `${JSON.stringify({ error: { code: 1, type: 'UsageError', message: NO_PROMPT.message, suggestion: NO_PROMPT.hint } }, null, 2)}\n`,
+  ],
+  [
+    ['--demo', '-c'],
+    'Error: no prompt given\nTry: gmn --demo -c "your question", or go on in a chat: gmn chat --demo -c\n',
+  ],
+  [
+    ['-r', 'latest'],
+    'Error: no prompt given\nTry: gmn -r latest "your question", or go on in a chat: gmn chat -r latest\n',
+  ],
+])('flags alone on a terminal have no prompt: gmn %j', async ([args, said], t) => {
+  const { output, exitCode } = await runInTerminal(t, args, { env: { NO_COLOR: '1' }, columns: 200 }).ended;
+  expect({ exitCode, output: output.replaceAll('\r', '') }).toEqual({ exitCode: 1, output: said });
+});
+
 test('gmn alone without a terminal has no prompt', async (t) => {
   expect(await runGmn(t, [])).toMatchObject({
     stdout: '',
