@@ -34,7 +34,11 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
     ...(mayOpen(options, app) ? { signIn: signInPrompt({ isOpened: true, lend: shown.lend }, app) } : {}),
   };
   try {
-    const connection = await connect({ name: first, definition }, { ...app, ...person }, app.signal);
+    const connection = await connect(
+      { name: first, definition, remedy: remedyFor(options.args) },
+      { ...app, ...person },
+      app.signal,
+    );
     try {
       const offers = await offersOf(connection, app.signal);
       const isTried = options.callTools === true || calls !== undefined;
@@ -49,6 +53,12 @@ export async function run(options: McpProbeOptions, app: App): Promise<number> {
   } finally {
     await shown.end();
   }
+}
+
+function remedyFor([command = '', ...args]: readonly string[]): string {
+  if (/^https?:/i.test(command)) return 'Check the address.';
+  if (args.length > 0 || !command.includes(' ')) return 'Check the command: run it by hand once to see what it says.';
+  return `The program and its arguments are words of their own, without quotes: gmn mcp probe ${visible(command)}`;
 }
 
 /** Nothing is opened where nobody sits, unless whoever started us has named the browser and wants no questions. */

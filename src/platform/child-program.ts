@@ -30,7 +30,7 @@ export interface Program {
   write(text: string): Promise<void>;
   /** What it writes to its standard output, to the end. Must be read, or the program stands still. Never throws. */
   readonly output: AsyncIterable<Uint8Array>;
-  /** The last of what it wrote to its standard error, which is always read. Untrusted text. */
+  /** The first lines and the last of what it wrote to its standard error, which is always read. Untrusted text. */
   errors(): string;
   /** Resolves when it has ended, or closed its output, and what it wrote was read or will not come. */
   readonly ended: Promise<ProgramEnd>;
@@ -40,6 +40,8 @@ export interface Program {
 
 /** What is kept of its standard error. */
 const ERROR_CHARS = 64 * 1024;
+/** What is kept of its beginning, where many say what the rest is about. */
+const HEAD_CHARS = 8 * 1024;
 /** How long a program may take to end by itself once its input is closed. Some never do, and nobody wants to wait. */
 const GRACE_MS = 300;
 /** How long the output of a program that has ended may still trickle in. */
@@ -160,12 +162,16 @@ async function* outputOf({ stdout }: ChildProcessWithoutNullStreams): AsyncGener
 
 function readErrors({ stderr }: ChildProcessWithoutNullStreams): () => string {
   const decoder = new StringDecoder('utf8');
+  let head: string | undefined;
   let text = '';
   stderr.on('data', (chunk: Buffer) => {
     text += decoder.write(chunk);
-    if (text.length > 2 * ERROR_CHARS) text = text.slice(-ERROR_CHARS);
+    if (text.length <= 2 * ERROR_CHARS) return;
+    // Half a line may hold half a secret, which nobody would know for one.
+    head ??= text.slice(0, text.lastIndexOf('\n', HEAD_CHARS) + 1);
+    text = text.slice(-ERROR_CHARS);
   });
-  return () => text.slice(-ERROR_CHARS);
+  return () => (head ?? '') + text;
 }
 
 function neverStarted(thrown: unknown): Program {

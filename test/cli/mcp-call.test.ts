@@ -96,7 +96,7 @@ test.for([
   [
     ['files', 'die'],
     5,
-    'MCP server files: it went away during tools/call. it ended with exit code 3. It said: fatal: the disk is gone\n',
+    'MCP server files: it went away during tools/call. It ended with exit code 3. It said: fatal: the disk is gone\nSee its definition: gmn mcp get files\n',
   ],
   [['files', 'ecko', 'message=x'], 1, 'MCP server files has no tool ecko\nDid you mean echo?\n'],
   [['files', 'zzzzzzzz'], 1, 'MCP server files has no tool zzzzzzzz\nTo see its tools, run: gmn mcp tools files\n'],

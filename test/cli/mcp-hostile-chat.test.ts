@@ -47,7 +47,7 @@ posixTest(
     expect(told.map(({ functionResponse }) => functionResponse.response)).toEqual([
       { error: 'MCP server huge: gmn left it during tools/call: it sent a line of more than 16.0 MB' },
       { output: 'hi' },
-      { error: expect.stringContaining('it went away during tools/call. it ended with exit code 3') },
+      { error: expect.stringContaining('it went away during tools/call. It ended with exit code 3') },
     ]);
     expect(Number(readFileSync(join(here.home, 'peak'), 'utf8'))).toBeLessThan(MEMORY_MB);
     const started = readdirSync(pids).flatMap((name) => readFileSync(join(pids, name), 'utf8').match(/\d+/g) ?? []);

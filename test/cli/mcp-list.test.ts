@@ -102,13 +102,13 @@ test('--check: one broken server does not hide the others', async (t) => {
     `✓ files  stdio  ${LINE}  14 tools: echo, add, environment, arguments, fail, …  <time>`,
     `✓ remote  http  ${remote.url}/mcp  1 tool: echo  <time>`,
     `✗ wiki  http  ${wiki.url}/mcp  401 Unauthorized`,
-    '✗ gone  stdio  no-such-program  it went away during the greeting. there is no program no-such-program',
+    '✗ gone  stdio  no-such-program  it went away during the greeting. There is no program no-such-program',
     '✗ both  stdio  x http://127.0.0.1:1  faulty: it has command and url, but can be of one kind only',
     '– old  stdio  (disabled)',
   ]);
   expect(stderr).toBe(
     'gmn: wiki: this server wants a sign-in. Try: gmn mcp auth wiki\n' +
-      'gmn: gone: to see it, run: gmn mcp get gone\n' +
+      'gmn: gone: See its definition: gmn mcp get gone\n' +
       'gmn: both: to see it, run: gmn mcp get both\n',
   );
   expect(exitCode).toBe(5);
@@ -170,21 +170,29 @@ test('tools of all servers: the others are shown, the failure is told, and the e
   const here = mcpPlace(t, { one: fixtureServer('hostile-mcp-server.mjs'), gone: { command: 'no-such-program' } });
   expect(await here.run(['mcp', 'tools'])).toEqual({
     stdout: 'one\n  speak  speak\n',
-    stderr: 'gmn: MCP server gone: it went away during the greeting. there is no program no-such-program\n',
+    stderr:
+      'gmn: MCP server gone: it went away during the greeting. There is no program no-such-program. See its definition: gmn mcp get gone\n',
     exitCode: 5,
   });
   const { stdout, exitCode } = await here.run(['mcp', 'tools', '--json']);
   expect(JSON.parse(stdout)).toEqual({
     servers: [
       { name: 'one', tools: [{ name: 'speak', description: 'speak', inputSchema: { type: 'object' } }] },
-      { name: 'gone', error: { message: 'it went away during the greeting. there is no program no-such-program' } },
+      {
+        name: 'gone',
+        error: {
+          message: 'it went away during the greeting. There is no program no-such-program',
+          suggestion: 'See its definition: gmn mcp get gone',
+        },
+      },
     ],
   });
   expect(exitCode).toBe(5);
   const named = await here.run(['mcp', 'tools', 'gone']);
   expect(named).toEqual({
     stdout: '',
-    stderr: 'Error: MCP server gone: it went away during the greeting. there is no program no-such-program\n',
+    stderr:
+      'Error: MCP server gone: it went away during the greeting. There is no program no-such-program\nSee its definition: gmn mcp get gone\n',
     exitCode: 5,
   });
 });

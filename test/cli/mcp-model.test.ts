@@ -77,7 +77,7 @@ test('a server that fails is told of, and the run goes on; one that is not there
   const gmn = await runGmn(t, ['--allowed-mcp-server-names', 'gone', 'x'], { gemini, home: servers });
   expect([gmn.stdout, gmn.stderr, gmn.exitCode]).toEqual([
     'hi\n',
-    'gmn: MCP server gone: it went away during the greeting. there is no program no-such-program\n',
+    'gmn: MCP server gone: it went away during the greeting. There is no program no-such-program. See its definition: gmn mcp get gone\n',
     0,
   ]);
   const wrong = await runGmn(t, ['--allowed-mcp-server-names', 'gon', 'x'], { gemini, home: servers });

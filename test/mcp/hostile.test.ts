@@ -56,7 +56,7 @@ test.for([
   ['bad-json', 'no answer to the greeting within 2 s. It said: {"jsonrpc": "2.0", "id": 0, "result":'],
   ['stdout-flood', 'gmn left it during the greeting: 10000 lines of its output were no messages. It said: all work'],
   ['old-version', 'protocol version is not supported: 1999-01-01'],
-  ['complain', 'it went away during the greeting. it ended with exit code 2. It said: '],
+  ['complain', 'it went away during the greeting. It ended with exit code 2. It said: '],
 ])('a server with the manner %s ends in words, and in no process', async ([manner = '', words = ''], t) => {
   const { open, started } = hostile(t, manner, { timeout: 2000 });
   const fault = await faultOf(open());

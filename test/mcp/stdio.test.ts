@@ -100,10 +100,10 @@ test('a call that is not answered in time fails, and is cancelled', async (t) =>
 test('a server that dies in the middle of a call fails it with its last words', async (t) => {
   const { connection } = await connected(t);
   expect((await faultOf(connection.callTool('die', {}))).message).toBe(
-    'MCP server fixture: it went away during tools/call. it ended with exit code 3. It said: fatal: the disk is gone',
+    'MCP server fixture: it went away during tools/call. It ended with exit code 3. It said: fatal: the disk is gone',
   );
   expect(connection.isOpen).toBe(false);
-  expect((await faultOf(connection.callTool('echo', { message: 'x' }))).message).toContain('it ended with exit code 3');
+  expect((await faultOf(connection.callTool('echo', { message: 'x' }))).message).toContain('It ended with exit code 3');
 });
 
 test('a list that changes is told', async (t) => {
@@ -171,20 +171,38 @@ test('roots are told only if there are some, questions are asked only if somebod
 });
 
 const STARTS: readonly (readonly [JsonObject, string])[] = [
-  [{ command: './no-such-program' }, 'there is no program ./no-such-program'],
-  [{ command: '/' }, '/ may not be run'],
+  [{ command: './no-such-program' }, 'There is no program ./no-such-program'],
+  [{ command: '/' }, 'The program / may not be run'],
   [
     { command: process.execPath, cwd: '/no/such/place' },
-    `there is no program ${process.execPath}, or no directory /no/such/place`,
+    `There is no program ${process.execPath}, or no directory /no/such/place`,
   ],
-  [{ command: process.execPath, args: ['-e', 'process.exit(7)'] }, 'it ended with exit code 7'],
-  [{ command: process.execPath, args: ['-e', 'process.kill(process.pid, "SIGKILL")'] }, 'it was ended by SIGKILL'],
+  [{ command: process.execPath, args: ['-e', 'process.exit(7)'] }, 'It ended with exit code 7'],
+  [{ command: process.execPath, args: ['-e', 'process.kill(process.pid, "SIGKILL")'] }, 'It was ended by SIGKILL'],
 ];
 
 test.for(STARTS)('what cannot be started says why: %j', async ([entry, why], t) => {
   const around = surroundings(t);
   const fault = await faultOf(connect(server(entry), around.context, new AbortController().signal));
   expect(fault.message).toBe(`MCP server fixture: it went away during the greeting. ${why}`);
+});
+
+const COMPLAINTS: readonly (readonly [script: string, said: string])[] = [
+  ['require("/no/such/module.js")', "Error: Cannot find module '/no/such/module.js'"],
+  [`console.error("  TypeError: x\\n" + "    at y (z:1)\\n".repeat(20000)); process.exitCode = 1`, 'TypeError: x'],
+  [
+    'for (let n = 1; n <= 20; n++) console.error("  line " + n); process.exitCode = 1',
+    'line 1 / line 2 / line 3 / … / line 16 / line 17 / line 18 / line 19 / line 20',
+  ],
+];
+
+test.for(COMPLAINTS)('of what a program says the cause is kept: %s', async ([script, said], t) => {
+  const entry = { command: process.execPath, args: ['-e', script] };
+  const fault = await faultOf(connect(server(entry), surroundings(t).context, new AbortController().signal));
+  expect([fault.message, fault.hint]).toEqual([
+    `MCP server fixture: it went away during the greeting. It ended with exit code 1. It said: ${said}`,
+    'See its definition: gmn mcp get fixture',
+  ]);
 });
 
 test('an abort while connecting ends with its reason, and leaves nothing running', async (t) => {

@@ -138,7 +138,7 @@ test('one bad server is reported and hurts only itself', async (t) => {
   }).open();
   expect(tools).toHaveLength(14);
   expect(notices).toEqual([
-    'MCP server bad: it went away during the greeting. there is no program ./nothing',
+    'MCP server bad: it went away during the greeting. There is no program ./nothing. See its definition: gmn mcp get bad',
     'MCP server silent: no answer to the greeting within 1 s. Start it by hand once to see what it waits for.',
   ]);
   expect(await tool('echo').invoke({ message: 'x' }, signal)).toMatchObject({ ok: true });
@@ -222,7 +222,7 @@ test('a server that dies is started again for the next call, three times in all'
       ok: false,
       response: {
         error:
-          'MCP server a: it went away during tools/call. it ended with exit code 3. It said: fatal: the disk is gone',
+          'MCP server a: it went away during tools/call. It ended with exit code 3. It said: fatal: the disk is gone',
       },
     });
   }

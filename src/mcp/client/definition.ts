@@ -59,6 +59,8 @@ export interface DefinitionFault {
 export interface NamedServer {
   readonly name: string;
   readonly definition: ServerDefinition;
+  /** What a person may do if it goes away; absent: a look at its settings. */
+  readonly remedy?: string;
 }
 
 /** What an entry of `mcpServers` means, keys gmn does not know left alone. A faulty one is data, not an exception. */

@@ -84,7 +84,8 @@ async function sdkFault(thrown: unknown, { server, sdk, link, what, timeoutMs, i
   const left = link.left?.();
   if (left !== undefined) return serverFault(server, `gmn left it during ${what}: ${left}${said}`, { cause: thrown });
   if (code === SdkErrorCode.ConnectionClosed || code === SdkErrorCode.NotConnected || isOver) {
-    return serverFault(server, `it went away during ${what}${said}`, { cause: thrown });
+    const hint = server.remedy ?? `See its definition: gmn mcp get ${visible(server.name)}`;
+    return serverFault(server, `it went away during ${what}${said}`, { cause: thrown, hint });
   }
   const message = plainWords(thrown instanceof Error ? thrown.message : String(thrown));
   const words = concealed(message, link.secrets?.() ?? []);

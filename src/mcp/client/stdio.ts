@@ -32,7 +32,7 @@ export const openStdio: OpenLink = async ({ definition }, context) => {
     left: () => left,
     async lastWords() {
       const end = await Promise.race([program.ended, unfinished]);
-      const said = tail([program.errors().trim(), ...noise].filter((text) => text !== '').join('\n'));
+      const said = gist([...program.errors().split('\n'), ...noise]);
       return [endWords(definition, end), said && `It said: ${said}`].filter((text) => text !== '').join('. ');
     },
     close: program.stop,
@@ -105,14 +105,25 @@ function endWords({ command, cwd }: StdioDefinition, end: ProgramEnd | undefined
   // The system says the same of a directory that is not there.
   if (end.failure === 'ENOENT')
     return cwd === undefined
-      ? `there is no program ${command}`
-      : `there is no program ${command}, or no directory ${cwd}`;
-  if (end.failure === 'EACCES') return `${command} may not be run`;
-  if (end.failure !== undefined) return `cannot start ${command}: ${end.failure}`;
-  if (end.signal !== null) return `it was ended by ${end.signal}`;
-  return end.exitCode === null ? 'it closed its output' : `it ended with exit code ${end.exitCode}`;
+      ? `There is no program ${command}`
+      : `There is no program ${command}, or no directory ${cwd}`;
+  if (end.failure === 'EACCES') return `The program ${command} may not be run`;
+  if (end.failure !== undefined) return `Cannot start ${command}: ${end.failure}`;
+  if (end.signal !== null) return `It was ended by ${end.signal}`;
+  return end.exitCode === null ? 'It closed its output' : `It ended with exit code ${end.exitCode}`;
 }
 
-function tail(text: string): string {
-  return text.split('\n').slice(-8).join('\n').slice(-1000);
+/** The line of an exception, as most languages print it. */
+const EXCEPTION = /^(?:\w+\.)*\w*(?:Error|Exception)(?: \[\w+\])?: \S/;
+/** How many lines are told from the beginning and from the end. */
+const FIRST_LINES = 3;
+const LAST_LINES = 5;
+
+/** What a program most likely died of: an exception if it names one, else how it began and how it ended. */
+function gist(written: readonly string[]): string {
+  const lines = written.map((line) => line.trim()).filter((line) => line !== '');
+  const exception = lines.find((line) => EXCEPTION.test(line));
+  if (exception !== undefined) return exception;
+  if (lines.length <= FIRST_LINES + LAST_LINES) return lines.join('\n');
+  return [...lines.slice(0, FIRST_LINES), '…', ...lines.slice(-LAST_LINES)].join('\n');
 }
