@@ -110,8 +110,14 @@ function usedRow(input: ChoiceInput, { credential, token }: Choice, email: strin
 }
 
 /** The type that was asked for, if that much can be told. */
+/** The hint of a run tells which flag to add; the commands that report have no such flag. */
+function remedyOf({ guide, hint }: AppError): string | undefined {
+  return guide === undefined ? hint : 'Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"';
+}
+
 function failedRow(input: ChoiceInput, error: AppError): SourceRow {
-  const lines = error.hint === undefined ? [] : [`→ ${error.hint}`];
+  const hint = remedyOf(error);
+  const lines = hint === undefined ? [] : [`→ ${hint}`];
   return { name: nameOfWanted(input), state: 'unusable', details: [error.message], lines };
 }
 

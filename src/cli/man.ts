@@ -13,7 +13,10 @@ answer and nothing else, notices go to stderr, and the exit status says what wen
 
 const FILES: readonly Row[] = [
   ['~/.gmn/config.json', 'settings of gmn alone, in the same form as the next'],
-  ['~/.gemini/settings.json', 'settings of the official CLI, which gmn reads'],
+  [
+    '~/.gemini/settings.json',
+    'settings of the official CLI, which gmn reads; gmn mcp add, remove, enable and disable change its servers',
+  ],
   ['~/.gmn/sessions/', 'saved conversations'],
   ['~/.gmn/templates/, ~/.gemini/commands/', 'stored prompts, for --template'],
   ['~/.gemini/GEMINI.md', 'what every model is told'],
