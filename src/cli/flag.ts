@@ -11,6 +11,8 @@ export interface Flag {
   readonly value?: string;
   /** The value may be left out, and is then `true`. */
   readonly isOptional?: true;
+  /** The value may be left out, and is then this. */
+  readonly preset?: string;
   /** How the value is read; text unless said otherwise. */
   readonly kind?: 'duration' | 'number' | 'integer';
   readonly choices?: readonly string[];

@@ -39,8 +39,8 @@ export function usageLines(command: Command, path: string): readonly string[] {
 }
 
 /** The flag as it is typed: `-m, --model <id>`. */
-export function signature({ short, long, value, isOptional }: Flag): string {
-  const placeholder = isOptional ? ` [${value}]` : ` <${value}>`;
+export function signature({ short, long, value, isOptional, preset }: Flag): string {
+  const placeholder = isOptional || preset !== undefined ? ` [${value}]` : ` <${value}>`;
   return `${short ? `-${short}, ` : '    '}--${long}${value ? placeholder : ''}`;
 }
 

@@ -116,11 +116,12 @@ function declare(parser: Parser, flag: Flag): void {
 }
 
 function declareAs(parser: Parser, flag: Flag, names: string): void {
-  const placeholder = flag.isOptional ? ` [${flag.value}]` : ` <${flag.value}>`;
+  const placeholder = flag.isOptional || flag.preset !== undefined ? ` [${flag.value}]` : ` <${flag.value}>`;
   const option = parser.createOption(`${names}${flag.value === undefined ? '' : placeholder}`);
   // `--no-x` would make commander invent a default `x: true`; we want just what was typed.
   option.negate = false;
   option.attributeName = () => optionKey(flag);
+  if (flag.preset !== undefined) option.preset(flag.preset);
   if (flag.value !== undefined) {
     const source = { flag: option.long ?? names };
     option.argParser((text: string, previous: unknown) => {

@@ -21,7 +21,9 @@ export function wantedOutput(root: Command, argv: readonly string[], env: Env): 
       flags = [...child.flags, ...allFlags(root)];
     }
     if (flag === undefined) continue;
-    const isNext = flag.value !== undefined && value === undefined;
+    const mayLack = flag.isOptional || flag.preset !== undefined;
+    const isLacking = mayLack && argv[index + 1]?.startsWith('-');
+    const isNext = flag.value !== undefined && value === undefined && !isLacking;
     if (isNext) index += 1;
     // `mcp call --json '{…}'` says nothing about the output.
     if (flag.long === 'json' && flag.value !== undefined) continue;

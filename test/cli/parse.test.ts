@@ -35,6 +35,9 @@ describe('a one-shot', () => {
     [['why', 'is', 'the', 'sky', 'blue'], { args: ['why', 'is', 'the', 'sky', 'blue'] }],
     [['--', '-1+2=?'], { args: ['-1+2=?'] }],
     [['-p', '-1+2=?'], { prompt: '-1+2=?', args: [] }],
+    [['-r', '-p', 'hello'], { resume: 'last', prompt: 'hello', args: [] }],
+    [['-r', 'trip', 'hello'], { resume: 'trip', args: ['hello'] }],
+    [['hello', '-r'], { resume: 'last', args: ['hello'] }],
     [['hello', '-m', 'pro'], { model: 'pro', args: ['hello'] }],
     [['-f', 'a', '-f', 'b', 'hello'], { file: ['a', 'b'], args: ['hello'] }],
     [['-o', 'json', '-t', '1m30s', 'hi'], { outputFormat: 'json', timeout: 90_000, args: ['hi'] }],
@@ -159,6 +162,7 @@ describe('a line that cannot be parsed still has its failure shown in the format
     [['-o', 'json', '-o', 'text', '--zzzzzz'], 'text'],
     [['--zzzzzz', '-p', 'x\n-o\njson'], 'text'],
     [['-f', '-o', 'json', '--zzzzzz'], 'text'],
+    [['-r', '-o', 'json', '--zzzzzz'], 'json'],
   ])('%j: %s', (argv, format) => {
     expect(wantedOutput(ROOT, argv, {})).toEqual({ format, dialect: 'gmn' });
   });

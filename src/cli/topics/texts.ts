@@ -21,13 +21,16 @@ gmn auth status --online asks Google whether it works. Since June 2026 Google
 serves no personal accounts through this sign-in: use a key.
 `,
   compat: `gmn reads the official CLI's settings, sign-in, trusted folders and GEMINI.md,
-and writes none of them, but for a refresh token that Google replaced.
+and leaves them as they are, but for two things: a refresh token that Google
+replaced, and the servers that you change with gmn mcp add, remove, enable and
+disable, which are in ~/.gemini/settings.json unless -s says otherwise.
 
   gemini -p "hello"             gmn "hello", or gmn -p "hello"
   gemini -o json                gmn -o json --output-dialect gemini
   gemini -o stream-json         gmn -o stream-json --output-dialect gemini
-  gemini -m, -y, -r             the same
-  gemini (alone)                gmn chat
+  gemini -m, -y                 the same
+  gemini -r latest -p "hello"   gmn -r latest "hello", or -r -p "hello"
+  gemini (alone), gemini -r     gmn chat, gmn chat -r
   --approval-mode               the same
   --allowed-tools               the same
   --include-directories         the same
