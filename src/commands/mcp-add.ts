@@ -1,4 +1,5 @@
 import { withheldVariables } from '../config/expansion.ts';
+import { readSetting } from '../config/keys.ts';
 import { editSettings } from '../config/settings-edit.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
@@ -91,6 +92,11 @@ async function remarks(name: string, { scope, options, app }: Added): Promise<re
     const isAbove = scope === 'user' && place.scope === 'gmn';
     if (isAbove && defines(await settingsIn(place.file), name))
       said.push(`${place.file} defines ${name} too, and counts`);
+  }
+  for (const { scope: whose, file } of writablePlaces(app)) {
+    const isExcluded = readSetting(await settingsIn(file), 'mcp.excluded')?.includes(name);
+    if (whose !== 'project' && isExcluded)
+      said.push(`${name} is disabled in ${file}. To use it: gmn mcp enable ${name}`);
   }
   return said;
 }

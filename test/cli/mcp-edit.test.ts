@@ -190,6 +190,17 @@ test('disable and enable, comments kept', async (t) => {
   );
 });
 
+test('a server that is added under a disabled name is said to be disabled', async (t) => {
+  const here = mcpPlace(t, { w: { command: 'node' } });
+  await here.run(['mcp', 'disable', 'w']);
+  await here.run(['mcp', 'remove', 'w']);
+  expect(await here.run(['mcp', 'add', 'w', 'node', 'w.js'])).toEqual({
+    stdout: `Added w in ${here.file}\n`,
+    stderr: `gmn: w is disabled in ${here.file}. To use it: gmn mcp enable w\n`,
+    exitCode: 0,
+  });
+});
+
 test('what the machine excludes, the user cannot enable', async (t) => {
   const here = mcpPlace(t, { a: { command: 'node' } }, { env: { GEMINI_CLI_SYSTEM_SETTINGS_PATH: '' } });
   const system = join(here.root, 'system.json');
