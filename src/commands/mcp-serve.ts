@@ -11,6 +11,7 @@ import { whileParentLives } from '../platform/parent-process.ts';
 import { isDirectory, realPath } from '../platform/real-path.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { userHomes } from '../platform/user-homes.ts';
+import { stderr } from '../render/stderr.ts';
 import type { HttpFlags } from './mcp-serve-http.ts';
 
 /** The flags of `gmn mcp serve`. */
@@ -41,6 +42,9 @@ export async function run(options: McpServeOptions, app: App): Promise<number> {
   if (options.http !== undefined) {
     const { serveHttp } = await import('./mcp-serve-http.ts');
     return serveHttp(service, options, app);
+  }
+  if (await systemStdin().isTerminal()) {
+    await stderr(app.io.err).notice('waiting for an MCP client on stdin, which starts this by itself. Ctrl+C ends it');
   }
   const output = claimStdout();
   const input = systemStdin().read(whileParentLives(app.signal));

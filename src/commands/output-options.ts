@@ -17,6 +17,7 @@ export interface OutputSetting extends OutputOptions {
   readonly outputSchema?: string;
   readonly dryRun?: boolean;
   readonly countTokens?: boolean;
+  readonly quiet?: boolean;
 }
 
 /** Whether the answer is read in a pager: as text, on a terminal, if the flag or `GMN_PAGER` says so. */

@@ -1,7 +1,9 @@
 import type { App } from '../core/app.ts';
 import type { Io } from '../core/io.ts';
+import { visible } from '../core/visible.ts';
 import { pagedText } from '../platform/editor.ts';
 import { TTY_PATH } from '../platform/tty.ts';
+import { stderr } from '../render/stderr.ts';
 
 /** A stdout that is read page by page, once it is complete. */
 export interface PagedIo {
@@ -15,8 +17,8 @@ export interface PagedIo {
 /** Short answers stay on the screen, longer ones scroll; colours are shown. */
 const PAGER = 'less -FRX';
 
-/** `GMN_PAGER`, else `PAGER`, names the pager. */
-export function pagedIo({ io, env, signal }: App): PagedIo {
+/** `GMN_PAGER`, else `PAGER`, names the pager; that it does not work is told unless `isQuiet`. */
+export function pagedIo({ io, env, signal }: App, isQuiet: boolean): PagedIo {
   const { out, err } = io;
   const pager = env.GMN_PAGER || env.PAGER || PAGER;
   let text = '';
@@ -37,6 +39,7 @@ export function pagedIo({ io, env, signal }: App): PagedIo {
     async show() {
       if (text === '') return;
       if (await pagedText({ text, pager, env, terminal: TTY_PATH }, signal)) text = '';
+      else if (!isQuiet) await stderr(err).notice(`the pager does not work: ${visible(pager)}`);
       await abandon();
     },
   };

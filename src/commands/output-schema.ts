@@ -12,7 +12,7 @@ const HINT = `Example: --output-schema '{"type":"array","items":{"type":"string"
 
 /** What `--output-schema` asks for: a JSON Schema, or the path of one. Throws AppError `usage` if it is none. */
 export async function readSchema(value: string, cwd: string): Promise<Wanted> {
-  const isLiteral = value.trimStart().startsWith('{');
+  const isLiteral = /^\s*(?:\{|\[.*\]\s*$)/s.test(value);
   const name = isLiteral ? '--output-schema' : value;
   const document = parseSchema(isLiteral ? value : await fileText(value, cwd), name);
   const validator = new Validator(document, draftOf(document));
@@ -38,7 +38,8 @@ function parseSchema(text: string, name: string): JsonObject & Schema {
     const why = cause instanceof Error ? cause.message : '';
     throw new AppError('usage', `${name} is not JSON: ${why}`, { cause, hint: HINT });
   }
-  if (!isObject(value)) throw new AppError('usage', `${name} is not a JSON Schema: no object`, { hint: HINT });
+  if (!isObject(value))
+    throw new AppError('usage', `${name} is not a JSON Schema: a schema is an object`, { hint: HINT });
   return value as JsonObject & Schema;
 }
 

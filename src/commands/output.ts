@@ -21,7 +21,7 @@ export interface Output {
 
 /** What `-x`, `--output-file`, `--copy`, `--pager` and `--no-stream` make of a run. */
 export function openOutput(options: OutputSetting, app: App): Output {
-  const pages = isPaged(options, app.env, app.io.out) ? pagedIo(app) : undefined;
+  const pages = isPaged(options, app.env, app.io.out) ? pagedIo(app, options.quiet === true) : undefined;
   return {
     io: pages?.io ?? app.io,
     async *events(run) {

@@ -41,10 +41,13 @@ export interface Paging {
   readonly terminal: string;
 }
 
+/** A colon, as for text from a pipe: the path of our file tells nobody anything. */
+const LESS_PROMPT = '-Ps?e(END):\\:.$';
+
 /** Shows a text in a pager until the person leaves it; false if that failed. Throws the signal's reason. */
 export async function pagedText({ text, pager, env, terminal }: Paging, signal: AbortSignal): Promise<boolean> {
   // As git does it: colours are shown.
-  const colored = { ...env, LESS: env.LESS ?? 'R', LV: env.LV ?? '-c' };
+  const colored = { ...env, LESS: env.LESS ?? `-R ${LESS_PROMPT}`, LV: env.LV ?? '-c' };
   return withFile({ text, name: 'all.txt' }, signal, async (file) => {
     return (await runProgram({ program: pager, file, env: colored, terminal }, signal)) === 0;
   });

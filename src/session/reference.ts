@@ -28,16 +28,22 @@ export function findSession(directory: string, reference: string): SessionSummar
   if (byId[0] !== undefined) return byId[0];
   refuseUnreadable(directory);
   if (list.length === 0 || isNewest) {
-    throw new AppError('usage', 'there is no saved session yet', { hint: 'The next prompt makes one: gmn "…"' });
+    throw noneYet();
   }
   throw new AppError('usage', `there is no session "${visible(wanted)}"`, LIST);
 }
 
+function noneYet(): AppError {
+  return new AppError('usage', 'there is no saved session yet', { hint: 'The next prompt makes one: gmn "…"' });
+}
+
 /** The newest session that was begun in a directory and has something to go on with. Throws AppError `usage` if there is none. */
 export function newestSession(directory: string, cwd: string): SessionSummary {
-  const found = listSessions(directory).find((session) => session.cwd === cwd && hasTurns(session));
+  const list = listSessions(directory).filter(hasTurns);
+  const found = list.find((session) => session.cwd === cwd);
   if (found !== undefined) return found;
   refuseUnreadable(directory);
+  if (list.length === 0) throw noneYet();
   throw new AppError('usage', 'there is no saved session of this directory', {
     hint: 'To go on with the newest of all: -r last. To see them: gmn sessions list --all',
   });

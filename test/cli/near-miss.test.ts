@@ -29,6 +29,15 @@ test.each([
   expect(() => guardNearMiss(OUTLINE, [word], () => true)).toThrow(`Run: ${command}`);
 });
 
+test.each([
+  ['version', 'gmn --version'],
+  ['login', 'gmn help auth'],
+])('%s is answered where a person sits, and is a prompt elsewhere', (word, command) => {
+  expect(() => guardNearMiss(OUTLINE, [word], () => true)).toThrow(`there is no command "${word}". Run: ${command}`);
+  expect(() => guardNearMiss(OUTLINE, [word], () => false)).not.toThrow();
+  expect(() => guardNearMiss(OUTLINE, [word, 'x'], () => true)).not.toThrow();
+});
+
 test('the refusal names the command that was meant, and the way to send it all the same', () => {
   expect(() => guardNearMiss(OUTLINE, ['mpc', 'list'], () => false)).toThrow(
     expect.objectContaining({

@@ -227,7 +227,8 @@ describe('the request', () => {
 
 test.for([
   ['{"type":', /^Error: --output-schema is not JSON: /],
-  ['list.json', /^Error: list.json is not a JSON Schema: no object\n/],
+  ['list.json', /^Error: list.json is not a JSON Schema: a schema is an object\n/],
+  ['[]', /^Error: --output-schema is not a JSON Schema: a schema is an object\n/],
   ['absent.json', /^Error: no such file: absent.json\n/],
 ])('a schema that is none (%s) is refused before anything is sent', async ([value = '', words], t) => {
   const gemini = await fakeGemini(t, []);

@@ -250,6 +250,12 @@ describe('--pager', () => {
     });
   });
 
+  posixTest('that is not there is named', async (t) => {
+    const env = { PAGER: 'no-such-pager -x', NO_COLOR: '1' };
+    const { output } = await runInTerminal(t, ['--demo', '--pager', 'Hello'], { env }).ended;
+    expect(output.replaceAll('\r', '')).toContain('gmn: the pager does not work: no-such-pager -x\nHello!');
+  });
+
   posixTest('is left out of a failure, which stands below what had come', async (t) => {
     const env = { ...PAGER, NO_COLOR: '1' };
     const { exitCode, output } = await runInTerminal(t, ['--demo', '-q', '--pager', '-x', 'Hello'], { env }).ended;

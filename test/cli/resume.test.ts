@@ -67,8 +67,7 @@ test('a resume that fails is an error with the next step, and nothing is asked o
   const { gmn, sessions } = await home(t, [reply('hello')]);
   expect(await gmn('-c', 'hi')).toMatchObject({
     stdout: '',
-    stderr:
-      'Error: there is no saved session of this directory\nTo go on with the newest of all: -r last. To see them: gmn sessions list --all\n',
+    stderr: 'Error: there is no saved session yet\nThe next prompt makes one: gmn "…"\n',
     exitCode: 1,
   });
   await gmn('hi');
