@@ -8,12 +8,15 @@ export interface OAuthManners {
   readonly page?: string;
   /** The scope that `tools/call` wants; without it the first sign-in is enough. */
   readonly stepUp?: string;
+  /** The access tokens come without any to refresh them with. */
+  readonly isShortLived?: boolean;
 }
 
 /** An MCP server that wants a sign-in, and the server to sign in at, in one. `page` is what a browser would do. */
-export async function oauthPeer(t: TestContext, { page, stepUp }: OAuthManners = {}) {
+export async function oauthPeer(t: TestContext, { page, stepUp, isShortLived }: OAuthManners = {}) {
   const mcp = streamable('json');
   let origin = '';
+  let issuer = '';
   let issued = 0;
   let challenge = '';
   let scope = '';
@@ -23,13 +26,13 @@ export async function oauthPeer(t: TestContext, { page, stepUp }: OAuthManners =
 
   const grant = (response: ServerResponse): void => {
     issued += 1;
-    const access = `access-token-${issued}`;
+    const access = isShortLived ? `brief-token-${issued}` : `access-token-${issued}`;
     valid.clear();
     valid.add(access);
     granted.set(access, scope);
     json(response, 200, {
       access_token: access,
-      refresh_token: `refresh-token-${issued}`,
+      ...(isShortLived ? {} : { refresh_token: `refresh-token-${issued}` }),
       token_type: 'Bearer',
       expires_in: 3600,
       scope,
@@ -78,7 +81,7 @@ export async function oauthPeer(t: TestContext, { page, stepUp }: OAuthManners =
       case '/mcp':
         return serve(request, response);
       case '/.well-known/oauth-protected-resource/mcp':
-        return json(response, 200, { resource: `${origin}/mcp`, authorization_servers: [origin] });
+        return json(response, 200, { resource: `${origin}/mcp`, authorization_servers: [issuer] });
       case '/.well-known/oauth-authorization-server':
         return json(response, 200, {
           issuer: origin,
@@ -101,11 +104,18 @@ export async function oauthPeer(t: TestContext, { page, stepUp }: OAuthManners =
     }
   });
   origin = peer.url;
+  issuer = origin;
   return {
     ...peer,
     mcp: `${origin}/mcp`,
     /** Every access token so far is over. */
     expire: () => valid.clear(),
+    /** From now on another server is the one to sign in at, and any token counts that it gives. */
+    moveTo(elsewhere: string, access: string) {
+      issuer = elsewhere;
+      valid.clear();
+      valid.add(access);
+    },
     asked: (path: string) => peer.received.filter((request) => request.path.split('?')[0] === path),
   };
 }

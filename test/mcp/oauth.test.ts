@@ -4,6 +4,7 @@ import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { connect } from '../../src/mcp/client/connect.ts';
 import type { SignInPrompt } from '../../src/mcp/client/context.ts';
+import { signInStore } from '../../src/mcp/client/oauth-store.ts';
 import { signIn, signInStatus, signOut } from '../../src/mcp/client/sign-in.ts';
 import { type OAuthManners, oauthPeer } from './oauth-peer.ts';
 import { faultOf, goodServer, server, surroundings } from './support.ts';
@@ -88,6 +89,34 @@ test('a refresh that fails asks for a new sign-in, and opens nothing by itself',
   expect(fault.message).not.toContain('refresh-token');
   expect(shown).toHaveLength(1);
   expect(asked('/register')).toHaveLength(1);
+});
+
+test('what one issuer gave is never shown to the next, and that comes to nothing without a person', async (t) => {
+  const { context, named, prompt, open, expire, moveTo } = await place(t);
+  await signIn(named, { ...context, signIn: prompt }, signal);
+  const other = await oauthPeer(t, { isShortLived: true });
+  moveTo(other.url, 'brief-token-1');
+  expect((await faultOf(open())).message).toBe('MCP server remote: it wants you to sign in (HTTP 401)');
+  expect(new Set(other.received.map(({ path }) => path))).toEqual(new Set(['/.well-known/oauth-authorization-server']));
+  expect(await signIn(named, { ...context, signIn: prompt }, signal)).toBe(true);
+  expire();
+  expect((await faultOf(open())).status).toBe(401);
+  expect(other.asked('/register')).toHaveLength(1);
+  expect(other.asked('/token').map(({ body }) => new URLSearchParams(body).get('grant_type'))).toEqual([
+    'authorization_code',
+  ]);
+  expect(JSON.stringify(other.received)).not.toContain('refresh-token-1');
+});
+
+test('changes at the same time are all kept', async (t) => {
+  const { context } = surroundings(t);
+  const issuers = ['https://one.example', 'https://two.example', 'https://three.example'];
+  const store = () => signInStore('https://mcp.example', context);
+  await Promise.all(issuers.map((issuer) => store().change(issuer, { client: { client_id: issuer } })));
+  expect(issuers.map((issuer) => store().read(`${issuer}/`).client)).toEqual(
+    issuers.map((issuer) => ({ client_id: issuer })),
+  );
+  expect(store().read('https://four.example')).toEqual({});
 });
 
 test('a call that needs more rights than there are asks for them, and goes on', async (t) => {

@@ -4,7 +4,7 @@ import type { Clock } from '../../core/io.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { randomId } from '../../platform/random-id.ts';
 import type { RemoteDefinition } from './definition.ts';
-import type { SignInStore } from './oauth-store.ts';
+import type { ChangeSignIn, SignInStore } from './oauth-store.ts';
 import { signInWanted } from './oauth-words.ts';
 import type { SdkAuthProvider, SdkDiscovery } from './sdk.ts';
 
@@ -20,38 +20,47 @@ export interface OAuthProviderOptions {
   readonly mayRegister: boolean;
 }
 
+export interface OAuthProvider extends SdkAuthProvider {
+  /** Who is asked for tokens now; undefined before anybody was. */
+  issuer(): string | undefined;
+}
+
 /** The SDK's side of a sign-in: what it may remember, and what it must ask. Tokens are read anew for every request. */
-export function oauthProvider(options: OAuthProviderOptions): SdkAuthProvider {
+export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
   const { definition, store, clock, redirectUrl } = options;
   const { clientId, clientSecret, clientMetadataUrl, scopes } = definition.oauth ?? { isEnabled: true };
   // Of the sign-in under way; never on disk.
   let state = '';
   let verifier = '';
+  let issuer: string | undefined;
   let discovery: SdkDiscovery | undefined;
   return {
     redirectUrl,
-    clientMetadata: {
-      client_name: 'gmn',
-      redirect_uris: [redirectUrl],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      ...(scopes === undefined ? {} : { scope: scopes.join(' ') }),
-    },
+    clientMetadata: aboutGmn(redirectUrl, scopes),
     ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
     state() {
       state = randomId();
       return state;
     },
-    clientInformation: () =>
-      clientId === undefined
-        ? registered(options)
-        : { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) },
-    saveClientInformation: async (client) => {
-      // What the person wrote in the settings is theirs to change.
-      if (clientId === undefined) await store.change({ client: parseFields(client), redirectUrl });
+    issuer: () => issuer,
+    clientInformation(asked) {
+      issuer = asked?.issuer;
+      if (clientId === undefined) return registered(issuer, options);
+      return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
     },
-    tokens: () => parseTokens(store.read().tokens),
-    saveTokens: (tokens) => saveTokens(store, clock, parseFields(tokens)),
+    saveClientInformation: async (client, asked) => {
+      // What the person wrote in the settings is theirs to change.
+      if (clientId !== undefined) return;
+      if (!options.mayRegister) throw signInWanted();
+      await store.change(issuerOf(asked), { client: parseFields(client), redirectUrl });
+    },
+    tokens: (asked) => parseTokens(store.read(asked?.issuer).tokens),
+    async saveTokens(tokens, asked) {
+      // Those of a refresh are kept already, and by now another process may have newer ones.
+      if (verifier === '') return;
+      verifier = '';
+      await saveTokens({ change: store.change, clock }, issuerOf(asked), parseFields(tokens));
+    },
     saveCodeVerifier(code) {
       verifier = code;
     },
@@ -67,29 +76,52 @@ export function oauthProvider(options: OAuthProviderOptions): SdkAuthProvider {
       discovery = undefined;
     },
     async invalidateCredentials(scope) {
-      if (scope === 'all' || scope === 'client') await store.change({ client: undefined });
-      if (scope === 'all' || scope === 'tokens') await store.change({ tokens: undefined, expiresAt: undefined });
-      if (scope === 'all' || scope === 'discovery') discovery = undefined;
+      const isAll = scope === 'all';
+      const part = {
+        ...(isAll || scope === 'client' ? { client: undefined } : {}),
+        ...(isAll || scope === 'tokens' ? { tokens: undefined, expiresAt: undefined } : {}),
+      };
+      if (issuer !== undefined) await store.change(issuer, part);
+      if (isAll || scope === 'discovery') discovery = undefined;
     },
   };
 }
 
-/** Keeps tokens; a refresh token that the server does not repeat stays. Throws AppError `config`. */
-export async function saveTokens(store: SignInStore, clock: Pick<Clock, 'now'>, tokens: JsonObject): Promise<void> {
-  const { refresh_token: kept } = store.read().tokens ?? {};
+function aboutGmn(redirectUrl: string, scopes: readonly string[] | undefined) {
+  return {
+    client_name: 'gmn',
+    redirect_uris: [redirectUrl],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    ...(scopes === undefined ? {} : { scope: scopes.join(' ') }),
+  };
+}
+
+/** Keeps what an issuer gave, in the place of what it gave before. Throws AppError `config`. */
+export async function saveTokens(
+  { change, clock }: { readonly change: ChangeSignIn; readonly clock: Pick<Clock, 'now'> },
+  issuer: string,
+  tokens: JsonObject,
+): Promise<void> {
   const { expires_in: seconds } = tokens;
-  await store.change({
-    tokens: { ...(kept === undefined ? {} : { refresh_token: kept }), ...tokens },
+  await change(issuer, {
+    tokens: { ...tokens, issuer },
     expiresAt: typeof seconds === 'number' ? clock.now() + seconds * 1000 : undefined,
   });
 }
 
-/** A registration is for one address to come back to. */
-function registered({ store, redirectUrl, mayRegister }: OAuthProviderOptions) {
-  const { client, redirectUrl: known } = store.read();
+/** A registration is for one issuer, and one address to come back to. */
+function registered(issuer: string | undefined, { store, redirectUrl, mayRegister }: OAuthProviderOptions) {
+  const { client, redirectUrl: known } = store.read(issuer);
   const isUsable = typeof client?.client_id === 'string' && (known === redirectUrl || !mayRegister);
   if (!isUsable && !mayRegister) throw signInWanted();
   return isUsable ? parseClient(client) : undefined;
+}
+
+/** What is nobody's could be shown to anybody. */
+function issuerOf(asked: { readonly issuer?: string } | undefined): string {
+  if (asked?.issuer === undefined) throw new AppError('mcp', 'it does not say where to sign in');
+  return asked.issuer;
 }
 
 /** The address comes from the server, and a program will be started with it. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/io.ts';
-import { isObject, type JsonObject, parseJson } from '../../core/json.ts';
+import { isObject, parseJson } from '../../core/json.ts';
 import type { Fetch } from './fetch.ts';
 import { saveTokens } from './oauth-provider.ts';
 import type { SignInStore } from './oauth-store.ts';
@@ -7,24 +7,33 @@ import { parseObject } from './remote-values.ts';
 
 /**
  * The same way to send, but of two processes that would refresh the same token only one does: many servers take a refresh token
- * once, and the loser would have to sign in again. The other gets what the first was given.
+ * once, and the loser would have to sign in again. The other gets what the first was given, by the same issuer.
  */
-export function oneRefreshAtATime(send: Fetch, store: SignInStore, clock: Pick<Clock, 'now'>): Fetch {
+export function oneRefreshAtATime(send: Fetch, { store, clock, issuer }: RefreshOptions): Fetch {
   return (input, init) => {
     const spent = refreshTokenIn(init);
-    if (spent === undefined) return send(input, init);
-    return store.exclusively(init?.signal ?? new AbortController().signal, async () => {
-      const { tokens, expiresAt } = store.read();
+    const asked = issuer();
+    if (spent === undefined || asked === undefined) return send(input, init);
+    return store.exclusively(init?.signal ?? new AbortController().signal, async (change) => {
+      const { tokens, expiresAt } = store.read(asked);
       const isFresh = tokens !== undefined && tokens.refresh_token !== spent && (expiresAt ?? Infinity) > clock.now();
       if (isFresh) return Response.json(tokens);
       const response = await send(input, init);
       const text = await response.text();
       const given = parseJson(text);
-      // Kept before the lock is let go; the SDK will do it a second time.
-      if (response.ok && isObject(given)) await saveTokens(store, clock, stamped(parseObject(given), tokens));
+      // Kept before the lock is let go. Who does not repeat the refresh token lets it stay.
+      if (response.ok && isObject(given))
+        await saveTokens({ change, clock }, asked, { refresh_token: spent, ...parseObject(given) });
       return new Response(text, { status: response.status, headers: response.headers });
     });
   };
+}
+
+interface RefreshOptions {
+  readonly store: SignInStore;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Who is asked. */
+  readonly issuer: () => string | undefined;
 }
 
 function refreshTokenIn(init: RequestInit | undefined): string | undefined {
@@ -32,9 +41,4 @@ function refreshTokenIn(init: RequestInit | undefined): string | undefined {
   const form =
     body instanceof URLSearchParams || typeof body === 'string' ? new URLSearchParams(String(body)) : undefined;
   return form?.get('grant_type') === 'refresh_token' ? (form.get('refresh_token') ?? undefined) : undefined;
-}
-
-/** The SDK's mark of who gave them. */
-function stamped(given: JsonObject, before: JsonObject | undefined): JsonObject {
-  return typeof before?.issuer === 'string' ? { ...given, issuer: before.issuer } : given;
 }

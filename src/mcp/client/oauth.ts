@@ -56,7 +56,7 @@ export async function authorizationFor(
   });
   const authorization: Authorization = {
     provider,
-    fetch: oneRefreshAtATime(fetch, store, clock),
+    fetch: oneRefreshAtATime(fetch, { store, clock, issuer: provider.issuer }),
     finish: () => Promise.reject(signInWanted()),
     signIns: () => signIns,
     secrets: () => Object.values(store.read().tokens ?? {}).filter((value) => typeof value === 'string'),

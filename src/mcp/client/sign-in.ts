@@ -30,11 +30,7 @@ export async function signIn(server: NamedServer, context: SignInContext, signal
 
 /** Forgets the tokens for a server, and how gmn is registered there. False if there was nothing. Throws AppError. */
 export async function signOut(server: NamedServer, context: Pick<ClientContext, 'homes' | 'clock'>): Promise<boolean> {
-  const store = signInStore(remoteOf(server).url, context);
-  const { tokens, client } = store.read();
-  if (tokens === undefined && client === undefined) return false;
-  await store.change({ tokens: undefined, client: undefined, redirectUrl: undefined, expiresAt: undefined });
-  return true;
+  return signInStore(remoteOf(server).url, context).forget();
 }
 
 /** What is kept of a sign-in. Throws AppError `config` if the file cannot be read. */
