@@ -75,6 +75,19 @@ test.for(['legacy', 'auto'] as const)(
   },
 );
 
+test('the stream of a call that was taken back ends, with no answer in it', async (t) => {
+  const { scripted, begun } = silence();
+  const { url, token } = await serveHttp(t, { gemini: await fakeGemini(t, [scripted]) });
+  const opened = await send(url, { headers: { authorization: `Bearer ${token}` } });
+  const headers = { authorization: `Bearer ${token}`, 'mcp-session-id': opened.headers['mcp-session-id'] };
+  const params = { name: 'generate_text', arguments: { prompt: 'x' } };
+  const call = send(url, { headers, body: JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'tools/call', params }) });
+  await begun;
+  const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } };
+  expect((await send(url, { headers, body: JSON.stringify(cancel) })).status).toBe(202);
+  expect(await call).toMatchObject({ status: 200, text: '' });
+});
+
 test('two clients with the same ids get their own answers, 500 calls interleaved', async (t) => {
   const gemini = await fakeGemini(t, Array(100).fill(echo));
   const server = await serveHttp(t, { gemini });

@@ -49,13 +49,17 @@ export function httpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions
     return client;
   }
 
-  function ask(client: Client, request: Request, body: SdkMessage | undefined): Promise<Response> {
+  async function ask(client: Client, request: Request, body: SdkMessage | undefined): Promise<Response> {
     if (request.method === 'POST') {
       client.waiting += 1;
       // It is aborted after a complete answer, too.
       request.signal.addEventListener('abort', () => (client.waiting -= 1), { once: true });
     }
-    return client.transport.handleRequest(request, { parsedBody: body });
+    const response = await client.transport.handleRequest(request, { parsedBody: body });
+    const takenBack = cancelledId(body);
+    // No answer comes to a call that was taken back, so nothing else would end its stream.
+    if (takenBack !== undefined) client.transport.closeSSEStream(takenBack);
+    return response;
   }
 
   return {
@@ -76,6 +80,12 @@ export function httpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions
       open.clear();
     },
   };
+}
+
+function cancelledId(body: SdkMessage | undefined): string | number | undefined {
+  if (body === undefined || !('method' in body) || body.method !== 'notifications/cancelled') return undefined;
+  const id = body.params?.requestId;
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
 
 const UNKNOWN = { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } } as const;
