@@ -2,6 +2,7 @@ import type { App } from '../core/app.ts';
 import type { KeptContent } from '../core/content.ts';
 import type { History } from '../core/history.ts';
 import type { Session, SessionStore } from '../core/session.ts';
+import { visible } from '../core/visible.ts';
 import type { Kept } from '../mcp/server/engine.ts';
 import type { Holds } from '../mcp/server/holds.ts';
 import type { SavedHere } from '../session/open-session.ts';
@@ -53,6 +54,7 @@ export function serveSessions(app: App, holds: Holds): ServeSessions {
       const notices: string[] = [];
       const session = await begun(kept, (message) => void notices.push(message));
       const { id } = session;
+      notices.push(...leftOut(session.contents));
       const free = holds.hold(id);
       const close = (): void => {
         const closing: Promise<void> = session.close().finally(() => {
@@ -102,6 +104,18 @@ function eager(session: Session, onWritten: () => void): Pick<OpenHistory, 'hist
   };
   return { history, written: () => last };
 }
+
+/** What to say of the prompts at the end that had no reply: whoever goes on may take them for known. */
+function leftOut(contents: readonly KeptContent[]): readonly string[] {
+  const since = contents.findLastIndex((content) => !isPrompt(content)) + 1;
+  return contents.slice(since).map(({ parts }) => {
+    const text = parts.flatMap((part) => ('text' in part ? [part.text] : [])).join(' ');
+    const shown = text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+    return `an earlier prompt of this session had no answer, and the model did not see it now: "${visible(shown)}"`;
+  });
+}
+
+const LONGEST_SHOWN = 100;
 
 function isPromptOrEnd(content: KeptContent | undefined): boolean {
   return content === undefined || isPrompt(content);

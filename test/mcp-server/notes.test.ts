@@ -35,16 +35,19 @@ test('a failure names no flag that its caller does not have', async (t) => {
   expect(content[0].text).not.toContain('--');
 });
 
-test('a prompt that was refused is not sent again with the next one', async (t) => {
+test('a prompt that had no answer is not sent again with the next one, which says so once', async (t) => {
   const refused = failure(400, 'INVALID_ARGUMENT', 'never this');
   const gemini = await fakeGemini(t, [refused, echo, refused, echo]);
   const server = await serve(t, { gemini });
   const delegate = async (prompt: string, session_id?: string) =>
     (await server.call('delegate', { prompt, ...(session_id ? { session_id } : {}) })).structuredContent;
   const { session_id } = await delegate('bad');
-  expect(await delegate('one', session_id)).toMatchObject({ output: 'echo: one' });
+  const left = (prompt: string) => [
+    `an earlier prompt of this session had no answer, and the model did not see it now: "${prompt}"`,
+  ];
+  expect(await delegate('one', session_id)).toMatchObject({ output: 'echo: one', notices: left('bad') });
   expect((await delegate('worse', session_id)).status).toBe('error');
-  expect((await delegate('two', session_id)).output).toBe('echo: two');
+  expect(await delegate('two', session_id)).toMatchObject({ output: 'echo: two', notices: left('worse') });
   const texts = gemini.requests.at(-1)?.body.contents.map(({ parts }: { parts: { text: string }[] }) => parts[0]?.text);
   expect(texts).toEqual(['one', 'echo: one', 'two']);
 });
@@ -63,6 +66,7 @@ test('who goes on with a session that is open elsewhere is told that it is a cop
   expect(structuredContent.session_id).not.toBe(session_id);
   expect(structuredContent.notices).toEqual([
     `this session is open elsewhere; going on with a copy, ${structuredContent.session_id.slice(0, 8)}`,
+    'an earlier prompt of this session had no answer, and the model did not see it now: "two"',
   ]);
 });
 

@@ -142,9 +142,24 @@ test('a session of the start directory is not for callers if that is no root', a
   await before.end();
   const server = await serve(t, { at, flags: ['--root', 'root'] });
   expect((await server.call('delegate_sessions')).structuredContent).toEqual({ sessions: [], total: 0 });
-  const { structuredContent } = await server.call('delegate', { prompt: 'x', session_id: sessionId.slice(0, 8) });
+  const { structuredContent } = await server.call('delegate', { prompt: 'x', session_id: sessionId });
   expect(structuredContent.code).toBe('SESSION_NOT_FOUND');
-  expect(structuredContent.error).not.toContain(sessionId);
+  const unknown = '00000000-0000-4000-8000-000000000000';
+  const other = await server.call('delegate', { prompt: 'x', session_id: unknown });
+  expect(structuredContent.error).toBe(other.structuredContent.error.replace(unknown, sessionId));
+});
+
+test('only a whole id leads into a session', async (t) => {
+  const gemini = await fakeGemini(t, [echo, echo]);
+  const server = await serve(t, { gemini });
+  const { sessionId } = (await server.call('chat', { prompt: 'x' }))._meta;
+  for (const session_id of ['1', 'latest', 'last', sessionId.slice(0, 8), sessionId.slice(0, -1)]) {
+    const { structuredContent } = await server.call('delegate', { prompt: 'x', session_id });
+    expect([session_id, structuredContent.code]).toEqual([session_id, 'SESSION_NOT_FOUND']);
+    expect((await server.call('chat-reply', { prompt: 'x', sessionId: session_id })).isError).toBe(true);
+  }
+  const reply = await server.call('chat-reply', { prompt: 'y', sessionId: ` ${sessionId.toUpperCase()}` });
+  expect(reply._meta).toEqual({ sessionId });
 });
 
 test('a server without roots goes on with its own sessions and jobs', async (t) => {

@@ -1,19 +1,23 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SessionSummary } from '../../core/session.ts';
+import { isUuid } from '../../core/uuid.ts';
 import { visible } from '../../core/visible.ts';
 import { CodedError } from './coded-error.ts';
 import type { Host } from './host.ts';
 
 /**
- * The session of this id, name or number. Throws CodedError `SESSION_NOT_FOUND`, in the same words, if there is none and if
- * it was begun outside the roots: what was said in another project is not for this caller, nor is its id.
+ * The session of this whole id: a host's own "1" or "latest" must not lead into a stranger's conversation. Throws CodedError
+ * `SESSION_NOT_FOUND`, in the same words, if there is none and if it was begun outside the roots: what was said in another
+ * project is not for this caller, nor is its id.
  */
 export async function earlierSession(host: Host, reference: string): Promise<SessionSummary> {
   const { sessions } = await host.engine();
   // The answer that named it may have come before its file.
   await host.settled();
-  return visibleOne(host, sessions.find(reference), `there is no session "${visible(reference.slice(0, 80))}" here`);
+  const id = reference.trim().toLowerCase();
+  const found = isUuid(id) ? sessions.find(id) : Promise.resolve(undefined);
+  return visibleOne(host, found, `there is no session "${visible(reference.slice(0, 80))}" here`);
 }
 
 /** What this server went on with last, else the newest of the directory. Throws as `earlierSession` does if there is none. */
@@ -59,14 +63,18 @@ export function publishedSession(summary: SessionSummary): JsonObject & {
   };
 }
 
-async function visibleOne(host: Host, found: Promise<SessionSummary>, words: string): Promise<SessionSummary> {
+async function visibleOne(
+  host: Host,
+  found: Promise<SessionSummary | undefined>,
+  words: string,
+): Promise<SessionSummary> {
   const summary = await found.catch((thrown: unknown) => {
     if (thrown instanceof AppError && thrown.fault === 'usage') return undefined;
     throw thrown;
   });
   if (summary !== undefined && isVisible(host, summary)) return summary;
   throw new CodedError('SESSION_NOT_FOUND', words, {
-    hint: 'The resource gmn://sessions lists those begun inside the roots. Whoever runs the server can add one: --root <dir>',
+    hint: 'Give the whole id. The resource gmn://sessions lists those begun inside the roots. Whoever runs the server can add one: --root <dir>',
   });
 }
 

@@ -12,7 +12,10 @@ export const chatReply = serverTool({
   input: {
     properties: {
       prompt: CHAT_ARGUMENTS.prompt,
-      sessionId: { type: 'string', description: 'The session to continue; the newest if it is not given.' },
+      sessionId: {
+        type: 'string',
+        description: 'The id of the session to continue, whole; the newest if it is not given.',
+      },
       model: CHAT_ARGUMENTS.model,
       systemPrompt: CHAT_ARGUMENTS.systemPrompt,
       cwd: CHAT_ARGUMENTS.cwd,

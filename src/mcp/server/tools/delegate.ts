@@ -25,7 +25,7 @@ export const delegate = serverTool({
           'Where Gemini looks at files: a directory inside a root of this server; the first root by default.',
       },
       model: { type: 'string', description: "Model id or alias; gmn's default if it is not given." },
-      session_id: { type: 'string', description: 'Continue this session.' },
+      session_id: { type: 'string', description: 'Continue the session of this id, whole.' },
       mode: { type: 'string', description: 'Wait, or get a job_id.', enum: ['sync', 'async'], default: 'sync' },
       timeout_ms: {
         type: 'integer',
