@@ -78,6 +78,7 @@ function uncalled(names: readonly string[]): AppError {
   return api(`the model called ${oneLine(names.join(', '), 100)}, but no tools were offered to it`, {
     hint: 'Say in the prompt that it should answer in text, or offer tools with --tools.',
     retry: { atMost: 2 },
+    objection: 'tools',
   });
 }
 

@@ -37,8 +37,8 @@ export interface RetryAdvice {
   readonly atMost?: number;
 }
 
-/** Thought signatures it did not make, a model it does not have, or more than the model can take at once. */
-export type Objection = 'signature' | 'model' | 'length';
+/** Thought signatures it did not make, a model it does not have, more than the model can take at once, or the lack of tools. */
+export type Objection = 'signature' | 'model' | 'length' | 'tools';
 
 export interface ErrorOptions {
   readonly cause?: unknown;

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { fakeGemini } from '../support/fake-gemini.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place } from '../support/gmn.ts';
 import { echo, serve, silence } from './support.ts';
 
@@ -93,10 +93,20 @@ test('--root is repeatable, and the first one is the default', async (t) => {
 });
 
 test('started at home there is no root: the model has no tools, and no directory may be named', async (t) => {
-  const gemini = await fakeGemini(t, [echo]);
+  const wanting = reply({ functionCall: { name: 'read_file', args: { file_path: 'notes.txt' } } });
+  const gemini = await fakeGemini(t, [echo, echo, wanting, wanting, wanting]);
   const at = place(t, { gemini, home: { 'notes.txt': 'x' } });
   const server = await serve(t, { at: { ...at, cwd: at.home } });
-  expect((await server.call('delegate', { prompt: 'x' })).structuredContent.status).toBe('completed');
+  const notice = 'Gemini sees no files here; whoever runs the server can change that: gmn mcp serve --root <dir>';
+  const { structuredContent } = await server.call('delegate', { prompt: 'x' });
+  expect(structuredContent).toMatchObject({ status: 'completed', notices: [notice] });
+  expect((await server.call('chat', { prompt: 'x' })).content[1].text).toBe(`Note:\n- ${notice}`);
+  const failed = (await server.call('chat', { prompt: 'Read notes.txt' })).content[0].text;
+  expect(failed).toContain(`but no tools were offered to it\n${notice}`);
+  const { tools } = (await server.ask('tools/list')).result;
+  const promising = tools.filter((tool: { description: string }) => /can read the files/.test(tool.description));
+  expect(promising).toEqual([]);
+  expect(JSON.stringify(server.lines[0])).toContain('Gemini sees no files here');
   expect(gemini.requests[0]?.body.tools).toBeUndefined();
   const named = await server.call('delegate', { prompt: 'x', working_directory: at.home });
   expect(named.structuredContent.code).toBe('INVALID_DIRECTORY');

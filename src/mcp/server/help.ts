@@ -1,11 +1,18 @@
 import type { Host } from './host.ts';
 
 /** For hosts that show it to their model: when to use this server at all. */
-export const INSTRUCTIONS =
-  'Gemini through gmn. Use delegate (or chat) to hand over a self-contained task or to get a second opinion: say ' +
-  'everything that matters, the other side knows nothing of your conversation. Gemini reads files of the working ' +
-  'directory by itself. For anything that may take longer than a minute call delegate with mode async, then ' +
-  'delegate_status with wait_ms. generate_text is one plain model call without files.';
+export function instructions({ roots }: Pick<Host, 'roots'>): string {
+  const files =
+    roots.list.length === 0
+      ? 'Gemini sees no files here: put what it needs into the prompt.'
+      : 'Gemini reads files of the working directory by itself.';
+  return (
+    'Gemini through gmn. Use delegate (or chat) to hand over a self-contained task or to get a second opinion: say ' +
+    `everything that matters, the other side knows nothing of your conversation. ${files} For anything that may take ` +
+    'longer than a minute call delegate with mode async, then delegate_status with wait_ms. generate_text is one plain ' +
+    'model call without files.'
+  );
+}
 
 /** All there is to know, for callers. */
 export function helpText({ name, version, offers, roots, allowed }: Host): string {
@@ -22,7 +29,7 @@ Writing files: ${allowed.write ? 'allowed' : 'not allowed (start with --allow-wr
 Running commands: ${allowed.shell ? 'allowed' : 'not allowed (start with --allow-shell)'}
 
 - What the model tried and was not allowed to do is listed in the answer.
-- An @ in a prompt is text; files are read by the model itself, inside the working directory.
+- An @ in a prompt is text${roots.list.length === 0 ? '' : '; files are read by the model itself, inside the working directory'}.
 - Answers over 40,000 characters go on in the resource that _meta.next names.
 - A call that takes long reports progress and can be cancelled; delegate ends at timeout_ms.
 - Jobs are kept for a week. After a restart one that was running is failed, code INTERRUPTED, with what it had said.

@@ -1,5 +1,5 @@
 import { isObject } from '../../core/json.ts';
-import { INSTRUCTIONS } from './help.ts';
+import { instructions } from './help.ts';
 import { PROMPT_LIST } from './prompts.ts';
 import { publishedTool } from './published-tool.ts';
 import { RESOURCE_LIST, RESOURCE_TEMPLATES } from './resources.ts';
@@ -57,9 +57,15 @@ function isPlain(params: unknown): boolean {
   return params === undefined || (isObject(params) && Object.keys(params).length === 0);
 }
 
-function greeting(params: Readonly<Record<string, unknown>> | undefined, { name, version }: Service['host']): object {
+function greeting(params: Readonly<Record<string, unknown>> | undefined, host: Service['host']): object {
+  const { name, version } = host;
   const protocolVersion = REVISIONS.find((revision) => revision === params?.protocolVersion) ?? REVISIONS[0];
-  return { protocolVersion, capabilities: CAPABILITIES, serverInfo: { name, version }, instructions: INSTRUCTIONS };
+  return {
+    protocolVersion,
+    capabilities: CAPABILITIES,
+    serverInfo: { name, version },
+    instructions: instructions(host),
+  };
 }
 
 function parseAnswer(id: string | number, result: object): SdkMessage {

@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { failureText } from './failure-text.ts';
-import { INSTRUCTIONS } from './help.ts';
+import { instructions } from './help.ts';
 import type { Host } from './host.ts';
 import { NO_PROGRESS, type Progress, progressTo } from './progress.ts';
 import { filledPrompt, PROMPT_LIST } from './prompts.ts';
@@ -18,7 +18,7 @@ const INTERNAL_ERROR = -32603;
 export function protocolServer(sdk: Sdk, { host, tools }: Service): SdkServer {
   const server = new sdk.Server(
     { name: host.name, version: host.version },
-    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: INSTRUCTIONS },
+    { capabilities: { tools: {}, resources: {}, prompts: {} }, instructions: instructions(host) },
   );
   const invalid = (words: string): Error => new sdk.ProtocolError(INVALID_PARAMS, words);
   server.setRequestHandler('tools/list', () => ({ tools: tools.map((tool) => publishedTool(tool, host.allowed)) }));

@@ -46,6 +46,9 @@ export function roots(list: readonly string[]): Roots {
   };
 }
 
+/** What callers of a server without roots must know: nothing else would tell them why Gemini saw no files. */
+export const NO_ROOT = 'Gemini sees no files here; whoever runs the server can change that: gmn mcp serve --root <dir>';
+
 /** The refusal of a directory outside the roots; it says nothing of what is there. */
 export function outsideRoots(name: string): CodedError {
   return invalid(

@@ -32,8 +32,13 @@ const PLAIN_CALLS = { mostInside: 64, mostWaiting: 1000 } as const;
 
 /** The chosen tools, with what all clients of this process share. Touches nothing before the first call. */
 export function openService(options: ServiceOptions): Service {
-  const tools = toolsOf(options.groups);
+  const tools = toolsOf(options.groups).map((tool) => (options.roots.length === 0 ? blind(tool) : tool));
   return { tools, host: openHost(options, tools) };
+}
+
+/** The tool, promising no files. */
+function blind(tool: ServerTool): ServerTool {
+  return { ...tool, description: tool.withoutRoots ?? tool.description };
 }
 
 function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {

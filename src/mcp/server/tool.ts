@@ -37,6 +37,8 @@ export interface Annotations {
 interface Published extends Offer {
   /** `agent`: what it does to the world depends on what the server allows. */
   readonly annotations: Annotations | 'agent';
+  /** Its description where there is no root. */
+  readonly withoutRoots?: string;
   /** It needs nobody else, so a client that has said its last word still gets the answer. */
   readonly isQuick?: true;
   /** JSON Schema of `structuredContent`; absent: there is none, and hosts show the text. */

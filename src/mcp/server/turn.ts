@@ -4,6 +4,7 @@ import { NO_USAGE, type Usage } from '../../core/usage.ts';
 import type { Engine, TurnRequest } from './engine.ts';
 import { forCallers } from './failure-text.ts';
 import type { Progress } from './progress.ts';
+import { NO_ROOT } from './roots.ts';
 
 /** What a turn came to. */
 export interface Answer {
@@ -31,11 +32,12 @@ export interface TurnListener {
 /** More than this is held in no memory. */
 const LONGEST_ANSWER = 16_000_000;
 
-/** Runs a turn to its end. Throws AppError if it failed, `limit` if it says too much. */
+/** Runs a turn to its end; one of a session that has no directory says why it saw no files. Throws AppError if it failed, `limit` if it says too much. */
 export async function answerTo(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
   const turn = await engine.startTurn(request);
   let text = '';
-  const notices: string[] = [];
+  const isBlind = request.kept.kind === 'session' && request.directory === undefined;
+  const notices: string[] = isBlind ? [NO_ROOT] : [];
   for await (const event of turn.events) {
     listener.progress.heard(event);
     if (event.type === 'begin') listener.onModel?.(event.model);
@@ -46,7 +48,7 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
     }
     if (event.type === 'notice') notices.push(forCallers(event.message));
     if (event.type === 'answer') listener.onRefused?.(turn.refused);
-    if (event.type === 'failure') throw event.error;
+    if (event.type === 'failure') throw isBlind ? withRootAdvice(event.error) : event.error;
     if (event.type === 'end') {
       const { model, usage = NO_USAGE, finishReason, sources, sessionId, notices: last = [] } = event;
       notices.push(...last.map(forCallers));
@@ -54,6 +56,13 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
     }
   }
   throw new AppError('internal', 'the turn ended without an ending');
+}
+
+/** A model that wanted tools lacked a root, whatever its prompt says. */
+function withRootAdvice(error: AppError): AppError {
+  return error.objection === 'tools'
+    ? new AppError(error.fault, error.message, { cause: error, hint: NO_ROOT })
+    : error;
 }
 
 function tooLong(): AppError {

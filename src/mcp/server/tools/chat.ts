@@ -8,6 +8,9 @@ export const chat = serverTool({
   description:
     'Start a new conversation with Gemini, which can read the files of the working directory. ' +
     'The answer is text; _meta.sessionId continues it with chat-reply.',
+  withoutRoots:
+    'Start a new conversation with Gemini, which sees no files here: say everything in the prompt. ' +
+    'The answer is text; _meta.sessionId continues it with chat-reply.',
   annotations: 'agent',
   input: { properties: CHAT_ARGUMENTS, required: ['prompt'] },
   fail: chatFailure,

@@ -7,14 +7,16 @@ import { serverTool } from '../tool.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
+const HOW =
+  'Waits for the answer (mode sync), or returns a job_id at once (mode async) for delegate_status: use async for anything that may take over a minute. ' +
+  'Stateless unless session_id is given; every answer names its session_id.';
+
 /** Work for Gemini: an answer now, or a job to ask for later. */
 export const delegate = serverTool({
   name: 'delegate',
   title: 'Delegate a task to Gemini',
-  description:
-    'Hand a task to Gemini, which can read the files of the working directory. Waits for the answer (mode sync), or ' +
-    'returns a job_id at once (mode async) for delegate_status: use async for anything that may take over a minute. ' +
-    'Stateless unless session_id is given; every answer names its session_id.',
+  description: `Hand a task to Gemini, which can read the files of the working directory. ${HOW}`,
+  withoutRoots: `Hand a task to Gemini, which sees no files here: say everything in the prompt. ${HOW}`,
   annotations: 'agent',
   input: {
     properties: {
