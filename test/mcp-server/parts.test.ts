@@ -3,10 +3,12 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import { parseArguments } from '../../src/mcp/server/arguments.ts';
 import { conversations } from '../../src/mcp/server/conversations.ts';
+import { failureText } from '../../src/mcp/server/failure-text.ts';
 import { gate } from '../../src/mcp/server/gate.ts';
 import { holds } from '../../src/mcp/server/holds.ts';
 import { linesOf } from '../../src/mcp/server/lines.ts';
 import { readMessage } from '../../src/mcp/server/message.ts';
+import { checkedModel } from '../../src/mcp/server/model-name.ts';
 import { pages } from '../../src/mcp/server/pages.ts';
 import { progressTo } from '../../src/mcp/server/progress.ts';
 import { roots } from '../../src/mcp/server/roots.ts';
@@ -114,7 +116,7 @@ const SCHEMA = {
 test.for([
   [{}, 'prompt is required'],
   [{ prompt: '' }, 'prompt is empty'],
-  [{ prompt: 'x', note: '' }, 'note is empty'],
+  [{ prompt: 'x', other: '' }, 'there is no argument "other"'],
   [{ prompt: null }, 'prompt is required'],
   [{ prompt: 'x', count: 0 }, 'count must be 1 to 3'],
   [{ prompt: 'x', count: 1.5 }, 'count must be a whole number'],
@@ -129,10 +131,11 @@ test.for([
   expect(() => parseArguments(SCHEMA, args)).toThrow(message);
 });
 
-test('good arguments come as they are, without what is null or the host’s own', () => {
+test('good arguments come as they are, without what is null, empty and optional, or the host’s own', () => {
   const args = { prompt: 'x', count: 3, mode: 'b', flag: false, schema: {}, list: [{}] };
   expect(parseArguments(SCHEMA, args)).toEqual(args);
   expect(parseArguments(SCHEMA, { prompt: 'x', count: null })).toEqual({ prompt: 'x' });
+  expect(parseArguments(SCHEMA, { prompt: 'x', note: '', mode: '', count: '' })).toEqual({ prompt: 'x' });
   expect(parseArguments(SCHEMA, { prompt: 'x', wait_for_previous: true })).toEqual({ prompt: 'x' });
 });
 
@@ -166,6 +169,8 @@ test('progress grows with what happens and stops when told', () => {
   const progress = progressTo({ now: () => time, send: (count, message) => void told.push(`${count} ${message}`) });
   progress.heard({ type: 'wait', what: 'gemini' });
   progress.heard({ type: 'begin', model: 'gemini' });
+  // It comes before a failure, too, so nothing is told yet.
+  expect(told).toEqual(['1 waiting for gemini (0 ms)']);
   progress.heard({ type: 'text', delta: 'abc' });
   time = 2000;
   progress.heard({ type: 'text', delta: 'def' });
@@ -178,6 +183,19 @@ test('progress grows with what happens and stops when told', () => {
     '3 writing, 6 characters so far (2 s)',
     '4 the model calls read_file, 6 characters so far (2 s)',
   ]);
+});
+
+test.for(['auto-x', 'gpt-5', 'Gemini-3-pro', 'constructor'])('%s is no model a caller may name', (name) => {
+  expect(() => checkedModel(name)).toThrow(`"${name}" is no model`);
+});
+
+test.for(['gemini-9-new', 'gemma-3', 'flash', 'auto', 'auto-gemini-3'])('%s is a model a caller may name', (name) => {
+  expect(checkedModel(name)).toBe(name);
+});
+
+test('advice for a shell does not reach a caller', () => {
+  const piped = new AppError('usage', 'a pipe is not a regular file', { hint: 'Pipe it in instead: … | gmn "…"' });
+  expect(failureText(piped)).toBe('a pipe is not a regular file');
 });
 
 test('without a root nothing can be named', () => {

@@ -50,14 +50,15 @@ export type ArgumentsOf<Schema extends InputSchema> = {
 const OF_THE_HOST = 'wait_for_previous';
 
 /**
- * The arguments, checked; `null` counts as not given. Throws AppError `usage`, with the next step, for one that is missing,
+ * The arguments, checked; `null` counts as not given, and so does an empty text where none is required: hosts fill in whole
+ * forms. Throws AppError `usage`, with the next step, for one that is missing,
  * unknown, empty, or not what the schema says: a misspelt name must not be ignored.
  */
 export function parseArguments<Schema extends InputSchema>(schema: Schema, args: JsonObject): ArgumentsOf<Schema> {
-  const given = Object.entries(args).filter(
-    ([name, value]) => value !== null && value !== undefined && name !== OF_THE_HOST,
-  );
   const names = Object.keys(schema.properties);
+  const isLeftOut = (name: string, value: unknown): boolean =>
+    value === null || value === undefined || (value === '' && names.includes(name) && !schema.required?.includes(name));
+  const given = Object.entries(args).filter(([name, value]) => !isLeftOut(name, value) && name !== OF_THE_HOST);
   for (const [name, value] of given) {
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     if (property === undefined) {

@@ -8,6 +8,9 @@ const SERVER_FLAGS = [
   ...['--auth', '--backend', '--demo'],
 ];
 
+/** A line for a shell that feeds gmn's stdin. */
+const PIPE = /\| gmn\b/;
+
 /** A failure in one text: what went wrong, then what to do. */
 export function failureText({ message, hint = '' }: AppError): string {
   const text = [message, forCallers(hint)].filter((part) => part !== '').join('\n');
@@ -20,7 +23,7 @@ export function forCallers(text: string): string {
     .split(/(?<=[.!?])\s+/)
     .map((sentence) => {
       const clauses = sentence.split('; ');
-      const strange = clauses.findIndex(hasStrangeFlag);
+      const strange = clauses.findIndex((clause) => hasStrangeFlag(clause) || PIPE.test(clause));
       return strange === -1 ? sentence : clauses.slice(0, strange).join('; ');
     })
     .filter((sentence) => sentence !== '')

@@ -2,10 +2,12 @@ import { AppError } from '../../core/error.ts';
 import { ALIASES, MODELS } from '../../core/models.ts';
 
 const POSSIBLE = /^(?:gemini|gemma)-[a-z0-9.-]+$/;
+/** What the official CLI has for its default. */
+const AUTO = /^auto(?:-gemini-[0-9.]+)?$/;
 
 /** The name of a model that a caller may ask for. Throws AppError `usage` that lists the known ones. */
 export function checkedModel<Name extends string | undefined>(name: Name): Name {
-  if (name === undefined || POSSIBLE.test(name) || Object.hasOwn(ALIASES, name) || /^auto(?:-[\w.-]+)?$/.test(name)) {
+  if (name === undefined || POSSIBLE.test(name) || Object.hasOwn(ALIASES, name) || AUTO.test(name)) {
     return name;
   }
   const known = [...MODELS.map(({ id }) => id), ...Object.keys(ALIASES)];

@@ -22,6 +22,9 @@ interface ProgressOptions {
 const HEARTBEAT_MS = 5000;
 const TEXT_PAUSE_MS = 1000;
 
+/** What only a model that answers brings about. */
+const SIGNS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
+
 /** For a client that gave no token. */
 export const NO_PROGRESS: Progress = { heard: () => {}, say: () => {}, stop: () => {} };
 
@@ -29,6 +32,8 @@ export const NO_PROGRESS: Progress = { heard: () => {}, say: () => {}, stop: () 
 export function progressTo({ now, send }: ProgressOptions): Progress {
   const startedAt = now();
   let phase = 'waiting';
+  /** Who is about to answer, if nothing came yet: a turn that failed before that has begun, too. */
+  let awaited: string | undefined;
   let characters = 0;
   let count = 0;
   let saidAt = startedAt;
@@ -49,8 +54,12 @@ export function progressTo({ now, send }: ProgressOptions): Progress {
     say,
     heard(event) {
       if (event.type === 'wait') say(`waiting for ${event.what}`);
-      else if (event.type === 'begin') say(`${event.model} answers`);
-      else if (event.type === 'call') say(`the model calls ${event.name.slice(0, 60)}`);
+      else if (event.type === 'begin') awaited = event.model;
+      if (awaited !== undefined && SIGNS.includes(event.type)) {
+        say(`${awaited} answers`);
+        awaited = undefined;
+      }
+      if (event.type === 'call') say(`the model calls ${event.name.slice(0, 60)}`);
       else if (event.type === 'text') {
         characters += event.delta.length;
         phase = 'writing';
