@@ -38,6 +38,9 @@ export interface McpServeOptions extends HttpFlags {
  * `usage` for flags that cannot be used, before it serves anyone.
  */
 export async function run(options: McpServeOptions, app: App): Promise<number> {
+  if (options.tokenFile !== undefined && options.http === undefined) {
+    throw new AppError('usage', '--token-file is only for --http', { hint: 'Add --http, or leave --token-file out.' });
+  }
   const service = serviceFor(options, app);
   if (options.http !== undefined) {
     const { serveHttp } = await import('./mcp-serve-http.ts');

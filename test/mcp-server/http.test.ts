@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { fakeGemini } from '../support/fake-gemini.ts';
 import { place } from '../support/gmn.ts';
-import { echo, httpClient, serveHttp, silence } from './support.ts';
+import { echo, httpClient, serveHttp, serveRaw, silence } from './support.ts';
 
 const INITIALIZE = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize' });
 
@@ -217,6 +217,12 @@ test('the token can be kept in a private file, made if it is not there', async (
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const second = await serveHttp(t, { at, flags: ['--token-file', 'token'] });
   expect(second.stderr()).toContain('token from token');
+});
+
+test('a token file without http is refused, not ignored', async (t) => {
+  const server = serveRaw(t, { flags: ['--token-file', 'token'] });
+  expect(await server.end()).toBe(1);
+  expect(server.stderr()).toBe('Error: --token-file is only for --http\nAdd --http, or leave --token-file out.\n');
 });
 
 test('the token can be in the environment, if it is long enough', async (t) => {
