@@ -24,7 +24,7 @@ export function onlyWords(args: readonly string[], most: number, command: string
   });
 }
 
-/** `k=v` words as pairs, split at the first `=`; `@file` and `-` (stdin) as values are read. Throws AppError `usage`. */
+/** `k=v` words as pairs, split at the first `=`; `@file` and `-` (stdin) as values are read, `@@x` is `@x`. Throws AppError `usage`. */
 export async function readPairs(words: readonly string[], app: App): Promise<readonly (readonly [string, string])[]> {
   const pairs: (readonly [string, string])[] = [];
   const stdin = onceOnly(app);
@@ -40,7 +40,10 @@ export async function readPairs(words: readonly string[], app: App): Promise<rea
   return pairs;
 }
 
-/** The arguments of a tool: each value as JSON where it is some, else as text. Where the schema wants a string, only a quoted one counts as JSON. */
+/**
+ * The arguments of a tool: each value as JSON where it is some, else as text. Where the schema wants a string, only a quoted
+ * one counts as JSON; a number that would come out as another stays text.
+ */
 export function toolArguments(pairs: readonly (readonly [string, string])[], schema: JsonObject): JsonObject {
   return Object.fromEntries(pairs.map(([name, text]) => [name, argumentOf(text, schema, name)]));
 }
@@ -56,8 +59,14 @@ function argumentOf(text: string, { properties }: JsonObject, name: string): Jso
   const property = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
   const value = parseJson(text);
   if (value === undefined) return text;
+  if (typeof value === 'number' && isAnother(value, text)) return text;
   const wantsText = isObject(property) && property.type === 'string';
   return wantsText && typeof value !== 'string' ? text : parseValue(value);
+}
+
+/** Whether a number, as it is held, is not the one that was written. */
+function isAnother(value: number, text: string): boolean {
+  return !Number.isFinite(value) || (/^\s*-?\d+\s*$/.test(text) && !Number.isSafeInteger(value));
 }
 
 interface Sources {
@@ -69,12 +78,20 @@ async function readWord(text: string, { app, stdin }: Sources): Promise<string> 
   if (text === '-') return stdin();
   if (!text.startsWith('@') || text === '@') return text;
   const name = text.slice(1);
+  if (name.startsWith('@')) return name;
   const bytes = await readBytes(isAbsolute(name) ? name : join(app.cwd, name), {
     name,
     maxBytes: MAX_BYTES,
     tooLarge: () => tooLarge(name),
+  }).catch((thrown: unknown) => {
+    throw meantAsText(AppError.from(thrown), text);
   });
   return textOf(bytes, name);
+}
+
+function meantAsText({ fault, message, hint = '', cause }: AppError, text: string): AppError {
+  const advice = `For the text ${visible(text)} itself write @${visible(text)}, or use --json.`;
+  return new AppError(fault, message, { cause, hint: `${hint} ${advice}`.trimStart() });
 }
 
 function onceOnly(app: App): () => Promise<string> {

@@ -13,6 +13,7 @@ test.for([
   [['echo', 'message=12'], '12\n'],
   [['echo', 'message="quoted"'], 'quoted\n'],
   [['echo', 'message=@words.txt'], 'from a file\n'],
+  [['echo', 'message=@@words.txt'], '@words.txt\n'],
   [['echo', 'message=-'], 'from stdin\n'],
   [['echo', '--json', '{"message":"as JSON"}'], 'as JSON\n'],
   [['add', '--json', '@sum.json'], '42\n'],
@@ -116,7 +117,8 @@ test.for([
   [
     ['files', 'echo', 'message=@gone.txt'],
     1,
-    'no such file: gone.txt\nCheck the path; it is relative to the working directory.\n',
+    'no such file: gone.txt\nCheck the path; it is relative to the working directory. ' +
+      'For the text @gone.txt itself write @@gone.txt, or use --json.\n',
   ],
   [
     ['files', 'wait', '-t', '3s'],
