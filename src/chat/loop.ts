@@ -51,6 +51,8 @@ async function untilLeft(chat: Chat, first: string | undefined, failures: AppErr
       if (rest) await Promise.race([rest, chat.clock.sleep(WIND_DOWN_MS, chat.signal).catch(() => {})]);
       return leaving;
     }
+    // What has changed behind the prompt counts for this answer.
+    await report(chat);
     const outcome = await cancellable(chat, (signal, hasLeft) =>
       answered(chat, entry, { isLiteral, failures, signal, hasLeft, rest }),
     );

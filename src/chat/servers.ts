@@ -8,6 +8,8 @@ export interface ChatServer {
   readonly state: string;
   /** As the model has them. */
   readonly tools: readonly string[];
+  /** Those the model does not have since they say something else about themselves than before. */
+  readonly withheld: readonly string[];
   readonly isUsable: boolean;
 }
 

@@ -31,6 +31,8 @@ interface AssistantContext {
   readonly app: App;
   readonly lend: Lend;
   readonly workspace: Workspace;
+  /** Told what the person should know of what happens behind the prompt. */
+  readonly onNotice: (notice: string) => void;
 }
 
 interface Opened {
@@ -57,8 +59,8 @@ interface Remote {
   readonly current: ChatRemote | undefined;
   /** See `Assistant.reloadServers`. */
   reload(): Promise<void>;
-  /** Has `onChange` called whenever the tools have become others, until they are reloaded. */
-  watch(onChange: () => void): void;
+  /** See `McpTools.watch`; until they are reloaded. */
+  watch(onChange: (notices: readonly string[]) => void): void;
   close(): Promise<void>;
 }
 
@@ -110,19 +112,13 @@ async function assistantWith(
 ): Promise<OpenedAssistant> {
   const remembered = new Set<string>();
   const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
-    const isSameModel =
-      before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts
-        ? before?.model
-        : undefined;
+    const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
+    const isSameModel = isSame ? before?.model : undefined;
     const model = isSameModel ?? (await openTimedModel({ ...options, ...modelFlags(setup) }, context.app));
     const remote = servers.current === undefined ? {} : { remote: servers.current.tools };
     const events = openAgent(agentFlags(options, setup), { ...context, ...remote, opened: model, remembered });
-    const said: string[] = isSameModel === undefined ? [...model.notices] : [];
-    for (;;) {
-      const step = await events.next();
-      if (step.done) return { setup, model, agent: step.value, notices: said };
-      if (step.value.type === 'notice') said.push(step.value.message);
-    }
+    const { agent, notices } = await drained(events);
+    return { setup, model, agent, notices: [...(isSameModel === undefined ? model.notices : []), ...notices] };
   };
   let current = await open(firstSetup(options, mode));
   let last: Promise<unknown> = Promise.resolve();
@@ -137,7 +133,12 @@ async function assistantWith(
     return changed;
   };
   // Behind the prompt: the next turn has the tools that the servers have by then.
-  const keepUp = (): void => servers.watch(() => void change({}).catch(() => undefined));
+  const keepUp = (): void =>
+    servers.watch((notices) => {
+      const tell = tellNews(current.notices, context.onNotice);
+      tell(notices);
+      void change({}).then(tell, () => undefined);
+    });
   keepUp();
   return {
     notices: [...notices, ...current.notices, ...(servers.current?.tools.notices ?? [])],
@@ -171,6 +172,20 @@ async function assistantWith(
       await current.model.close();
     },
   };
+}
+
+/** The agent, and what was said while it was opened. */
+async function drained(events: ReturnType<typeof openAgent>): Promise<Pick<Opened, 'agent' | 'notices'>> {
+  const notices: string[] = [];
+  for (;;) {
+    const step = await events.next();
+    if (step.done) return { agent: step.value, notices };
+    if (step.value.type === 'notice') notices.push(step.value.message);
+  }
+}
+
+function tellNews(told: readonly string[], tell: (notice: string) => void): (notices: readonly string[]) => void {
+  return (notices) => notices.filter((notice) => !told.includes(notice)).forEach(tell);
 }
 
 function firstSetup(options: AssistantOptions, mode: ApprovalMode): Setup {

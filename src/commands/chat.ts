@@ -53,10 +53,12 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   const { version, env, cwd, clock, signal } = app;
   for (const path of options.file ?? []) await checkFile(path, cwd);
   const reports: string[] = [];
-  const store = openStore(app, (words) => void reports.push(words));
+  const onNotice = (words: string): void => void reports.push(words);
+  const store = openStore(app, onNotice);
   const kept = await openSession(options, app, store);
   const { chosen, words } = chosenBefore(options, kept.session.setup, env);
-  const opening = openAssistant({ ...options, ...chosen }, { app: { ...app, io }, lend: lines.lend, workspace });
+  const around = { app: { ...app, io }, lend: lines.lend, workspace, onNotice };
+  const opening = openAssistant({ ...options, ...chosen }, around);
   const assistant = await opening.catch(async (thrown) => {
     await kept.session.close();
     throw thrown;

@@ -36,15 +36,15 @@ function chatServer({ name, state }: ServerEntry, { servers, table }: McpTools):
   const tools = table.flatMap(({ server, tool }) => (server.name === name ? [tool.name] : []));
   switch (state.kind) {
     case 'ready': {
-      const fault = servers.find(({ server }) => server.name === name)?.fault;
-      return { name, tools, state: fault ?? 'ready', isUsable: true };
+      const { fault, withheld = [] } = servers.find(({ server }) => server.name === name) ?? {};
+      return { name, tools, withheld, state: fault ?? 'ready', isUsable: true };
     }
     case 'disabled':
-      return { name, tools: [], state: state.why, isUsable: false };
+      return { name, tools: [], withheld: [], state: state.why, isUsable: false };
     case 'faulty':
-      return { name, tools: [], state: `its definition cannot be used: ${state.why}`, isUsable: false };
+      return { name, tools: [], withheld: [], state: `its definition cannot be used: ${state.why}`, isUsable: false };
     case 'unapproved':
-      return { name, tools: [], state: 'not approved; to look at it, run: gmn trust', isUsable: false };
+      return { name, tools: [], withheld: [], state: 'not approved; to look at it, run: gmn trust', isUsable: false };
   }
 }
 

@@ -5,6 +5,7 @@ import type { ReadResource } from '../input/prompt-input.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
 import { type McpTools, mcpTools } from '../mcp/client/toolset.ts';
 import { randomId } from '../platform/random-id.ts';
+import { isAttended } from '../platform/terminal.ts';
 import { noteProgress, withoutSpinner } from '../render/spinner.ts';
 import { BUILTIN_NAMES, isSelected } from '../tools/builtins.ts';
 import type { Workspace } from '../tools/workspace.ts';
@@ -30,6 +31,8 @@ export interface RemoteContext {
 
 /** How long servers whose tools are not known yet are waited for: a chat can do without, a one-shot has named them. */
 const CHAT_PATIENCE_MS = 5000;
+/** Where a person waits for the prompt: who comes later joins. */
+const PROMPT_PATIENCE_MS = 1500;
 const ONE_SHOT_PATIENCE_MS = 30_000;
 
 /**
@@ -69,7 +72,7 @@ export async function openConfiguredServers(
     { tools: 'edit', ...options },
     {
       ...context,
-      patienceMs: CHAT_PATIENCE_MS,
+      patienceMs: isAttended() && !context.isAnew ? PROMPT_PATIENCE_MS : CHAT_PATIENCE_MS,
       notices: faultsIn(roster),
     },
   );

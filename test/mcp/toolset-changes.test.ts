@@ -56,6 +56,25 @@ test('tools that a server has since, or gets later, are offered; what had a name
   expect(set.isTrusted(grow)).toBe(false);
 });
 
+test('a tool that says something else about itself behind the prompt is told of, once', async (t) => {
+  const { context, open } = toolset(t, { a: { ...good, includeTools: ['grow', 'grown'] } });
+  const grown = { name: 'grown', description: 'Old.', inputSchema: {} };
+  await markSeen(SEEN, [grown], { place: context, which: 'all' });
+  const set = await open();
+  const changes = vi.fn();
+  set.watch(changes, signal);
+  await set.tool('grow').invoke({}, signal);
+  await vi.waitFor(() => expect(set.servers[0]?.withheld).toEqual(['grown']), 5000);
+  await set.tool('grow').invoke({}, signal);
+  expect(changes.mock.calls).toEqual([
+    [
+      [
+        'MCP server a: grown not offered: it says something else about itself than before. To look and allow it, run on a terminal: gmn mcp tools a',
+      ],
+    ],
+  ]);
+});
+
 test('a server that was not ready in time joins later', async (t) => {
   const set = await toolset(t, { slow: good }, { patienceMs: 1 }).open();
   expect(set.tools).toEqual([]);

@@ -95,9 +95,10 @@ test('a tool that says something else about itself is not offered until a person
   // As if an earlier version had been seen.
   await markSeen(SEEN, [{ ...echo, description: 'Says something.' }], { place: context, which: 'all' });
   const second = await open();
+  expect(second.servers.map(({ withheld }) => withheld)).toEqual([['echo']]);
   expect(second.tools.map(({ name }) => name)).not.toContain('echo');
   expect(second.notices).toEqual([
-    'MCP server a: echo says something else about itself than before, not offered. To look and allow it, run: gmn mcp tools a',
+    'MCP server a: echo not offered: it says something else about itself than before. To look and allow it, run on a terminal: gmn mcp tools a',
   ]);
   await markSeen(SEEN, [echo], { place: context, which: 'all' });
   expect((await open()).tools.map(({ name }) => name)).toContain('echo');
@@ -121,7 +122,7 @@ test('a tool that changed behind a kept list is not run', async (t) => {
     ok: false,
     response: {
       error:
-        'echo was not run: it says something else about itself than before. The user can look at it and allow it with: gmn mcp tools a',
+        'echo was not run: it says something else about itself than before. The user can look at it and allow it, on a terminal, with: gmn mcp tools a',
     },
   });
   expect(await tool('gone').invoke({}, signal)).toEqual({

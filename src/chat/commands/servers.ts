@@ -25,9 +25,13 @@ export const MCP: SlashCommand = {
   },
 };
 
-function wordsAbout({ state, tools }: ChatServer): string {
-  if (tools.length === 0) return visible(state);
-  return `${visible(state)} · ${counted(tools.length, 'tool')}: ${tools.map(visible).join(', ')}`;
+function wordsAbout({ name, state, tools, withheld }: ChatServer): string {
+  const look = `changed; to look and allow, run on a terminal: gmn mcp tools ${visible(name)}`;
+  return [
+    visible(state),
+    ...(tools.length === 0 ? [] : [`${counted(tools.length, 'tool')}: ${tools.map(visible).join(', ')}`]),
+    ...(withheld.length === 0 ? [] : [`not offered: ${withheld.map(visible).join(', ')} (${look})`]),
+  ].join(' · ');
 }
 
 /** The usable server that the first word of an entry, `/server:…`, names, and what stands behind the colon. */

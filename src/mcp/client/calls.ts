@@ -105,5 +105,5 @@ function refusal(error: string): ToolOutcome {
 function changedWords({ name }: ConfiguredServer, remote: RemoteTool, today: RemoteTool | undefined): string {
   const server = visible(name);
   if (today === undefined) return `the MCP server ${server} no longer has the tool ${visible(remote.name)}`;
-  return `${visible(remote.name)} was not run: it says something else about itself than before. The user can look at it and allow it with: gmn mcp tools ${server}`;
+  return `${visible(remote.name)} was not run: it says something else about itself than before. The user can look at it and allow it, on a terminal, with: gmn mcp tools ${server}`;
 }

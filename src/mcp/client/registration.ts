@@ -101,7 +101,8 @@ function wanted({ definition }: ConfiguredServer, tools: readonly RemoteTool[]):
   });
 }
 
-function leftOut({ name }: ConfiguredServer, tools: readonly string[], why: string): string {
+/** Tells which tools of a server are not offered, by a few of their names, and why. */
+export function leftOut({ name }: ConfiguredServer, tools: readonly string[], why: string): string {
   const shown = tools.slice(0, 3).map((tool) => visible(tool.slice(0, 80)));
   const more = tools.length > shown.length ? ` and ${tools.length - shown.length} more` : '';
   return `MCP server ${visible(name)}: ${shown.join(', ')}${more} not offered: ${why}`;

@@ -9,6 +9,7 @@ import type { ClientContext } from './context.ts';
 import { serverFault } from './fault.ts';
 import { openServers, type ServerPool } from './pool.ts';
 import {
+  leftOut,
   type RegisteredTool,
   type Registration,
   type RegistrationOptions,
@@ -45,14 +46,15 @@ export interface McpTools {
   /** Which tool of which server each of them is. */
   readonly table: readonly RegisteredTool[];
   /** All servers that were asked for; `fault` says why one has nothing to offer. */
-  readonly servers: readonly { readonly server: ConfiguredServer; readonly fault?: string }[];
+  readonly servers: readonly UsedServer[];
   /** For the policy: whether it runs unasked, by the user's own `trust` or by `allowedTools`. */
   readonly isTrusted: (tool: Tool) => boolean;
   /** What could not be offered, and why; every server suffers only for itself. */
   readonly notices: readonly string[];
   /**
    * Asks the servers that were not asked yet, and from now on every one that says its tools are others. When `tools` has
-   * become another list, `onChange` is called with what could not be offered. Until the signal. Never throws.
+   * become another list, or something else cannot be offered than was told, `onChange` is called with what is new of that.
+   * Until the signal. Never throws.
    */
   watch(onChange: (notices: readonly string[]) => void, signal: AbortSignal): void;
   /** How the servers that the user trusts want to be used, for the model; untrusted text all the same. */
@@ -61,6 +63,13 @@ export interface McpTools {
   readonly pool: ServerPool;
   /** Must be called before the process ends. Never throws. */
   close(): Promise<void>;
+}
+
+export interface UsedServer {
+  readonly server: ConfiguredServer;
+  readonly fault?: string;
+  /** The names of its tools that are not offered since they say something else about themselves than before. */
+  readonly withheld?: readonly string[];
 }
 
 /**
@@ -75,6 +84,8 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
   try {
     const found = await Promise.all(servers.map((server) => sourceOf(server, { ...options, ask }, signal)));
     const offered = registry(options, found, remoteCalls(pool, ask, options));
+    const notices = [...(options.notices ?? []), ...found.flatMap((each) => each.notices), ...offered.notices()];
+    const untold = onlyOnce(notices);
     return {
       get tools() {
         return offered.table().map(({ tool }) => tool);
@@ -84,12 +95,12 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
       },
       get servers() {
         return servers.map((server, index) => {
-          const { source, notices: [fault = ''] = [] } = found[index] ?? NOTHING;
-          return source === undefined ? { server, fault } : { server };
+          const { source, withheld = [], notices: [fault = ''] = [] } = found[index] ?? NOTHING;
+          return { server, withheld, ...(source === undefined ? { fault } : {}) };
         });
       },
       isTrusted: offered.isTrusted,
-      notices: [...(options.notices ?? []), ...found.flatMap((each) => each.notices), ...offered.notices()],
+      notices,
       get instructions() {
         return instructionsOf(found);
       },
@@ -102,7 +113,9 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
           // What was known stays: a call tells what is the matter.
           if (fresh.source === undefined || until.aborted) return;
           found[servers.indexOf(server)] = fresh;
-          if (offered.renew()) onChange([...fresh.notices, ...offered.notices()]);
+          const isOther = offered.renew();
+          const news = untold([...fresh.notices, ...offered.notices()]);
+          if (isOther || news.length > 0) onChange(news);
         };
         servers.forEach((server, index) => {
           if (!found[index]?.isAsked) void refresh(server);
@@ -115,6 +128,15 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
     await pool.close();
     throw thrown;
   }
+}
+
+function onlyOnce(before: readonly string[]): (notices: readonly string[]) => readonly string[] {
+  const told = new Set(before);
+  return (notices) => {
+    const news = notices.filter((notice) => !told.has(notice));
+    for (const notice of news) told.add(notice);
+    return news;
+  };
 }
 
 const askNobody: AskOffer = async (server) => {
@@ -166,6 +188,7 @@ function instructionsOf(found: readonly Found[]): McpTools['instructions'] {
 interface Found {
   readonly source?: ToolSource;
   readonly instructions?: string | undefined;
+  readonly withheld?: readonly string[];
   readonly notices: readonly string[];
   /** The server itself said so, in this run. */
   readonly isAsked?: boolean;
@@ -194,7 +217,8 @@ async function sourceOf(
     return {
       source,
       instructions,
-      notices: [...notices, ...changed.map((tool) => changeNotice(server, tool))],
+      withheld: changed.map(({ name }) => name),
+      notices: [...notices, ...(changed.length === 0 ? [] : [changeNotice(server, changed)])],
       isAsked: known === undefined,
     };
   } catch (thrown) {
@@ -206,7 +230,8 @@ async function sourceOf(
   }
 }
 
-function changeNotice({ name }: ConfiguredServer, tool: RemoteTool): string {
-  const shown = visible(name);
-  return `MCP server ${shown}: ${visible(tool.name)} says something else about itself than before, not offered. To look and allow it, run: gmn mcp tools ${shown}`;
+function changeNotice(server: ConfiguredServer, changed: readonly RemoteTool[]): string {
+  const next = `To look and allow it, run on a terminal: gmn mcp tools ${visible(server.name)}`;
+  const names = changed.map(({ name }) => name);
+  return `${leftOut(server, names, 'it says something else about itself than before')}. ${next}`;
 }
