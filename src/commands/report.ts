@@ -33,7 +33,7 @@ export async function printReport(report: Report, options: PrintOptions, app: Ap
   }
   if (!options.quiet) for (const notice of notices) await stderr(err).notice(notice);
   const text = out.isTerminal ? fitting(report, out.columns) : report.text;
-  await out.write(report.hasMarks && out.isStyled ? text.replace(/^[✓⚠✗]/gm, painted) : text);
+  await out.write(report.hasMarks && out.isStyled ? text.replace(/^[\u2713\u26a0\u2717]/gm, painted) : text);
 }
 
 function fitting({ text, folds, narrow }: Report, columns: number): string {

@@ -1,5 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
-import { expect } from 'vitest';
+import { expect, test } from 'vitest';
+import { runGmn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -24,4 +25,9 @@ posixTest('a finding of the doctor goes on below its text', async (t) => {
     '✓ model       gemini-2.5-flash, the default; where it is retired,',
     '              gemini-flash-latest answers',
   ]);
+});
+
+test('the marks of a list are coloured if --color says so', async (t) => {
+  const { stdout } = await runGmn(t, ['auth', 'status', '--color', 'always']);
+  expect(stdout).toMatch(/^\u001b\[31m✗\u001b\[39m none/);
 });
