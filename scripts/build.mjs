@@ -36,9 +36,9 @@ for (const [name, text] of texts) {
   if (hot.has(name)) continue;
   // esbuild splits only ES modules; a second pass turns each chunk into CommonJS, `import()` into a late `require`.
   const { code } = await transform(withRequire(text), { ...commonJs, minify: true });
-  writeFileSync(join(dist, name), code);
+  writeFileSync(join(dist, name), ascii(code));
 }
-const packed = await packOf(hot);
+const packed = ascii(await packOf(hot));
 const packName = `pack-${createHash('sha256').update(packed).digest('hex').slice(0, 8)}.js`;
 writeFileSync(join(dist, packName), packed);
 writeSources();
@@ -62,6 +62,11 @@ writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.me
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
 writeProgram(program.outputFiles[0].text);
+
+/** The program is read as Latin-1. esbuild escapes what is beyond ASCII in strings, but leaves it in regular expressions. */
+function ascii(code) {
+  return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
 
 /** What is run: boot itself, since a file that only loads another costs a start a twentieth of its time. */
 function writeProgram(text) {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
@@ -15,6 +15,12 @@ test('nothing runs when gmn is installed, and nothing comes along but what is bu
   ]);
   const versions = Object.values<string>({ ...devDependencies, ...optionalDependencies });
   expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
+});
+
+test('the program is ASCII, as it is read', () => {
+  const files = readdirSync(`${ROOT}/dist`).filter((name) => name.endsWith('.js'));
+  expect(files.length).toBeGreaterThan(50);
+  expect(files.filter((name) => readFileSync(`${ROOT}/dist/${name}`).some((byte) => byte > 0x7f))).toEqual([]);
 });
 
 test('the optional dependency, and all that it brings, runs nothing either, and has its digest in the lock file', () => {
