@@ -104,6 +104,28 @@ interface Assembly extends Setting {
   readonly credential: Credential;
 }
 
+const ADDRESSES: Readonly<Record<OpenedBackend['name'], string>> = {
+  'gemini-api': 'GOOGLE_GEMINI_BASE_URL',
+  'code-assist': 'CODE_ASSIST_ENDPOINT',
+  vertex: 'GOOGLE_VERTEX_BASE_URL',
+};
+
+/** Sends to a server; if a variable names it and it is not reached, that is told. */
+function sendTo(name: OpenedBackend['name'], { env, send }: App): App['send'] {
+  const variable = ADDRESSES[name];
+  if (!env[variable]) return send;
+  return async (request, signal) => {
+    try {
+      return await send(request, signal);
+    } catch (thrown) {
+      if (!(thrown instanceof AppError) || thrown.fault !== 'api') throw thrown;
+      const { fault, message, hint = '', retry, cause, isTimeout } = thrown;
+      const told = `${hint} The address is from ${variable}.`.trimStart();
+      throw new AppError(fault, message, { cause, hint: told, isTimeout, ...(retry === undefined ? {} : { retry }) });
+    }
+  };
+}
+
 function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
   const { app, settings, endsAt, opened, credential } = assembly;
   const { name, backend } = opened;
@@ -121,7 +143,7 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
   const modelId = (isReplaceable ? rememberedDefault(app, owner) : undefined) ?? choice.id;
   const model = geminiModel({
     backend,
-    send: app.send,
+    send: sendTo(name, app),
     clock: app.clock,
     trace: app.trace,
     random: app.random,

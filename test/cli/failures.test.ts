@@ -224,3 +224,14 @@ test('a directory as stdin is an error, not a crash', async (t) => {
   expect(status).toBe(1);
   expect(String(stderr)).toMatch(/^Error: stdin is a directory\n\S/);
 });
+
+test('a server of a variable that is not reached is told with the variable', async (t) => {
+  const env = { GEMINI_API_KEY: 'a-key-0123456789', GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:9' };
+  expect(await runGmn(t, ['--retries', '0', 'hi'], { env })).toMatchObject({
+    stdout: '',
+    stderr:
+      'Error: connection to 127.0.0.1:9 refused\n' +
+      'Check the network connection and try again. The address is from GOOGLE_GEMINI_BASE_URL.\n',
+    exitCode: 3,
+  });
+});
