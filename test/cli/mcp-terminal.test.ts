@@ -161,3 +161,10 @@ test('Ctrl+C where an address could be pasted ends the sign-in', async (t) => {
   expect(exitCode).toBe(130);
   expect(output.split('\n').at(-2)).toMatch(/^\S*Interrupted\.\S*\r$/);
 });
+
+test('a server that is started by hand says what it waits for, and Ctrl+C ends it', async (t) => {
+  const terminal = runInTerminal(t, ['mcp', 'serve', '--demo'], { env: { NO_COLOR: '1' }, columns: 200 });
+  await terminal.until(/waiting for an MCP client on stdin, which starts this by itself\. Ctrl\+C ends it\r\n/);
+  terminal.type('\x03');
+  expect((await terminal.ended).exitCode).toBe(130);
+});
