@@ -3,6 +3,7 @@ import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import { visible } from '../core/visible.ts';
 import type { CallResult, Connection, RemoteTool } from '../mcp/client/connection.ts';
+import { isWantedTool, type NamedServer } from '../mcp/client/definition.ts';
 import { plainWords } from '../mcp/client/plain-words.ts';
 import { encodeDocument } from '../render/json-text.ts';
 import { stderr } from '../render/stderr.ts';
@@ -28,7 +29,8 @@ export interface McpCallOptions extends SessionOptions {
 
 /**
  * Runs one tool of a server and prints what it gives: text as it is, what has no text as JSON. Throws AppError `mcp` if
- * the server or the tool fails, with their words; `usage` for arguments that are none, or a tool that is not there.
+ * the server or the tool fails, with their words, or the tool is not there; `usage` for arguments that are none, `config`
+ * for a tool that the settings leave out.
  */
 export async function run(options: McpCallOptions, app: App): Promise<number> {
   const [server = '', tool = '', ...words] = options.args;
@@ -40,7 +42,7 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   const isText = options.outputFormat !== 'json';
   const shown = callProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
   const elicit = isText ? terminalElicit(app, shown.lend) : {};
-  return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
+  return withServer(server, { options, app, check: wanted(tool), ...elicit }, async (connection, notices) => {
     const { inputSchema } = await findTool(connection, tool, app.signal);
     const args = given ?? toolArguments(pairs, inputSchema);
     const result = await connection
@@ -53,6 +55,17 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
     await printResult(result, { notices, options }, app);
     return 0;
   }).finally(shown.end);
+}
+
+/** What the settings keep from the model nobody runs by mistake either. */
+function wanted(tool: string): (server: NamedServer) => void {
+  return ({ name, definition }) => {
+    if (isWantedTool(definition, tool)) return;
+    const shown = visible(name);
+    throw new AppError('config', `the settings of MCP server ${shown} leave out its tool ${visible(tool)}`, {
+      hint: `To use it, change its includeTools or excludeTools. To see them, run: gmn mcp get ${shown}`,
+    });
+  };
 }
 
 function stopped({ fault, message }: AppError): AppError {
@@ -76,7 +89,7 @@ async function findTool(
     items.map((tool) => tool.name),
   ).map(visible);
   const shown = visible(connection.name);
-  throw new AppError('usage', `MCP server ${shown} has no tool ${visible(name)}`, {
+  throw new AppError('mcp', `MCP server ${shown} has no tool ${visible(name)}`, {
     hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its tools, run: gmn mcp tools ${shown}`,
   });
 }

@@ -6,11 +6,11 @@ import { visible } from '../core/visible.ts';
 import type { Connection } from '../mcp/client/connection.ts';
 import type { ClientContext } from '../mcp/client/context.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
-import { cacheOffer } from '../mcp/client/tool-memory.ts';
+import { cacheOffer, changedTools } from '../mcp/client/tool-memory.ts';
 import { deadline } from '../platform/clock.ts';
 import type { ServerEntry } from './mcp-roster.ts';
 import { lookAt } from './mcp-session.ts';
-import { entryJson, errorJson, kindOf, rowLine, shownServer, stateWords } from './mcp-view.ts';
+import { changedWords, entryJson, errorJson, kindOf, rowLine, shownServer, stateWords } from './mcp-view.ts';
 
 /** How long a server may take to be taken for alive. */
 const CHECK_MS = 5000;
@@ -20,7 +20,7 @@ const MAX_NAMES = 5;
 export interface Checked {
   readonly rows: readonly (readonly string[])[];
   readonly servers: readonly JsonObject[];
-  /** What to do about the failures, a line each. */
+  /** What to do about the failures, and about tools that changed, a line each. */
   readonly remedies: readonly string[];
   readonly hasFailed: boolean;
 }
@@ -66,9 +66,9 @@ async function check(entry: ServerEntry, app: CheckContext): Promise<Outcome> {
   const startedAt = app.clock.now();
   const limit = deadline(app.signal, CHECK_MS, tooSlow);
   const look = await lookAt(state.server, { context: app, signal: limit.signal }, async (connection) => {
-    const tools = await offers(connection, state.server, { app, signal: limit.signal });
+    const offer = await offers(connection, state.server, { app, signal: limit.signal });
     // Before it is closed, which can take longer than all the rest.
-    return { tools, ms: app.clock.now() - startedAt };
+    return { ...offer, ms: app.clock.now() - startedAt };
   }).finally(limit.clear);
   if ('error' in look) {
     const { error } = look;
@@ -76,27 +76,31 @@ async function check(entry: ServerEntry, app: CheckContext): Promise<Outcome> {
     const json = { ...entryJson(entry), ok: false, error: errorJson(error) };
     return { row: [...head('✗', commandLine), words], json, remedy, isFailure: true };
   }
-  const { tools, ms } = look.value;
-  const json = { ...entryJson(entry), ok: true, tools, ms };
-  return { row: [...head('✓', commandLine), toolWords(tools), formatDuration(ms)], json, isFailure: false };
+  const { tools, changed, ms } = look.value;
+  const json = { ...entryJson(entry), ok: true, tools, ...(changed.length === 0 ? {} : { changed }), ms };
+  const row = [...head('✓', commandLine), toolWords(tools, changed.length), formatDuration(ms)];
+  const remedy = changed.length === 0 ? {} : { remedy: `${name}: ${changedWords(entry.name)}` };
+  return { row, json, ...remedy, isFailure: false };
 }
 
-/** The names of its tools; what it offers is remembered for the model. */
+/** The names of its tools, and of those that say something else than before; what it offers is remembered for the model. */
 async function offers(
   connection: Connection,
   server: ConfiguredServer,
   { app, signal }: { readonly app: CheckContext; readonly signal: AbortSignal },
-): Promise<readonly string[]> {
+): Promise<{ readonly tools: readonly string[]; readonly changed: readonly string[] }> {
   const { items } = await connection.listTools({ signal });
   await cacheOffer(server, { tools: items, instructions: connection.instructions }, app);
-  return items.map(({ name }) => name);
+  const changed = changedTools(server, items, app);
+  return { tools: items.map(({ name }) => name), changed: changed.map(({ name }) => name) };
 }
 
-function toolWords(names: readonly string[]): string {
+function toolWords(names: readonly string[], changed: number): string {
   if (names.length === 0) return 'no tools';
   const shown = names.slice(0, MAX_NAMES).map(visible);
   const more = names.length > MAX_NAMES ? ', …' : '';
-  return `${names.length} ${names.length === 1 ? 'tool' : 'tools'}: ${shown.join(', ')}${more}`;
+  const withheld = changed === 0 ? '' : ` (${changed} changed, not offered)`;
+  return `${names.length} ${names.length === 1 ? 'tool' : 'tools'}: ${shown.join(', ')}${more}${withheld}`;
 }
 
 function tooSlow(): AppError {

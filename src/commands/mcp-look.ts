@@ -23,8 +23,8 @@ export interface Interest<Found> {
   /** For people, without line ends. */
   lines(found: Found): readonly string[];
   json(found: Found): JsonObject;
-  /** Why something is missing. */
-  omitted(found: Found): string | undefined;
+  /** What is missing, and the like. */
+  notes(found: Found, server: string): readonly string[];
 }
 
 /**
@@ -38,16 +38,15 @@ export async function printLooks<Found>(options: LookOptions, app: App, interest
   const failed = looks.flatMap((look) => ('error' in look ? [look] : []));
   if (name !== undefined && failed[0] !== undefined) throw failed[0].error;
   const found = looks.flatMap((look) => ('value' in look ? [look] : []));
-  const omitted = found.flatMap(({ name: server, value }) => {
-    const why = interest.omitted(value);
-    return why === undefined ? [] : [`${visible(server)}: ${why}`];
-  });
+  const notes = found.flatMap(({ name: server, value }) =>
+    interest.notes(value, server).map((note) => `${visible(server)}: ${note}`),
+  );
   const sections = found.map(({ name: server, value }) => section(server, value, interest, name === undefined));
   const text = looks.length === 0 ? 'No MCP server to look at. To see why, run: gmn mcp list\n' : sections.join('\n');
   const report = { text, json: { servers: looks.map((look) => lookJson(look, interest)) } };
   // In JSON they are beside their server already.
   const troubles = options.json ? [] : failed.map(({ error }) => troubleWords(error));
-  await printReport({ ...report, notices: [...notices, ...omitted, ...troubles] }, options, app);
+  await printReport({ ...report, notices: [...notices, ...notes, ...troubles] }, options, app);
   return failed.length > 0 ? EXIT_CODES.mcp : 0;
 }
 

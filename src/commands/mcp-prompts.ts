@@ -12,7 +12,7 @@ export async function run(options: LookOptions, app: App): Promise<number> {
     ask: (connection) => connection.listPrompts({ signal: app.signal }),
     lines: ({ items }) => items.flatMap(promptLines),
     json: ({ items }) => ({ prompts: items.map(promptJson) }),
-    omitted: ({ omitted }) => omitted,
+    notes: ({ omitted }) => (omitted === undefined ? [] : [omitted]),
   });
 }
 

@@ -26,7 +26,7 @@ export async function run(options: LookOptions, app: App): Promise<number> {
       resources: resources.items.map((item) => ({ ...item })),
       resourceTemplates: templates.items.map((item) => ({ ...item })),
     }),
-    omitted: ({ resources, templates }) => resources.omitted ?? templates.omitted,
+    notes: ({ resources, templates }) => [resources.omitted ?? templates.omitted ?? []].flat(),
   });
 }
 

@@ -65,17 +65,25 @@ export async function namedServer(
   return { server: findServer(roster, name), notices: roster.notices };
 }
 
+interface SessionContext extends Pick<ClientContext, 'elicit'> {
+  readonly options: SessionOptions;
+  readonly app: App;
+  /** Asked before the server is connected to; may throw. */
+  readonly check?: (server: NamedServer) => void;
+}
+
 /**
  * Connects to one configured server for as long as `use` takes; nothing is left running afterwards. The settings' notices
  * are given too. If the server has forgotten its session by then, `use` is run once more, in a new one. Throws as
- * `findServer`, `connect` and `use` do.
+ * `findServer`, `check`, `connect` and `use` do.
  */
 export async function withServer<Value>(
   name: string,
-  { options, app, ...more }: { readonly options: SessionOptions; readonly app: App } & Pick<ClientContext, 'elicit'>,
+  { options, app, check, ...more }: SessionContext,
   use: (connection: Connection, notices: readonly string[]) => Promise<Value>,
 ): Promise<Value> {
   const { server, notices } = await namedServer(name, { options, app });
+  check?.(server);
   const inSession = async (number: number): Promise<Value> => {
     const connection = await connect(patient(server, options.timeout), { ...app, ...more }, app.signal);
     try {

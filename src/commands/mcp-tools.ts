@@ -2,14 +2,17 @@ import type { App } from '../core/app.ts';
 import { isList, isObject, type JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
 import type { Connection, Listing, RemoteTool } from '../mcp/client/connection.ts';
+import { isWantedTool } from '../mcp/client/definition.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
 import { cacheOffer, changedTools, markSeen } from '../mcp/client/tool-memory.ts';
 import { type LookOptions, printLooks } from './mcp-look.ts';
-import { firstLine, visibleLines } from './mcp-view.ts';
+import { changedWords, firstLine, visibleLines } from './mcp-view.ts';
 
 interface Found extends Listing<RemoteTool> {
   /** Those that say something else about themselves than before. */
   readonly changed: readonly RemoteTool[];
+  /** Those that the settings leave out. */
+  readonly unwanted: readonly RemoteTool[];
 }
 
 /**
@@ -18,6 +21,7 @@ interface Found extends Listing<RemoteTool> {
  * terminal. Exit code 5 if a server failed.
  */
 export async function run(options: LookOptions, app: App): Promise<number> {
+  const isLookedAt = options.args.length > 0 && !options.json && app.io.out.isTerminal;
   const looks: { readonly server: ConfiguredServer; readonly tools: readonly RemoteTool[] }[] = [];
   const exitCode = await printLooks<Found>(options, app, {
     command: 'mcp tools',
@@ -27,14 +31,20 @@ export async function run(options: LookOptions, app: App): Promise<number> {
       looks.push({ server, tools: found.items });
       return found;
     },
-    lines: ({ items, changed }) => items.flatMap((tool) => toolLines(tool, changed.includes(tool))),
-    json: ({ items, changed }) => ({
-      tools: items.map((tool) => ({ ...tool, ...(changed.includes(tool) ? { changed: true } : {}) })),
+    lines: ({ items, ...found }) => items.flatMap((tool) => toolLines(tool, found)),
+    json: ({ items, changed, unwanted }) => ({
+      tools: items.map((tool) => ({
+        ...tool,
+        ...(changed.includes(tool) ? { changed: true } : {}),
+        ...(unwanted.includes(tool) ? { excluded: true } : {}),
+      })),
     }),
-    omitted: ({ omitted }) => omitted,
+    notes: ({ omitted, changed }, server) => [
+      ...(omitted === undefined ? [] : [omitted]),
+      ...(changed.length === 0 || isLookedAt ? [] : [changedWords(server)]),
+    ],
   });
   // Only now, and what has changed only where there is somebody to have seen it.
-  const isLookedAt = options.args.length > 0 && !options.json && app.io.out.isTerminal;
   for (const { server, tools } of looks)
     await markSeen(server, tools, { place: app, which: isLookedAt ? 'all' : 'new' });
   return exitCode;
@@ -43,14 +53,22 @@ export async function run(options: LookOptions, app: App): Promise<number> {
 async function toolsOf(connection: Connection, server: ConfiguredServer, app: App): Promise<Found> {
   const listing = await connection.listTools({ signal: app.signal });
   await cacheOffer(server, { tools: listing.items, instructions: connection.instructions }, app);
-  return { ...listing, changed: changedTools(server, listing.items, app) };
+  const { items } = listing;
+  return {
+    ...listing,
+    changed: changedTools(server, items, app),
+    unwanted: items.filter(({ name }) => !isWantedTool(server.definition, name)),
+  };
 }
 
-function toolLines({ name, description, inputSchema }: RemoteTool, isChanged: boolean): readonly string[] {
+function toolLines(tool: RemoteTool, { changed, unwanted }: Omit<Found, 'items'>): readonly string[] {
+  const { name, description, inputSchema } = tool;
+  const isChanged = changed.includes(tool);
   const parameters = parameterWords(inputSchema);
+  const mark = unwanted.includes(tool) ? '(not offered to the model)' : '';
   const about = isChanged ? '(changed)' : firstLine(description);
   return [
-    [visible(name), about].filter((text) => text !== '').join('  '),
+    [visible(name), mark, about].filter((text) => text !== '').join('  '),
     ...(isChanged
       ? visibleLines(description)
           .split('\n')

@@ -78,3 +78,8 @@ export function visibleLines(text: string): string {
     .map((line) => line.split('\t').map(visible).join('\t'))
     .join('\n');
 }
+
+/** What to do about tools that are not offered since they say something else about themselves than before. */
+export function changedWords(server: string): string {
+  return `a changed tool is not offered to the model; to look and allow it, run on a terminal: gmn mcp tools ${visible(server)}`;
+}

@@ -99,8 +99,8 @@ test.for([
     5,
     'MCP server files: it went away during tools/call. It ended with exit code 3. It said: fatal: the disk is gone\nSee its definition: gmn mcp get files\n',
   ],
-  [['files', 'ecko', 'message=x'], 1, 'MCP server files has no tool ecko\nDid you mean echo?\n'],
-  [['files', 'zzzzzzzz'], 1, 'MCP server files has no tool zzzzzzzz\nTo see its tools, run: gmn mcp tools files\n'],
+  [['files', 'ecko', 'message=x'], 5, 'MCP server files has no tool ecko\nDid you mean echo?\n'],
+  [['files', 'zzzzzzzz'], 5, 'MCP server files has no tool zzzzzzzz\nTo see its tools, run: gmn mcp tools files\n'],
   [['fils', 'echo'], 1, 'there is no MCP server fils\nDid you mean files?\n'],
   [['none', 'echo'], 1, 'there is no MCP server none\nTo see which there are, run: gmn mcp list\n'],
   [
@@ -125,9 +125,15 @@ test.for([
     5,
     'MCP server files: no answer to tools/call within 3 s\nIts "timeout" in the settings sets how long gmn waits, in milliseconds.\n',
   ],
+  [
+    ['less', 'echo'],
+    4,
+    'the settings of MCP server less leave out its tool echo\nTo use it, change its includeTools or excludeTools. To see them, run: gmn mcp get less\n',
+  ],
   [['off', 'echo'], 4, 'MCP server off is not used: disabled\nTo use it again, run: gmn mcp enable off\n'],
 ] as const)('call %j says what is wrong', async ([args, exitCode, words], t) => {
-  const settings = { mcpServers: { ...GOOD, off: GOOD.files }, mcp: { excluded: ['off'] } };
+  const less = { ...GOOD.files, includeTools: ['echo', 'add'], excludeTools: ['echo'] };
+  const settings = { mcpServers: { ...GOOD, less, off: GOOD.files }, mcp: { excluded: ['off'] } };
   const here = mcpPlace(t, {}, { home: { '.gemini/settings.json': JSON.stringify(settings) } });
   expect(await here.run(['mcp', 'call', ...args])).toEqual({ stdout: '', stderr: `Error: ${words}`, exitCode });
 });
@@ -240,13 +246,25 @@ test('a tool that says something else about itself is shown in full, and allowed
     'echo  (changed)\n    Says the same.\n    And tells me.\n    message* string\n' +
       '    {"type":"object","properties":{"message":{"type":"string"}},"required":["message"]}\n',
   );
+  const way =
+    'a changed tool is not offered to the model; to look and allow it, run on a terminal: gmn mcp tools files';
   // A pipe has no eyes.
   for (let round = 0; round < 2; round += 1) {
-    expect((await here.run(['mcp', 'tools', 'files'])).stdout).toBe(changed);
+    const { stdout, stderr } = await here.run(['mcp', 'tools', 'files']);
+    expect([stdout, stderr]).toEqual([changed, `gmn: files: ${way}\n`]);
   }
+  const checked = await here.run(['mcp', 'list', '--check']);
+  expect(checked.stdout).toContain('14 tools: echo, add, environment, arguments, fail, … (1 changed, not offered)');
+  expect([checked.stderr, checked.exitCode]).toEqual([`gmn: files: ${way}\n`, 0]);
   const { output } = await runInTerminal(t, ['mcp', 'tools', 'files'], { env: here.env }).ended;
   expect(output).toContain('And tells me.');
   expect((await here.run(['mcp', 'tools', 'files'])).stdout).toBe(plain);
+});
+
+test('tools that the settings leave out are marked', async (t) => {
+  const here = mcpPlace(t, { files: { ...GOOD.files, excludeTools: ['echo'] } });
+  const { stdout } = await here.run(['mcp', 'tools', 'files']);
+  expect(stdout.match(/^.*\(not offered.*$/gm)).toEqual(['echo  (not offered to the model)  Says the same.']);
 });
 
 test('what a failed tool says is told without secrets, and not for ever', async (t) => {

@@ -17,6 +17,11 @@ interface Common {
   readonly description?: string;
 }
 
+/** Whether the settings let a tool of this name be used; `excludeTools` wins. */
+export function isWantedTool({ includeTools, excludeTools }: Common, name: string): boolean {
+  return !excludeTools.includes(name) && (includeTools === undefined || includeTools.includes(name));
+}
+
 /** A program that talks over its standard streams. */
 export interface StdioDefinition extends Common {
   readonly kind: 'stdio';

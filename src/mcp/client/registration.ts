@@ -2,6 +2,7 @@ import type { JsonObject } from '../../core/json.ts';
 import type { Preview, Tool, ToolOutcome } from '../../core/tool.ts';
 import { visible } from '../../core/visible.ts';
 import type { RemoteTool } from './connection.ts';
+import { isWantedTool } from './definition.ts';
 import { fairShares } from './fair-shares.ts';
 import type { ConfiguredServer } from './servers.ts';
 import { type ToolOrigin, toolNames } from './tool-names.ts';
@@ -90,14 +91,13 @@ function stableNames({ reserved, earlier = [] }: RegistrationOptions): (origin: 
   return (origin) => known.get(key(origin)) ?? newName(origin);
 }
 
-/** `excludeTools` wins. Of two with one name the first counts: the server could not tell them apart either. */
+/** Of two with one name the first counts: the server could not tell them apart either. */
 function wanted({ definition }: ConfiguredServer, tools: readonly RemoteTool[]): readonly RemoteTool[] {
-  const { includeTools, excludeTools } = definition;
   const seen = new Set<string>();
   return tools.filter(({ name }) => {
-    if (seen.has(name) || excludeTools.includes(name)) return false;
+    if (seen.has(name)) return false;
     seen.add(name);
-    return includeTools === undefined || includeTools.includes(name);
+    return isWantedTool(definition, name);
   });
 }
 
