@@ -51,7 +51,8 @@ export async function openNamedServers(
   const servers = isAll ? readyServers(flagged) : named(roster, options);
   const notices = faultsIn(isAll ? flagged : onlyNamed(roster, options));
   const workspace = await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
-  const remote = await toolsOf(servers, options, { ...context, workspace, patienceMs: ONE_SHOT_PATIENCE_MS, notices });
+  const patience = { patienceMs: ONE_SHOT_PATIENCE_MS };
+  const remote = await toolsOf(servers, options, { ...context, ...patience, workspace, roster, notices });
   return { workspace, remote, readResource: resourceReader(remote) };
 }
 
@@ -73,6 +74,7 @@ export async function openConfiguredServers(
     {
       ...context,
       patienceMs: isAttended() && !context.isAnew ? PROMPT_PATIENCE_MS : CHAT_PATIENCE_MS,
+      roster,
       notices: faultsIn(roster),
     },
   );
@@ -111,10 +113,11 @@ function toolsOf(
   around: RemoteContext & {
     readonly workspace: Workspace;
     readonly patienceMs: number;
+    readonly roster: Roster;
     readonly notices: readonly string[];
   },
 ): Promise<McpTools> {
-  const { app, lend, workspace, signal, patienceMs, notices, isPreview = false, isAnew = false } = around;
+  const { app, lend, workspace, signal, patienceMs, roster, notices, isPreview = false, isAnew = false } = around;
   const ask: Lend = (work) => lend(() => withoutSpinner(work));
   const isText = (options.outputFormat ?? 'text') === 'text';
   // What nobody can read again is better not promised.
@@ -122,6 +125,7 @@ function toolsOf(
   return mcpTools(
     {
       servers,
+      unused: roster.entries.map(({ name }) => name),
       context: { ...app, roots: workspace.roots, ...(isText ? terminalElicit(app, ask) : {}) },
       reserved: BUILTIN_NAMES,
       allowedTools: names(options.allowedTools ?? []),

@@ -81,7 +81,6 @@ test('odd items of a list cost only themselves', async (t) => {
   const { items } = await (await hostile(t, 'odd').open()).listTools();
   expect(items.map(({ name, inputSchema }) => [name, inputSchema])).toEqual([
     ['bare', {}],
-    ['listed', {}],
     ['good', { type: 'object' }],
   ]);
 });

@@ -122,7 +122,18 @@ test('an SSE server may not send us to another origin', async (t) => {
     headers: { authorization: 'Bearer secret-secret' },
   });
   expect((await faultOf(open())).fault).toBe('mcp');
+  const either = await remote(t, eventPair(`${other.url}/post`));
+  expect((await faultOf(either.open())).message).toContain('origin');
   expect(other.received).toEqual([]);
+});
+
+test('an address that speaks neither is told of by its answer to the newer kind', async (t) => {
+  const page = await remote(
+    t,
+    ({ method }, response) =>
+      void response.writeHead(method === 'GET' ? 200 : 405, { 'content-type': 'text/html' }).end('<html>'),
+  );
+  expect((await faultOf(page.open())).message).toBe('MCP server remote: it answered HTTP 405');
 });
 
 /** A server of either kind whose answers to calls are written by `answerCall`. */

@@ -2,8 +2,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toolNames } from '../../src/mcp/client/tool-names.ts';
 
-function named(origins: readonly (readonly [server: string, tool: string])[], reserved: readonly string[] = []) {
-  const nameOf = toolNames(reserved);
+type Origin = readonly [server: string, tool: string];
+
+function named(origins: readonly Origin[], reserved: readonly string[] = [], others: readonly Origin[] = []) {
+  const servers = new Set([...origins, ...others].map(([server]) => server));
+  const nameOf = toolNames(reserved, [...servers]);
   return origins.map(([server, tool]) => nameOf({ server, tool }));
 }
 
@@ -37,7 +40,7 @@ test('characters the API does not take become an underscore, and a name begins w
       ['a', 'naïve-größe'],
       ['a', '👍'],
     ]),
-  ).toEqual(['do.it_now_', '_9lives', 'a__na_ve-gr__e', '_']);
+  ).toEqual(['do.it_now_', '_9lives', 'na_ve-gr__e', '_']);
 });
 
 test('a name that looks like the tool of another server is not given to a stranger', () => {
@@ -45,8 +48,9 @@ test('a name that looks like the tool of another server is not given to a strang
     named([
       ['evil', 'files__delete'],
       ['files', 'delete'],
+      ['evil', 'nobody__delete'],
     ]),
-  ).toEqual(['evil__files__delete', 'delete']);
+  ).toEqual(['evil__files__delete', 'delete', 'nobody__delete']);
 });
 
 test('a long name keeps its beginning and its end', () => {
@@ -91,7 +95,7 @@ test('whatever servers say, names are ones the API takes, all different, none re
 test('a tool that comes later changes no name before it', () => {
   fc.assert(
     fc.property(fc.array(origin, { maxLength: 30 }), origin, (origins, last) => {
-      expect(named([...origins, last]).slice(0, -1)).toEqual(named(origins));
+      expect(named([...origins, last]).slice(0, -1)).toEqual(named(origins, [], [last]));
     }),
   );
 });

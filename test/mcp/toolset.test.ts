@@ -37,7 +37,11 @@ test('no claim of a tool lowers the bar: every one of them may do anything', () 
     annotations,
   };
   const call = () => Promise.reject(new Error('nothing is called here'));
-  const { registered } = registerTools([{ server: configured('a'), tools: [remote] }], { reserved: [], call });
+  const { registered } = registerTools([{ server: configured('a'), tools: [remote] }], {
+    reserved: [],
+    servers: [],
+    call,
+  });
   const [{ tool } = {}] = registered;
   expect(tool).toMatchObject({ name: 'look', effect: 'execute' });
   const policy = approvalPolicy({ mode: 'auto_edit', allowedTools: [], isTrusted: () => false });

@@ -37,10 +37,12 @@ export const connect: Connect = async (server, context, signal) => {
       return await connectOver('sse', server, context, signal);
     } catch (second) {
       signal.throwIfAborted();
+      const { SseError } = await loadSdk();
+      const isNoStream = second instanceof AppError && second.cause instanceof SseError;
       // Of two that say "not here" the first counts: it is from what the address was most likely meant to be.
-      throw second instanceof AppError && second.status !== undefined && !NOT_HERE.includes(second.status)
-        ? second
-        : thrown;
+      const isHere =
+        second instanceof AppError && (second.status === undefined ? !isNoStream : !NOT_HERE.includes(second.status));
+      throw isHere ? second : thrown;
     }
   }
 };

@@ -30,6 +30,8 @@ export interface Registration {
 export interface RegistrationOptions {
   /** Names no remote tool may have: the built-in ones. */
   readonly reserved: readonly string[];
+  /** Names of all servers there are, used or not: no other's tool may look like theirs. */
+  readonly servers: readonly string[];
   /** What was registered earlier in this run: a tool keeps its name, and no other gets it. */
   readonly earlier?: readonly RegisteredTool[];
   /** Runs a call; as `Tool.invoke`. */
@@ -82,12 +84,12 @@ function sortedOut({ server, tools }: ToolSource) {
 }
 
 /** What the person allowed by a name must not come to mean another tool. */
-function stableNames({ reserved, earlier = [] }: RegistrationOptions): (origin: ToolOrigin) => string {
+function stableNames({ reserved, servers, earlier = [] }: RegistrationOptions): (origin: ToolOrigin) => string {
   const key = ({ server, tool }: ToolOrigin): string => JSON.stringify([server, tool]);
   const known = new Map(
     earlier.map(({ tool, server, remote }) => [key({ server: server.name, tool: remote.name }), tool.name]),
   );
-  const newName = toolNames([...reserved, ...known.values()]);
+  const newName = toolNames([...reserved, ...known.values()], servers);
   return (origin) => known.get(key(origin)) ?? newName(origin);
 }
 

@@ -17,10 +17,12 @@ const MAX_SUGGESTIONS = 100;
 /** Deeper ones would overflow the stack of whoever walks them. */
 const MAX_DEPTH = 100;
 
-/** A tool of a list; undefined if it has no name, or a schema that nobody could read. */
+/** A tool of a list; undefined if it has no name, or a schema that is none or that nobody could read. */
 export function parseTool(value: Fields): RemoteTool | undefined {
   const name = stringOf(value.name);
   if (name === undefined || isTooDeep(value, MAX_DEPTH)) return undefined;
+  // Some servers have none for a tool that takes nothing.
+  if (!isObject(value.inputSchema ?? {})) return undefined;
   const title = stringOf(value.title);
   return {
     name,

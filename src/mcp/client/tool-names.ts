@@ -11,16 +11,17 @@ export interface ToolOrigin {
 
 /**
  * Gives out the names under which the model knows remote tools, in the order it is asked. A tool keeps its own name if
- * nobody had it before; else, and where its name looks like that of another server's tool, it is `server__tool`. No name is
- * given twice, none is one of `reserved`, all are such as the API takes.
+ * nobody had it before; else, and where its name looks like that of a tool of one of `servers`, it is `server__tool`. No
+ * name is given twice, none is one of `reserved`, all are such as the API takes.
  */
-export function toolNames(reserved: Iterable<string>): (origin: ToolOrigin) => string {
+export function toolNames(reserved: Iterable<string>, servers: readonly string[]): (origin: ToolOrigin) => string {
+  const prefixes = servers.map((server) => cleaned(`${server}__`));
   const taken = new Set(reserved);
   const bareNames = new Set(taken);
   return ({ server, tool }) => {
     const bare = cleaned(tool);
     // `files__*` on an allow list means the server files, not whoever calls a tool so.
-    const isFree = !bareNames.has(bare) && !bare.includes('__');
+    const isFree = !bareNames.has(bare) && !prefixes.some((prefix) => bare.startsWith(prefix));
     if (isFree) bareNames.add(bare);
     const name = unused(shortened(isFree ? bare : cleaned(`${server}__${tool}`)), taken);
     taken.add(name);

@@ -25,6 +25,8 @@ const MAX_INSTRUCTIONS = 4000;
 export interface ToolsetOptions extends CallHandling {
   /** In the order of the files. */
   readonly servers: readonly ConfiguredServer[];
+  /** Names of servers that are configured, but not used here. */
+  readonly unused?: readonly string[];
   readonly context: ClientContext;
   /** Names of built-in tools. */
   readonly reserved: readonly string[];
@@ -147,11 +149,12 @@ const askNobody: AskOffer = async (server) => {
 
 /** What is registered now, of what was found of each server. */
 function registry(options: ToolsetOptions, found: readonly Found[], call: RegistrationOptions['call']) {
-  const { servers, context, reserved, allowedTools: patterns = [] } = options;
+  const { servers, unused = [], context, reserved, allowedTools: patterns = [] } = options;
+  const names = [...servers.map(({ name }) => name), ...unused];
   const register = (earlier: readonly RegisteredTool[]): Registration =>
     registerTools(
       found.flatMap(({ source }) => source ?? []),
-      { reserved, earlier, call },
+      { reserved, servers: names, earlier, call },
     );
   let current = register([]);
   let earlier = current.registered;
