@@ -21,9 +21,9 @@ export async function run(options: McpAuthOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp auth');
   const { server, notices } = await namedServer(name, { options, app });
   const shown = callProgress(name, { quiet: options.quiet === true || options.json === true }, app);
-  // Where nobody sits nothing is opened, unless whoever started us has named the browser.
-  const isAttended = app.io.err.isTerminal || Boolean(app.env.BROWSER);
-  const prompt = signInPrompt({ isOpened: !options.noBrowser && isAttended, lend: shown.lend }, app);
+  // Where nobody sits nothing is opened: the address is printed, and may be opened by hand.
+  const isOpened = !options.noBrowser && app.io.err.isTerminal;
+  const prompt = signInPrompt({ isOpened, lend: shown.lend }, app);
   const isSignedIn = await signIn(server, { ...app, signIn: prompt }, app.signal).finally(shown.end);
   const text = isSignedIn ? `Signed in to ${visible(name)}\n` : `${visible(name)} wants no sign-in\n`;
   await printReport({ text, json: { name, signedIn: isSignedIn }, notices }, options, app);

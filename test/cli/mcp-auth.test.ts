@@ -1,8 +1,12 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { oauthPeer } from '../mcp/oauth-peer.ts';
+import { gmnCommand } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
+import { runInTerminal } from '../support/pty.ts';
 
 /** A browser that goes where it is sent, and writes down that it was. */
 const BROWSER = `#!/usr/bin/env node
@@ -24,7 +28,21 @@ async function signInPlace(t: TestContext) {
       return '';
     }
   };
-  return { ...here, peer, opened };
+  /** Signs in on pipes, by opening the address that is printed. */
+  const auth = async () => {
+    const child = spawn(...gmnCommand(['mcp', 'auth', 'wiki']), { cwd: here.cwd, env: here.env });
+    t.onTestFinished(() => void child.kill('SIGKILL'));
+    const ended = once(child, 'close');
+    let stderr = '';
+    for await (const chunk of child.stderr.setEncoding('utf8')) {
+      stderr += chunk;
+      const [, page] = /open this address:\n(\S+)\n[\s\S]*Waiting/.exec(stderr) ?? [];
+      if (page !== undefined) await (await fetch(page)).text();
+    }
+    const [exitCode] = await ended;
+    return { stderr, exitCode };
+  };
+  return { ...here, peer, opened, auth };
 }
 
 const CALL = ['mcp', 'call', 'wiki', 'echo', 'message=hi'];
@@ -38,31 +56,28 @@ test('auth signs in through the browser and keeps it', async (t) => {
   const here = await signInPlace(t);
   expect(await here.run(CALL)).toEqual(REFUSED);
   expect(here.opened()).toBe('');
-  const { stdout, stderr, exitCode } = await here.run(['mcp', 'auth', 'wiki']);
-  expect([stdout, exitCode]).toEqual(['Signed in to wiki\n', 0]);
-  const [first, address, last, ...more] = stderr.split('\n');
-  expect([first, last, more]).toEqual([
-    'To sign in, open this address:',
-    'Your browser is asked to open it. Waiting for you to finish there…',
-    [''],
-  ]);
-  expect(here.opened()).toBe(`${address}\n`);
+  const { output, exitCode } = await runInTerminal(t, ['mcp', 'auth', 'wiki'], { env: here.env, columns: 1000 }).ended;
+  expect([exitCode, output]).toEqual([0, expect.stringContaining('Signed in to wiki\r\n')]);
+  expect(output).toContain('Your browser is asked to open it. Waiting for you to finish there…');
+  expect(output).toContain(`To sign in, open this address:\r\n${here.opened().trim()}\r\n`);
   expect(await here.run(CALL)).toEqual({ stdout: 'remote hi\n', stderr: '', exitCode: 0 });
   expect((await here.run(['mcp', 'get', 'wiki'])).stdout).toContain('  sign-in  signed in, renewed by itself\n');
   const kept = join(here.home, '.gmn/mcp');
   expect(readdirSync(kept).map((name) => statSync(join(kept, name)).mode & 0o777)).toEqual([0o600]);
 });
 
-test('auth has nothing to do for who is signed in, and logout forgets it', async (t) => {
+test('without a terminal auth opens no browser, and waits for who opens its address; logout forgets it', async (t) => {
   const here = await signInPlace(t);
-  await here.run(['mcp', 'auth', 'wiki']);
-  const opened = here.opened();
+  expect(await here.auth()).toEqual({
+    stderr: expect.stringMatching(/^To sign in, open this address:\nhttp\S+\nWaiting for you to finish there…\n$/),
+    exitCode: 0,
+  });
   expect(await here.run(['mcp', 'auth', 'wiki', '--json'])).toEqual({
     stdout: '{\n  "name": "wiki",\n  "signedIn": true\n}\n',
     stderr: '',
     exitCode: 0,
   });
-  expect(here.opened()).toBe(opened);
+  expect(here.opened()).toBe('');
   const ok = (words: string) => ({ stdout: `${words}\n`, stderr: '', exitCode: 0 });
   expect(await here.run(['mcp', 'logout', 'wiki'])).toEqual(ok('Forgot the sign-in at wiki'));
   expect(await here.run(['mcp', 'logout', 'wiki'])).toEqual(ok('There was no sign-in at wiki'));
