@@ -24,7 +24,7 @@ test.for([
   [['mcp', 'call', 'rude', 'speak'], 0],
   [['mcp', 'call', 'rude', 'show'], 0],
   [['mcp', 'call', 'rude', 'fail'], 5],
-  [['mcp', 'call', 'rude', 'spaek'], 1],
+  [['mcp', 'call', 'rude', 'spaek'], 5],
   [['mcp', 'prompts', 'rude'], 0],
   [['mcp', 'prompt', 'rude', 'say'], 0],
   [['mcp', 'resources', 'rude'], 0],
