@@ -211,7 +211,7 @@ export const MCP_CLIENT: readonly Fault[] = [
     id: 'M15',
     what: 'command not found / not executable / is a directory / cwd missing',
     variants: [
-      unstartable('not found', { command: 'no-such-program' }, /there is no program no-such-program/),
+      unstartable('not found', { command: 'no-such-program' }, /There is no program no-such-program/),
       unstartable('a directory', { command: '/' }, /\/ may not be run/),
       unstartable(
         'no such directory to start in',
