@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { chosenMode, type ModeOptions, modeOf } from '../../src/commands/approval-mode.ts';
+import { AppError } from '../../src/core/error.ts';
+
+test.each([
+  [{}, 'default'],
+  [{ yolo: true }, 'yolo'],
+  [{ approvalMode: 'plan' }, 'plan'],
+  [{ approvalMode: 'yolo', yolo: true }, 'yolo'],
+] as const)('the flags %j mean the mode %s', (options, mode) => {
+  expect(modeOf(options)).toBe(mode);
+});
+
+test('two flags that say different things are a mistake', () => {
+  expect(() => modeOf({ approvalMode: 'auto_edit', yolo: true })).toThrow(
+    new AppError('usage', '--yolo cannot be combined with --approval-mode auto_edit', { hint: 'Use one of them.' }),
+  );
+});
+
+/** The outcome where the user's settings say so. */
+function withSetting(said: unknown, options: ModeOptions = {}) {
+  return chosenMode(options, { document: { general: { defaultApprovalMode: said } } });
+}
+
+test.each(['default', 'auto_edit', 'plan'])('a file may choose the mode %s', (mode) => {
+  expect(withSetting(mode)).toEqual({ mode, notices: [] });
+});
+
+test('a flag outweighs the file, and is all there is without one', () => {
+  expect(withSetting('auto_edit', { approvalMode: 'plan' })).toEqual({ mode: 'plan', notices: [] });
+  expect(withSetting('plan', { yolo: true })).toEqual({ mode: 'yolo', notices: [] });
+  expect(chosenMode({ approvalMode: 'plan' }, {})).toEqual({ mode: 'plan', notices: [] });
+  expect(chosenMode({}, {})).toEqual({ mode: 'default', notices: [] });
+});
+
+test.each([
+  ['yolo', 'is not taken from a file'],
+  ['always', 'cannot be "always"'],
+  [true, 'cannot be "true"'],
+])('a file that says %j changes nothing, and the person is told', (said, why) => {
+  const notice = `general.defaultApprovalMode ${why}: what changes anything is asked about`;
+  expect(withSetting(said)).toEqual({ mode: 'default', notices: [notice] });
+});
