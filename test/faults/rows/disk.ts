@@ -184,7 +184,8 @@ export const DISK: readonly Fault[] = [
       {
         name: 'fifty of each, two days old',
         ways: COMMAND,
-        args: ['sessions', 'list'],
+        // Not `list`: tidying by the way may leave the rest for tomorrow when the machine is busy.
+        args: ['sessions', 'prune'],
         play(scene) {
           plantLeftovers(scene);
           return scene.run();
