@@ -15,7 +15,7 @@ export default defineConfig({
           include: ['test/**/*.test.ts'],
           exclude: ['test/interop/**', 'test/standalone/**', ...crowds],
           // Most tests wait for the program they have started; the default would leave a small machine half idle.
-          maxWorkers: 2,
+          maxWorkers: 3,
         },
       },
       { extends: true, test: { name: 'crowds', include: crowds, maxWorkers: 1, sequence: { groupOrder: 1 } } },
