@@ -94,6 +94,7 @@ function wireObject(schema: JsonObject): JsonObject {
 }
 
 function wireValue(key: string, value: JsonValue | undefined): JsonValue | undefined {
+  if (key === 'type') refuseUnknownTypes(value);
   if (key === '$ref' && typeof value === 'string') return value.replace(/^#\/definitions\//, '#/$defs/');
   if (key === 'properties' || key === '$defs') {
     return Object.fromEntries(Object.entries(objectOf(value)).map(([name, inner]) => [name, wireSchema(inner)]));
@@ -102,6 +103,16 @@ function wireValue(key: string, value: JsonValue | undefined): JsonValue | undef
     return isList(value) ? value.map((inner) => wireSchema(inner) ?? null) : value;
   }
   return key === 'items' || key === 'additionalProperties' ? wireSchema(value) : value;
+}
+
+const TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+
+/** No answer could be of a type that is none. */
+function refuseUnknownTypes(value: JsonValue | undefined): void {
+  const unknown = [value].flat().find((type) => !TYPES.includes(type));
+  if (unknown === undefined) return;
+  const message = `--output-schema: ${JSON.stringify(unknown)} is no type of JSON Schema`;
+  throw new AppError('usage', message, { hint: `Types: ${TYPES.join(', ')}` });
 }
 
 function objectOf(value: JsonValue | undefined): JsonObject {

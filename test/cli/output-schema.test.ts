@@ -229,6 +229,10 @@ test.for([
   ['{"type":', /^Error: --output-schema is not JSON: /],
   ['list.json', /^Error: list.json is not a JSON Schema: a schema is an object\n/],
   ['[]', /^Error: --output-schema is not a JSON Schema: a schema is an object\n/],
+  [
+    '{"items":{"type":["STRING","null"]}}',
+    /^Error: --output-schema: "STRING" is no type of JSON Schema\nTypes: string, number, /,
+  ],
   ['absent.json', /^Error: no such file: absent.json\n/],
 ])('a schema that is none (%s) is refused before anything is sent', async ([value = '', words], t) => {
   const gemini = await fakeGemini(t, []);

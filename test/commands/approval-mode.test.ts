@@ -18,7 +18,7 @@ test('two flags that say different things are a mistake', () => {
 });
 
 /** The outcome where the user's settings say so. */
-function withSetting(said: unknown, options: ModeOptions = {}) {
+function withSetting(said: string | boolean, options: ModeOptions = {}) {
   return chosenMode(options, { document: { general: { defaultApprovalMode: said } } });
 }
 
