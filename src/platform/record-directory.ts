@@ -10,8 +10,8 @@ const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 export interface RecordDirectory {
   /** None if there is no such directory. */
   names(): Promise<readonly string[]>;
-  /** Undefined if it is not there, or cannot be read. */
-  read(name: string): Promise<string | undefined>;
+  /** Undefined if it is not there, cannot be read, or is larger than it may be. */
+  read(name: string, maxBytes?: number): Promise<string | undefined>;
   /** Undefined if it is not there. Times are milliseconds since the epoch. */
   status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
   /** Readers see the old text or the new one. Rejects if it cannot be written. */
@@ -38,7 +38,15 @@ export function recordDirectory(directory: string): RecordDirectory {
   };
   return {
     names: () => readdir(directory).catch(() => []),
-    read: (name) => readFile(join(directory, name), { encoding: 'utf8', flag: FLAGS }).catch(() => undefined),
+    async read(name, maxBytes) {
+      const file = join(directory, name);
+      try {
+        if (maxBytes !== undefined && (await stat(file)).size > maxBytes) return undefined;
+        return await readFile(file, { encoding: 'utf8', flag: FLAGS });
+      } catch {
+        return undefined;
+      }
+    },
     async status(name) {
       const found = await stat(join(directory, name)).catch(() => undefined);
       return found && { size: found.size, changedAt: found.mtimeMs };

@@ -266,7 +266,7 @@ test('jobs that are over are removed when they are old or too many; those under 
   expect((await files.names()).toSorted()).toEqual(kept.flatMap((id) => [`${id}.json`, `${id}.txt`]).sort());
 });
 
-test('what is damaged in a record is left out, and a record without what it needs is none', async (t) => {
+test('what is damaged in a record is left out, and a record without what it needs, or of a size that none has, is none', async (t) => {
   const path = directory(t);
   const job_id = newId();
   const whole = { job_id, status: 'failed', created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
@@ -279,6 +279,7 @@ test('what is damaged in a record is left out, and a record without what it need
   expect(await found({ ...whole, ...damaged })).toEqual({ ...whole, working_directory: '/work' });
   expect(await found({ ...whole, created_at: 'once' })).toBeUndefined();
   expect(await found({ ...whole, timeout_ms: null })).toBeUndefined();
+  expect(await found({ ...whole, more: 'x'.repeat(16_000_000) })).toBeUndefined();
 });
 
 test('what belongs to no job is removed after a day', async (t) => {

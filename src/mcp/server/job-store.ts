@@ -9,6 +9,8 @@ const LONGEST_MS = 7 * 86_400_000;
 const STRAY_MS = 86_400_000;
 const MOST_JOBS = 1000;
 const MOST_BYTES = 200_000_000;
+/** What is known of a job is a few lines; a file that large is not ours. */
+const MOST_RECORD_BYTES = 16_000_000;
 /** Systems let a process have so many files open, and some of them not many more. */
 const FILES_AT_ONCE = 64;
 
@@ -37,7 +39,9 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
   };
   const load = async (id: string): Promise<JobRecord | undefined> => {
     // What becomes part of a path is one of our own ids.
-    const found = isUuid(id) ? parseJob(parseJson((await files.read(`${id}.json`)) ?? '')) : undefined;
+    const found = isUuid(id)
+      ? parseJob(parseJson((await files.read(`${id}.json`, MOST_RECORD_BYTES)) ?? ''))
+      : undefined;
     if (found === undefined || found.record.job_id !== id) return undefined;
     if (isOver(found.record)) return found.record;
     if (found.owner !== undefined && (await stateOf(found.owner)) !== 'gone') return found.record;

@@ -272,7 +272,7 @@ export const SURROUNDINGS: readonly Fault[] = [
     ].map(({ name, open }) => ({
       name,
       ways: PLAIN_PIPE,
-      env: { GMN_IDLE_TIMEOUT: '1s' },
+      env: { GMN_IDLE_TIMEOUT: open ? '1m' : '1s' },
       model: [
         {
           steps: (request) => [
