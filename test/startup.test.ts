@@ -108,6 +108,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/core/endpoint.ts",
       "src/core/error.ts",
       "src/core/event.ts",
+      "src/core/iso-time.ts",
       "src/core/json.ts",
       "src/core/models.ts",
       "src/core/usage.ts",

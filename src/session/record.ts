@@ -1,5 +1,6 @@
 import type { KeptContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
+import { isoTime } from '../core/iso-time.ts';
 import type { SessionBeginning, SessionSetup } from '../core/session.ts';
 
 /** The version of the format that is written. docs/sessions.md describes it. */
@@ -59,7 +60,7 @@ export function contentsOf(entry: Entry): readonly KeptContent[] {
 
 /** The header as it is written, with its newline. */
 export function headerText({ v, id, at, ...rest }: Header): string {
-  return `${JSON.stringify({ v, type: 'session', id, t: new Date(at).toISOString(), ...rest })}\n`;
+  return `${JSON.stringify({ v, type: 'session', id, t: isoTime(at), ...rest })}\n`;
 }
 
 /** A line as it is written, with its newline; `apart` names the media that its contents no longer hold. */
@@ -67,7 +68,7 @@ export function lineText({ seq, at, standing, entry }: Line, apart: Apart = []):
   const { kind, ...body } = entry;
   const { turn, name, model } = standing;
   const blobs = apart.length === 0 ? undefined : apart;
-  return `${JSON.stringify({ seq, t: new Date(at).toISOString(), type: kind, turn, name, model, ...body, blobs })}\n`;
+  return `${JSON.stringify({ seq, t: isoTime(at), type: kind, turn, name, model, ...body, blobs })}\n`;
 }
 
 const TITLE_LENGTH = 100;
@@ -92,5 +93,5 @@ function ownWords(texts: readonly string[]): string {
 
 /** The name of a session's file: when it was begun, and its id. */
 export function fileName(at: number, id: string): string {
-  return `${new Date(at).toISOString().replace(/[-:]|\.\d+/g, '')}-${id}.jsonl`;
+  return `${isoTime(at).replace(/[-:]|\.\d+/g, '')}-${id}.jsonl`;
 }
