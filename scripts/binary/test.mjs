@@ -11,6 +11,8 @@ const program = join(root, 'dist-binary', process.platform === 'win32' ? 'gmn.ex
 const words = process.argv.slice(2);
 const all = ['test/standalone', 'test/cli', 'test/mcp-server', 'test/demo/command.test.ts', 'test/faults'];
 
+// Some of the tests look at the package as well.
+run(process.execPath, [join(root, 'scripts', 'build.mjs')]);
 run(process.execPath, [join(root, 'scripts', 'binary', 'build.mjs')]);
 run(process.execPath, [vitest, ...config('binary'), ...(words.length > 0 ? words : all)], {
   env: { ...process.env, GMN_BIN: program },

@@ -12,6 +12,10 @@ export const SKIPPED: Readonly<Record<string, Readonly<Record<string, string>>>>
     'without anything configured it says what is missing, and what to do': WORDS,
     'where all is well it ends with 0; without a UTF-8 locale the marks are words': WORDS,
   },
+  'cli/mcp-hostile-chat.test.ts': {
+    'among hostile servers a chat asks, calls and ends, with little memory, and leaves no process behind':
+      'measures the memory inside Node, with NODE_OPTIONS',
+  },
   'cli/privacy.test.ts': { 'a run that Node itself gives up leaves no report and no dump behind': NODES_OWN },
   'cli/process.test.ts': {
     'the compiled code is kept for the next start, for nobody else to read, and a spoilt one does no harm': CACHE,

@@ -25,6 +25,8 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
   /** Undefined: it has left. */
   const send = (chunk: string): Promise<unknown> | undefined => {
     const written = sink.write(chunk);
+    // Should `flush` throw, nobody would wait for this any more.
+    if (typeof written !== 'number') written.catch(() => {});
     const flushed = sink.flush();
     const pending = [written, flushed].filter((step) => typeof step !== 'number');
     return pending.length === 0 ? undefined : Promise.all(pending);
