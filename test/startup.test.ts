@@ -117,13 +117,18 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/main.ts",
       "src/platform/app.ts",
       "src/platform/clock.ts",
+      "src/platform/connection.ts",
       "src/platform/directories.ts",
       "src/platform/errno.ts",
       "src/platform/hash.ts",
+      "src/platform/http-answer.ts",
       "src/platform/http-body.ts",
+      "src/platform/http-call.ts",
       "src/platform/http-direct.ts",
       "src/platform/http-exchange.ts",
       "src/platform/http-failure.ts",
+      "src/platform/http-head.ts",
+      "src/platform/http-request.ts",
       "src/platform/http.ts",
       "src/platform/io.ts",
       "src/platform/memo-file.ts",
@@ -151,6 +156,7 @@ test('a one-shot loads only what it needs', async (t) => {
     ]
   `);
   const heavy = [
+    'http',
     'https',
     'tls',
     'crypto',

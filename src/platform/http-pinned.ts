@@ -2,8 +2,9 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { AppError } from '../core/error.ts';
 import type { HttpResponse, HttpTimers, SendHttp } from '../core/http.ts';
+import type { Address } from './connection.ts';
 import { decompressed } from './decompress.ts';
-import { type Address, sendDirect } from './http-direct.ts';
+import { sendDirect } from './http-direct.ts';
 import { networkFailure, peerOf } from './http-failure.ts';
 
 export interface PinnedOptions {

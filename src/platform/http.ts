@@ -14,7 +14,7 @@ export interface HttpOptions {
 }
 
 /**
- * The client of this process: `node:http` or `node:https`, or undici if a proxy applies, each loaded with its first use.
+ * The client of this process: our own on sockets, or undici, loaded with its first use, if a proxy applies.
  * Redirects are returned like any answer. Read the body or leave it early: until then its connection stays open.
  */
 export function sendHttp({ timers, env, trace, clock }: HttpOptions): SendHttp {

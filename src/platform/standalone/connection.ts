@@ -1,31 +1,8 @@
-/** What happens on a connection. Nothing comes after `closed`, and nothing at all after `close` was called. */
-export interface ConnectionEvents {
-  /** It stands; one with TLS, once the certificate was found good. Nothing may be written before. */
-  open(): void;
-  data(chunk: Buffer): void;
-  /** After a write that did not take all: there is room again. */
-  room(): void;
-  /** `error` is undefined if the other side just had no more to say. */
-  closed(error: unknown): void;
-}
-
-export interface Target {
-  /** Names or addresses, tried one after the other until one takes the connection. */
-  readonly hosts: readonly string[];
-  readonly port: number;
-  /** Speak TLS, and to nobody whose certificate is not for this name or address. */
-  readonly secureName?: string;
-}
+import type { ConnectionEvents, connect as connectNode, Connection as PlainConnection, Target } from '../connection.ts';
 
 /** A connection on the runtime's own sockets, which cost a fraction of what its copy of `node:net` costs a start. */
-export interface Connection {
-  /** How many of these bytes were taken. */
-  write(bytes: Uint8Array): number;
-  pause(): void;
-  resume(): void;
-  /** Closes it at once; may be called at any time, and more than once. */
-  close(): void;
-  /** Speaks TLS from now on, as with `secureName`; what happens is told to these events, `open` first. */
+export interface Connection extends PlainConnection {
+  /** Speaks TLS from now on, with nobody whose certificate is not for this name or address; what happens is told to these events, `open` first. */
   secure(name: string, events: ConnectionEvents): void;
 }
 
@@ -70,10 +47,10 @@ interface Line {
   isOver: boolean;
 }
 
-/** Opens a connection. Whatever goes wrong is told to `events.closed`; this never throws. */
-export function connect({ hosts, port, secureName }: Target, events: ConnectionEvents): Connection {
+/** The same promise; of several addresses, one after the other is tried. */
+export const connect = (({ host, port, isTls, addresses }: Target, events: ConnectionEvents): Connection => {
   const line: Line = { socket: undefined, events, isOver: false };
-  const tls = secureName === undefined ? {} : { tls: tlsFor(secureName) };
+  const tls = isTls ? { tls: tlsFor(host) } : {};
   const attempt = ([hostname = '', ...others]: readonly string[]): void => {
     let isTold = false;
     // A failure is told twice, to the handler and to the promise.
@@ -84,12 +61,12 @@ export function connect({ hosts, port, secureName }: Target, events: ConnectionE
       else lose(line, error);
     };
     const socket = {
-      ...handlerOf(line, events, secureName !== undefined),
+      ...handlerOf(line, events, isTls),
       connectError: (_: unknown, error: unknown) => failed(error),
     };
     Bun.connect({ hostname, port, ...tls, socket }).catch(failed);
   };
-  attempt(hosts);
+  attempt(addresses?.map(({ address }) => address) ?? [host]);
   return {
     write: (bytes) => line.socket?.write(bytes) ?? 0,
     pause: () => line.socket?.pause(),
@@ -100,7 +77,7 @@ export function connect({ hosts, port, secureName }: Target, events: ConnectionE
       line.socket = line.socket?.upgradeTLS({ tls: tlsFor(name), socket: handlerOf(line, secured, true) })[1];
     },
   };
-}
+}) satisfies typeof connectNode;
 
 /** The certificate is checked against `serverName`. */
 function tlsFor(name: string): TlsOptions {

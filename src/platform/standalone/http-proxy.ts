@@ -1,13 +1,13 @@
 import type { HttpResponse } from '../../core/http.ts';
+import { answerReader } from '../http-answer.ts';
+import { type Call, openCall } from '../http-call.ts';
+import { targetOf } from '../http-direct.ts';
 import type { Dispatch } from '../http-exchange.ts';
 import { type Peer, peerOf, proxyPeer } from '../http-failure.ts';
 import type { sendThroughProxy as sendThroughProxyNode } from '../http-proxy.ts';
+import { requestBytes, tunnelBytes } from '../http-request.ts';
 import { basicToken, proxyRefusal } from '../proxy-refusal.ts';
 import { type Connection, connect } from './connection.ts';
-import { answerReader } from './http-answer.ts';
-import { type Call, openCall } from './http-call.ts';
-import { targetOf } from './http-direct.ts';
-import { requestBytes, tunnelBytes } from './http-request.ts';
 
 /** The same promise, on the sockets of the runtime. */
 export const sendThroughProxy: typeof sendThroughProxyNode = async (dispatch, proxy) =>

@@ -1,8 +1,8 @@
-import type { HttpResponse } from '../../core/http.ts';
-import { type Dispatch, openExchange } from '../http-exchange.ts';
-import type { Peer } from '../http-failure.ts';
+import type { HttpResponse } from '../core/http.ts';
 import type { Connection, ConnectionEvents } from './connection.ts';
 import { answerReader } from './http-answer.ts';
+import { type Dispatch, openExchange } from './http-exchange.ts';
+import type { Peer } from './http-failure.ts';
 
 /** A request whose connection is yet to be made. */
 export interface Call {

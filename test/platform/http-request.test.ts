@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { requestBytes, tunnelBytes } from '../../../src/platform/standalone/http-request.ts';
+import { requestBytes, tunnelBytes } from '../../src/platform/http-request.ts';
 
 const url = new URL('https://h.example:8443/a%20b?c=d#e');
 
