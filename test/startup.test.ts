@@ -115,6 +115,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/core/visible.ts",
       "src/input/prompt.ts",
       "src/main.ts",
+      "src/platform/abort.ts",
       "src/platform/app.ts",
       "src/platform/clock.ts",
       "src/platform/connection.ts",

@@ -5,6 +5,7 @@ import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
 import { noPrompt, promptContent } from '../input/prompt.ts';
 import type { PromptInput } from '../input/prompt-input.ts';
+import { onAbort } from '../platform/abort.ts';
 import { type Deadline, deadline, every } from '../platform/clock.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { isAttended } from '../platform/terminal.ts';
@@ -104,7 +105,7 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
   const shape = await shapeFor(options, app);
   const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
   const limit = deadline(app.signal, timeoutMs, () => timedOut(timeoutMs));
-  limit.signal.addEventListener('abort', () => app.hurry(AppError.from(limit.signal.reason)), { once: true });
+  onAbort(limit.signal, () => app.hurry(AppError.from(limit.signal.reason)));
   let opened: OpenedModel | undefined;
   let kept: PromptHistory | undefined;
   let side: RemoteSide | undefined;

@@ -29,7 +29,7 @@ export async function parseSettingsText({ file, text: written }: SettingsText): 
 /** What `parseSettingsText` left out and a person would miss: a server whose name no object can safely have. Never throws. */
 export async function serverNotices({ file, text }: SettingsText): Promise<readonly string[]> {
   // `\u005f` is an underscore too.
-  if (!text.includes('__proto__') && !/\\u00(?:5f|[67])/i.test(text)) return [];
+  if (!text.includes('__proto__') && !/\\u00(?:5[fF]|[67])/.test(text)) return [];
   const value = await parseJson(text.replace(/^\uFEFF/, ''), file).catch(() => undefined);
   const servers = isObject(value) ? value.mcpServers : undefined;
   if (!isObject(servers) || !Object.hasOwn(servers, '__proto__')) return [];

@@ -5,6 +5,7 @@ import { envDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import type { HttpTimers, SendHttp } from '../core/http.ts';
 import type { Env, Trace } from '../core/io.ts';
+import { onAbort } from './abort.ts';
 import { systemClock } from './clock.ts';
 import { type ProcessIo, processIo } from './io.ts';
 import { interruptSignal } from './signals.ts';
@@ -35,7 +36,7 @@ export async function processApp(options: {
   const homes = (): Homes => (foundHomes ??= options.findHomes(env, userHome));
   const timers = httpTimers(env);
   const signal = interruptSignal();
-  signal.addEventListener('abort', () => io.hurry(AppError.from(signal.reason)), { once: true });
+  onAbort(signal, () => io.hurry(AppError.from(signal.reason)));
   let settings: Promise<Settings> | undefined;
   return {
     version,

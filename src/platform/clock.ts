@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Clock } from '../core/io.ts';
+import { abortable, onAbort } from './abort.ts';
 
 /** A longer timer would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
@@ -46,7 +47,7 @@ export interface Deadline {
 /** A signal that follows `parent` and aborts with `reason()` after `ms` (0 = never). */
 export function deadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
   if (ms === 0) return { signal: parent, hold: () => {}, resume: () => {}, endsAt: () => undefined, clear: () => {} };
-  const controller = new AbortController();
+  const controller = abortable();
   // Twenty servers may hang on one signal, which is no leak.
   setMaxListeners(0, parent, controller.signal);
   let timer: NodeJS.Timeout | undefined;
@@ -65,7 +66,7 @@ export function deadline(parent: AbortSignal, ms: number, reason: () => Error): 
     leftMs -= Date.now() - startedMs;
   };
   if (parent.aborted) follow();
-  parent.addEventListener('abort', follow, { once: true });
+  const unfollow = onAbort(parent, follow);
   resume();
   return {
     signal: controller.signal,
@@ -74,7 +75,7 @@ export function deadline(parent: AbortSignal, ms: number, reason: () => Error): 
     endsAt: () => (isHeld ? undefined : startedMs + leftMs),
     clear: () => {
       clearTimeout(timer);
-      parent.removeEventListener('abort', follow);
+      unfollow();
     },
   };
 }

@@ -110,7 +110,7 @@ function payloadStep(size: number, flow: Flow, done: () => void): Step {
 
 function sizeStep(flow: Flow): Step {
   return collected('\r\n', SIZE_LINE_BYTES, 'HPE_INVALID_CHUNK_SIZE', (line) => {
-    const [, digits] = /^([\da-f]{1,12})[ \t]*(?:;.*)?$/i.exec(line) ?? [];
+    const [, digits] = /^([\dA-Fa-f]{1,12})[ \t]*(?:;.*)?$/.exec(line) ?? [];
     if (digits === undefined) throw notHttp('HPE_INVALID_CHUNK_SIZE');
     const size = Number.parseInt(digits, 16);
     flow.go(size === 0 ? trailerStep(flow, 0) : payloadStep(size, flow, () => flow.go(gapStep(flow))));

@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse, HttpTimers } from '../core/http.ts';
+import { onAbort } from './abort.ts';
 import { bodyFeed, timeLimit } from './http-body.ts';
 import { networkFailure, type Peer, type Phase, timeoutFailure } from './http-failure.ts';
 
@@ -111,8 +112,7 @@ interface Watch {
 function openWatch({ signal, onClose }: Dispatch, stop: (reason: unknown) => void): Watch {
   let timer: NodeJS.Timeout | undefined;
   let isOver = false;
-  const onAbort = (): void => stop(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
+  const unfollow = onAbort(signal, () => stop(signal.reason));
   return {
     limit(ms, expire) {
       clearTimeout(timer);
@@ -122,7 +122,7 @@ function openWatch({ signal, onClose }: Dispatch, stop: (reason: unknown) => voi
       if (isOver) return;
       isOver = true;
       clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
+      unfollow();
       onClose?.(receivedBytes);
     },
     isOver: () => isOver,

@@ -1,4 +1,5 @@
 import { AppError, EXIT_CODES, type Fault } from '../core/error.ts';
+import { type Abortable, abortable } from './abort.ts';
 
 const FAULTS = {
   SIGINT: 'interrupted',
@@ -15,7 +16,7 @@ const LAST_WORDS_MS = 2000;
  * may both send.
  */
 export function interruptSignal(): AbortSignal {
-  const controller = new AbortController();
+  const controller = abortable();
   abortOnCrash(controller);
   for (const [name, fault] of Object.entries(FAULTS)) {
     process.on(name, () => {
@@ -29,7 +30,7 @@ export function interruptSignal(): AbortSignal {
 }
 
 /** What came until then is kept, and the failure is told in the format of the run. */
-function abortOnCrash(controller: AbortController): void {
+function abortOnCrash(controller: Abortable): void {
   const [boot] = process.listeners('uncaughtException');
   const crash = (thrown: Error): void => {
     boot?.(thrown, 'uncaughtException');

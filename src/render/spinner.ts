@@ -180,13 +180,12 @@ function widthOf(text: string): number {
   return width;
 }
 
-const SURELY_WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/g;
-const WIDTHLESS = /\u200d\p{Extended_Pictographic}|\p{M}|\u200d/gu;
-
 /** Never more than the real width: who goes up too many rows takes away what is not theirs. */
 function leastWidthOf(text: string): number {
-  const shown = text.replace(WIDTHLESS, '');
-  return [...shown].length + (shown.match(SURELY_WIDE)?.length ?? 0);
+  // Made here, since few runs come to draw anything, and the classes of Unicode are costly to make.
+  const shown = text.replace(/\u200d\p{Extended_Pictographic}|\p{M}|\u200d/gu, '');
+  const wide = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/g;
+  return [...shown].length + (shown.match(wide)?.length ?? 0);
 }
 
 function isWide(char: string): boolean {
