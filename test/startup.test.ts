@@ -143,6 +143,7 @@ test('a one-shot loads only what it needs', async (t) => {
       "src/platform/system-files.ts",
       "src/platform/terminal.ts",
       "src/platform/whole-file.ts",
+      "src/platform/young-generation.ts",
       "src/render/lazy.ts",
       "src/render/presentation.ts",
       "src/render/renderers.ts",

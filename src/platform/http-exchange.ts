@@ -2,6 +2,10 @@ import type { HttpRequest, HttpResponse, HttpTimers } from '../core/http.ts';
 import { onAbort } from './abort.ts';
 import { bodyFeed, timeLimit } from './http-body.ts';
 import { networkFailure, type Peer, type Phase, timeoutFailure } from './http-failure.ts';
+import { keepYoungGenerationSmall } from './young-generation.ts';
+
+/** From here on, memory matters more than the last bit of speed. */
+const LONG_ANSWER_BYTES = 1024 * 1024;
 
 /** One request on its way: what both transports need. */
 export interface Dispatch {
@@ -84,6 +88,7 @@ export function openExchange(dispatch: Dispatch, line: Line): Exchange {
       resolve({ status, headers: singleValues(headers), body: feed.body, hasten });
     },
     data(chunk) {
+      if (received < LONG_ANSWER_BYTES && received + chunk.length >= LONG_ANSWER_BYTES) keepYoungGenerationSmall();
       received += chunk.length;
       feed.push(chunk);
     },
