@@ -63,7 +63,7 @@ function sseParser(maxEventBytes: number): SseParser {
   const decode = lineDecoder();
 
   function push(chunk: Uint8Array): readonly string[] {
-    const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+    const bytes = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     const events: string[] = [];
     const end = Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1;
     let start = 0;
@@ -177,6 +177,7 @@ function lineRest(maxBytes: number): LineRest {
   let store = Buffer.alloc(0);
   let length = 0;
   function add(bytes: Buffer): void {
+    if (bytes.length === 0) return;
     if (length + bytes.length > maxBytes) throw tooLarge(maxBytes);
     if (length + bytes.length > store.length) {
       const larger = Buffer.allocUnsafe(Math.max(length + bytes.length, 2 * store.length, 4096));

@@ -26,5 +26,6 @@ export async function sendDirect(dispatch: Dispatch, addresses?: readonly Addres
 /** Where a URL leads to. */
 export function targetOf({ protocol, hostname, port }: URL): Target {
   const isTls = protocol === 'https:';
-  return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (isTls ? 443 : 80), isTls };
+  const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
+  return { host, port: Number(port) || (isTls ? 443 : 80), isTls };
 }
