@@ -1,18 +1,29 @@
-// What streaming is measured against: reads the bytes of an answer and parses the JSON of each event. Writes only a count.
+// What streaming is measured against: reads the bytes of an answer and parses the JSON of each event. Writes only a count;
+// with `text` or `stream-json` as its second argument also what that format has of it, waiting where there is no room.
 import { request } from 'node:http';
 
-const asked = request(process.argv[2], { method: 'POST', agent: false }, (response) => {
+const [, , url, format] = process.argv;
+const shown = {
+  text: (text) => text,
+  'stream-json': (text) => `{"type":"content","text":${JSON.stringify(text)}}\n`,
+}[format];
+const asked = request(url, { method: 'POST', agent: false }, (response) => {
   let rest = '';
   let events = 0;
   response.setEncoding('utf8');
   response.on('data', (text) => {
     const whole = (rest + text).split('\r\n\r\n');
     rest = whole.pop();
+    let output = '';
     for (const event of whole) {
-      JSON.parse(event.slice('data: '.length));
+      const { candidates } = JSON.parse(event.slice('data: '.length));
+      if (shown) output += shown(candidates[0].content.parts[0].text);
       events += 1;
     }
+    if (output === '' || process.stdout.write(output)) return;
+    response.pause();
+    process.stdout.once('drain', () => response.resume());
   });
-  response.on('end', () => process.stdout.write(`${events}\n`));
+  response.on('end', () => shown ?? process.stdout.write(`${events}\n`));
 });
 asked.end('{}');

@@ -56,16 +56,20 @@ async function streamRows({ rounds, random, isQuick }) {
 function subjectsOf(kind, url) {
   const formats = kind === 'ascii' ? ['text', 'stream-json', 'json'] : ['text'];
   const name = kind === 'ascii' ? '' : `, ${kind}`;
-  const floor = {
-    work: `${FLOOR}${name}`,
-    isFloor: true,
-    args: (size) => [join(root, 'test/bench/stream-floor.mjs'), `${url}/${kind}-${size}`],
-  };
+  const script = (work, ...more) => ({
+    work: `${work}${name}`,
+    args: (size) => [join(root, 'test/bench/stream-floor.mjs'), `${url}/${kind}-${size}`, ...more],
+  });
+  const floor = { ...script(FLOOR), isFloor: true };
+  // No budget: how much of the distance is the output itself.
+  const writers = formats
+    .filter((format) => format !== 'json')
+    .map((format) => script(`${FLOOR}, write ${format}`, format));
   const ours = formats.map((format) => ({
     work: `gmn -o ${format}${name}`,
     args: (size) => [gmn, '-m', `${kind}-${size}`, '-o', format, 'Hello'],
   }));
-  return [floor, ...ours].map((subject) => ({ ...subject, floor: floor.work, runs: [] }));
+  return [floor, ...writers, ...ours].map((subject) => ({ ...subject, floor: floor.work, runs: [] }));
 }
 
 function streamRow({ work, floor, runs }, subjects) {
