@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errnoOf } from './errno.ts';
 
@@ -8,6 +8,8 @@ import { errnoOf } from './errno.ts';
  */
 export function makeDirectories(path: string): void {
   try {
+    // A server asks with every call, and an exception costs more than this look.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
     mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {
     const code = errnoOf(thrown);

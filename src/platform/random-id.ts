@@ -1,21 +1,34 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
+const ID_BYTES = 16;
+/** Enough for some ids: each of them is used once. */
+const STOCK_BYTES = 16 * ID_BYTES;
+let stock: Buffer = Buffer.alloc(0);
+
 /** An id that nobody else has: a random UUID. Reads the system's own source where there is one: the crypto module costs a start. */
 export function randomId(): string {
-  const bytes = Buffer.allocUnsafe(16);
+  if (stock.length < ID_BYTES) stock = randomBytes(STOCK_BYTES) ?? stock;
+  if (stock.length < ID_BYTES) return otherId();
+  const bytes = stock.subarray(0, ID_BYTES);
+  stock = stock.subarray(ID_BYTES);
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
+  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+/** Undefined where the system has no such source. */
+function randomBytes(count: number): Buffer | undefined {
+  const bytes = Buffer.alloc(count);
   try {
     const source = openSync('/dev/urandom', 'r');
     try {
-      if (readSync(source, bytes, 0, 16, null) < 16) return otherId();
+      return readSync(source, bytes, 0, count, null) === count ? bytes : undefined;
     } finally {
       closeSync(source);
     }
   } catch {
-    return otherId();
+    return undefined;
   }
-  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
-  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80;
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 function otherId(): string {

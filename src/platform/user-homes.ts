@@ -9,7 +9,15 @@ export function userHomes(env: Env): readonly string[] {
   );
 }
 
+let known: { readonly home: string | undefined } | undefined;
+
 function systemHome(): string | undefined {
+  // It is the same for as long as this process runs; a server asks with every call.
+  known ??= { home: homeOfUser() };
+  return known.home;
+}
+
+function homeOfUser(): string | undefined {
   try {
     return systemUser().homedir;
   } catch {

@@ -1,5 +1,5 @@
-import { constants, readlinkSync } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
+import { constants, lstatSync, readlinkSync, realpathSync } from 'node:fs';
+import { type FileHandle, mkdir, open, readlink, realpath, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { errnoOf } from './errno.ts';
 
@@ -22,9 +22,13 @@ export function moved(): Error {
   return Object.assign(new Error('the directory was moved'), { code: 'EMOVED' });
 }
 
+let holdHere: Hold | undefined;
+
 /** The best way to hold directories that this system has. */
 export function holdOfSystem(): Hold {
-  return process.platform === 'linux' && canReadDescriptors() ? 'descriptor' : 'path';
+  // It is the same for as long as this process runs; a server asks with every call.
+  holdHere ??= process.platform === 'linux' && canReadDescriptors() ? 'descriptor' : 'path';
+  return holdHere;
 }
 
 function canReadDescriptors(): boolean {
@@ -100,26 +104,24 @@ export interface Located {
  * Follows a path as far as it can; undefined if it ends in a link to nothing. Faults are handed back, not thrown: whether
  * there is one may be told only of places that are anybody's business.
  */
-export async function locate(path: string): Promise<Located | undefined> {
+export function locate(path: string): Located | undefined {
   const rest: string[] = [];
   let fault: unknown;
   for (let current = path; ; current = dirname(current)) {
     try {
-      const real = await realpath(current);
-      return { real, rest, ...(fault === undefined ? {} : { fault }) };
+      // A look first: what is not there costs no exception then.
+      const status = lstatSync(current, { throwIfNoEntry: false });
+      if (status !== undefined)
+        return { real: realpathSync.native(current), rest, ...(fault === undefined ? {} : { fault }) };
     } catch (thrown) {
       if (dirname(current) === current) throw thrown;
       if (errnoOf(thrown) !== 'ENOENT') fault ??= thrown;
-      else if (await isLink(current)) return undefined;
-      rest.unshift(basename(current));
+      else if (isLink(current)) return undefined;
     }
+    rest.unshift(basename(current));
   }
 }
 
-async function isLink(path: string): Promise<boolean> {
-  try {
-    return (await lstat(path)).isSymbolicLink();
-  } catch {
-    return false;
-  }
+function isLink(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
 }

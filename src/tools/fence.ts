@@ -47,18 +47,15 @@ export async function fenceAround({
   protectedNames = [],
   isWindows = sep === '\\',
 }: FenceOptions): Promise<Fence> {
-  // One after the other, these looks would be most of what a turn waits for before it asks the model.
-  const [roots, closed] = await Promise.all([
-    Promise.all(spelled.map(realRoot)),
-    Promise.all([...new Set(denied)].map(async (path) => [resolve(path), await realOrSame(path)])),
-  ]);
+  const roots = spelled.map(realRoot);
+  const closed = [...new Set(denied)].flatMap((path) => [resolve(path), realOrSame(path)]);
   const [first] = roots;
   if (first === undefined) throw new AppError('usage', 'there is no directory to work in', { hint: 'Name one.' });
   const grounds: Grounds = {
     first,
     roots,
     spelled: [...spelled.map((root) => resolve(root)), ...roots],
-    denied: closed.flat(),
+    denied: closed,
     protectedNames,
     isWindows,
   };
@@ -81,14 +78,14 @@ interface Grounds {
   readonly isWindows: boolean;
 }
 
-async function realRoot(root: string): Promise<string> {
-  const located = await locate(resolve(root));
+function realRoot(root: string): string {
+  const located = locate(resolve(root));
   if (located !== undefined && located.rest.length === 0) return located.real;
   throw new AppError('usage', `no such directory: ${root}`, { hint: 'Name one that exists.' });
 }
 
-async function realOrSame(path: string): Promise<string> {
-  const located = await locate(resolve(path));
+function realOrSame(path: string): string {
+  const located = locate(resolve(path));
   return located === undefined ? path : join(located.real, ...located.rest);
 }
 
@@ -106,7 +103,7 @@ async function placeOf(grounds: Grounds, path: string, use: 'read' | 'write'): P
   const { first, roots, spelled, protectedNames } = grounds;
   const wanted = resolve(first, path);
   if (!isIn(spelled, wanted)) throw outside(name, grounds);
-  const located = await locate(wanted);
+  const located = locate(wanted);
   if (located === undefined || !isIn(roots, located.real)) throw outside(name, grounds);
   const real = join(located.real, ...located.rest);
   if (isDenied(grounds, real)) throw outside(name, grounds);
