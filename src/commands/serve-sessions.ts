@@ -1,10 +1,11 @@
 import type { App } from '../core/app.ts';
 import type { KeptContent } from '../core/content.ts';
-import type { History } from '../core/history.ts';
+import type { History, TurnRecord } from '../core/history.ts';
 import type { Session, SessionStore } from '../core/session.ts';
 import { visible } from '../core/visible.ts';
 import type { Kept } from '../mcp/server/engine.ts';
 import type { Holds } from '../mcp/server/holds.ts';
+import { afterUrgent } from '../platform/clock.ts';
 import type { SavedHere } from '../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../session/store.ts';
 
@@ -57,10 +58,12 @@ export function serveSessions(app: App, holds: Holds): ServeSessions {
       notices.push(...leftOut(session.contents));
       const free = holds.hold(id);
       const close = (): void => {
-        const closing: Promise<void> = session.close().finally(() => {
-          closings.delete(closing);
-          free();
-        });
+        const closing: Promise<void> = afterUrgent()
+          .then(session.close)
+          .finally(() => {
+            closings.delete(closing);
+            free();
+          });
         closings.add(closing);
       };
       let savedId = kept.earlier?.id;
@@ -82,8 +85,8 @@ const NOT_A_SESSION = {
 } as const;
 
 /**
- * The session, but the request does not wait for its prompt to be in the file: the reply does. Earlier prompts that had no
- * reply are not sent again: what the service refused once it would refuse for ever.
+ * The session, but the request goes before its prompt is written to the file; the reply waits for that. Earlier prompts that had
+ * no reply are not sent again: what the service refused once it would refuse for ever.
  */
 function eager(session: Session, onWritten: () => void): Pick<OpenHistory, 'history' | 'written'> {
   const begin = session.contents.length;
@@ -91,14 +94,22 @@ function eager(session: Session, onWritten: () => void): Pick<OpenHistory, 'hist
     (content, index, all) => !isPrompt(content) || !isPromptOrEnd(all[index + 1]),
   );
   let last: Promise<void> = Promise.resolve();
+  /** What the session was not told yet. */
+  let ahead: readonly KeptContent[] = [];
+  const tell = (record: TurnRecord): Promise<void> => {
+    ahead = [];
+    return session.append(record).then(onWritten);
+  };
   const history: History = {
     get contents() {
-      return [...earlier, ...session.contents.slice(begin)];
+      return [...earlier, ...session.contents.slice(begin), ...ahead];
     },
     replyLimit: session.replyLimit,
     async append(record) {
-      last = session.append(record).then(onWritten);
-      if (record.kind !== 'prompt') await last;
+      const isPrompted = record.kind === 'prompt';
+      if (isPrompted) ahead = [record.content];
+      last = (isPrompted ? afterUrgent() : last).then(() => tell(record));
+      if (!isPrompted) await last;
     },
     overhear: async (delta) => session.overhear?.(delta),
   };

@@ -80,6 +80,11 @@ export function deadline(parent: AbortSignal, ms: number, reason: () => Error): 
   };
 }
 
+/** Resolves when all that can be done at once is done, and what was sent meanwhile is on its way: for what can wait that long. */
+export function afterUrgent(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /** Calls `action` once, after `ms`, unless the returned function is called first. Waiting for it keeps no process alive. */
 export function after(ms: number, action: () => void): () => void {
   const timer = setTimeout(action, Math.min(ms, LONGEST_MS)).unref();

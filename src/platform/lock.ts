@@ -1,4 +1,4 @@
-import { constants } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { type FileHandle, open, rename, stat, unlink, utimes } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '../core/io.ts';
@@ -88,11 +88,11 @@ async function create(path: string): Promise<Lock | 'taken' | 'unwritable'> {
 }
 
 function hold(path: string, nonce: string): Lock {
-  const isOurs = async (): Promise<boolean> => (await readOwner(path))?.nonce === nonce;
+  const isOurs = (): boolean => readOwner(path)?.nonce === nonce;
   const refresh = async (): Promise<void> => {
     const now = new Date();
     // One that was taken from us must not look as if its owner moved.
-    if (await isOurs()) await utimes(path, now, now);
+    if (isOurs()) await utimes(path, now, now);
   };
   const touch = setInterval(() => refresh().catch(() => {}), TOUCH_MS);
   touch.unref();
@@ -101,7 +101,7 @@ function hold(path: string, nonce: string): Lock {
     isTaken: false,
     async release() {
       clearInterval(touch);
-      if (await isOurs()) await unlink(path).catch(() => {});
+      if (isOurs()) await unlink(path).catch(() => {});
     },
   };
 }
@@ -149,7 +149,7 @@ async function takeAway(breaking: string): Promise<void> {
 }
 
 async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): Promise<boolean> {
-  const owner = await readOwner(path);
+  const owner = readOwner(path);
   const touched = (await stat(path).catch(() => undefined))?.mtimeMs;
   if (touched === undefined) return false;
   const ageMs = Math.abs(now - touched);
@@ -161,15 +161,16 @@ async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): P
   return state === 'unknown' && ageMs >= FORGOTTEN_MS;
 }
 
-async function readOwner(path: string): Promise<Owner | undefined> {
-  let handle: FileHandle | undefined;
+/** Synchronous: a handful of bytes, of which a server reads every lock that it lets go of. */
+function readOwner(path: string): Owner | undefined {
+  let descriptor: number | undefined;
   try {
-    handle = await open(path, READ_FLAGS);
-    return (await handle.stat()).isFile() ? parseOwner(JSON.parse(await handle.readFile('utf8'))) : undefined;
+    descriptor = openSync(path, READ_FLAGS);
+    return fstatSync(descriptor).isFile() ? parseOwner(JSON.parse(readFileSync(descriptor, 'utf8'))) : undefined;
   } catch {
     return undefined;
   } finally {
-    await handle?.close();
+    if (descriptor !== undefined) closeSync(descriptor);
   }
 }
 

@@ -23,13 +23,22 @@ export interface FilePlace {
   readonly report: (message: string) => void;
 }
 
-/** Where the file of a session comes from. The lock is that of its id. */
-export type Origin = { readonly id: string; readonly name: string | undefined; readonly lock: Lock } & (
-  | { readonly kind: 'new'; readonly by: SessionBeginning['by']; readonly cwd: string; readonly at?: number }
+/**
+ * Where the file of a session comes from. The lock is that of its id; an id that was just made up may be without, since nobody
+ * can open it before there is a file, and the lock is taken with that.
+ */
+export type Origin = { readonly id: string; readonly name: string | undefined } & (
+  | {
+      readonly kind: 'new';
+      readonly lock: Lock | undefined;
+      readonly by: SessionBeginning['by'];
+      readonly cwd: string;
+      readonly at?: number;
+    }
   /** One whose last whole line ended at `end` when it was read. */
-  | { readonly kind: 'old'; readonly file: string; readonly end: number }
+  | { readonly kind: 'old'; readonly lock: Lock; readonly file: string; readonly end: number }
   /** The first `end` bytes of another. */
-  | { readonly kind: 'copy'; readonly source: string; readonly end: number; readonly cwd: string }
+  | { readonly kind: 'copy'; readonly lock: Lock; readonly source: string; readonly end: number; readonly cwd: string }
 );
 
 /** The file of a session: made, opened or copied when there is something to write. */
@@ -65,6 +74,7 @@ export function sessionFile(place: FilePlace, origin: Origin): SessionFile {
       file = await openAppendFile(path, { now: clock.now(), end: origin.end });
       return append(file, lines);
     }
+    lock ??= await place.lock(origin.id);
     const text = await textOf(lines, self.name, blobs);
     if (origin.kind === 'new') {
       const header = newHeader(place, { ...origin, name: self.name }, lines);
@@ -89,8 +99,7 @@ export function sessionFile(place: FilePlace, origin: Origin): SessionFile {
       await next.release();
       throw thrown;
     }
-    await theirs.close().catch(() => {});
-    await lock.release();
+    await letGo(theirs, lock);
     lock = next;
     self.id = changes.id;
     self.name = undefined;
@@ -102,12 +111,15 @@ export function sessionFile(place: FilePlace, origin: Origin): SessionFile {
     name: origin.name,
     add: (lines: readonly Line[]) => (file === undefined ? open(lines) : append(file, lines)),
     sync: async () => file?.sync(),
-    async close() {
-      await file?.close().catch(() => {});
-      await lock.release();
-    },
+    close: () => letGo(file, lock),
   };
   return self;
+}
+
+/** Never throws. */
+async function letGo(file: AppendFile | undefined, lock: Lock | undefined): Promise<void> {
+  await file?.close().catch(() => {});
+  await lock?.release();
 }
 
 async function textOf(lines: readonly Line[], name: string | undefined, blobs: BlobFiles): Promise<string> {

@@ -81,10 +81,9 @@ async function create(store: Store, beginning: SessionBeginning): Promise<SavedH
   }
   const claim = nameClaim(store);
   const name = beginning.name === undefined ? undefined : await claim.take(beginning.name, id);
-  const lock = await store.lock(id);
   // One that was just made up is nobody's, and looking through thousands of files would cost every answer.
-  const isKnown = beginning.id !== undefined && sessionPlaces(directory).some((place) => place.id === id);
-  if (lock.isTaken || isKnown) {
+  const lock = beginning.id === undefined ? undefined : await store.lock(id);
+  if (lock !== undefined && (lock.isTaken || sessionPlaces(directory).some((place) => place.id === id))) {
     await lock.release();
     await claim.release();
     throw new AppError('usage', `there is a session with the id ${id}`, { hint: `To go on with it: -r ${id}` });

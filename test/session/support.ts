@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -42,7 +42,8 @@ export function place(home = temporary(), changes: Partial<StoreOptions> = {}): 
 }
 
 export function files(home: string, folder = 'sessions'): readonly string[] {
-  return readdirSync(join(home, folder)).sort();
+  const path = join(home, folder);
+  return existsSync(path) ? readdirSync(path).sort() : [];
 }
 
 /** The only session file of a home. */
