@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { appendFile, readdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
+import { appendFile, readdir, readFile, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makePrivateDirectory } from './atomic-file.ts';
 
@@ -14,9 +14,7 @@ export interface RecordDirectory {
   read(name: string, maxBytes?: number): Promise<string | undefined>;
   /** Undefined if it is not there. Times are milliseconds since the epoch. */
   status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
-  /** Readers see the old text or the new one. Rejects if it cannot be written. */
-  replace(name: string, text: string): Promise<void>;
-  /** Rejects if it cannot be written. */
+  /** With one write where there is room. Rejects if it cannot be written; a part of it may be there then. */
   append(name: string, text: string): Promise<void>;
   /** Never rejects. */
   remove(name: string): Promise<void>;
@@ -28,7 +26,6 @@ export interface RecordDirectory {
  */
 export function recordDirectory(directory: string): RecordDirectory {
   let made: Promise<void> | undefined;
-  let count = 0;
   const ready = (): Promise<void> => {
     made ??= makePrivateDirectory(directory).catch((thrown: unknown) => {
       made = undefined;
@@ -50,18 +47,6 @@ export function recordDirectory(directory: string): RecordDirectory {
     async status(name) {
       const found = await stat(join(directory, name)).catch(() => undefined);
       return found && { size: found.size, changedAt: found.mtimeMs };
-    },
-    async replace(name, text) {
-      await ready();
-      count += 1;
-      const temporary = join(directory, `.${name}.${process.pid}.${count}.tmp`);
-      try {
-        await writeFile(temporary, text, { mode: 0o600, flag: 'wx' });
-        await rename(temporary, join(directory, name));
-      } catch (thrown) {
-        await unlink(temporary).catch(() => {});
-        throw thrown;
-      }
     },
     async append(name, text) {
       await ready();

@@ -71,6 +71,6 @@ function plant(directory, count, working_directory) {
       prompt_sha256: 'x',
       timeout_ms: 1,
     };
-    writeFileSync(join(directory, `${job_id}.json`), `${JSON.stringify(record)}\n`, { mode: 0o600 });
+    writeFileSync(join(directory, `${job_id}.jsonl`), `${JSON.stringify(record)}\n`, { mode: 0o600 });
   }
 }

@@ -182,7 +182,7 @@ export const STATE_FILES: readonly StateFile[] = [
   },
   {
     name: 'a job',
-    path: `home/.gmn/jobs/${SESSION_ID}.json`,
+    path: `home/.gmn/jobs/${SESSION_ID}.jsonl`,
     good: JSON.stringify(JOB),
     variant: {
       ways: COMMAND,

@@ -149,7 +149,8 @@ test('after kill -9 the ten jobs that ran are failed, with what they had said, a
   const kept = (name: string) => readFileSync(join(at.home, '.gmn/jobs', name), 'utf8');
   for (const id of running) {
     await expect.poll(() => kept(`${id}.txt`), { timeout: 10_000 }).toMatch(/^so far \d$/);
-    await expect.poll(() => JSON.parse(kept(`${id}.json`)), { timeout: 10_000 }).toHaveProperty('session_id', UUID);
+    const known = () => JSON.parse(kept(`${id}.jsonl`).split('\n').at(-1) ?? '');
+    await expect.poll(known, { timeout: 10_000 }).toHaveProperty('session_id', UUID);
   }
   killed.child.kill('SIGKILL');
   const server = await serve(t, { at });
@@ -203,7 +204,7 @@ test('what is on disk is for its owner alone', async (t) => {
     readdirSync(directory).map((name) => [name.replace(/^[\w-]+/, ''), statSync(join(directory, name)).mode & 0o777]),
   ).toEqual(
     expect.arrayContaining([
-      ['.json', 0o600],
+      ['.jsonl', 0o600],
       ['.txt', 0o600],
     ]),
   );

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -148,7 +148,6 @@ test('a disk that takes nothing costs no answer', async () => {
     names: async () => [],
     read: async () => undefined,
     status: async () => undefined,
-    replace: full,
     append: full,
     remove: async () => {},
   };
@@ -175,7 +174,7 @@ test('a job of a process that is gone is INTERRUPTED, one of a process that runs
     timeout_ms: 1,
   };
   const owner = { pid: 2 ** 22 + 1, host: (await import('node:os')).hostname(), began: '1' };
-  writeFileSync(join(path, `${record.job_id}.json`), JSON.stringify({ ...record, owner }));
+  writeFileSync(join(path, `${record.job_id}.jsonl`), JSON.stringify({ ...record, owner }));
   writeFileSync(join(path, `${record.job_id}.txt`), 'half an ans');
   const jobs = table(recordDirectory(path));
   expect(await jobs.find(record.job_id)).toMatchObject({
@@ -203,34 +202,13 @@ test('a job that ends while the list is read is listed as over', async (t) => {
   };
   const jobs = table({ ...files, read });
   const { id, over } = jobs.submit(work(task.run));
-  await expect.poll(() => files.read(`${id}.json`)).toContain('running');
+  await expect.poll(() => files.read(`${id}.jsonl`)).toContain('running');
   meanwhile = async () => {
     task.end();
     await over;
-    await expect.poll(() => files.read(`${id}.json`)).toContain('completed');
+    await expect.poll(() => files.read(`${id}.jsonl`)).toContain('completed');
   };
   expect((await jobs.list()).map(({ status }) => status)).toEqual(['completed']);
-});
-
-test('a list reads what is over once, and nothing of what was removed', async (t) => {
-  const files = recordDirectory(directory(t));
-  const reads: string[] = [];
-  const read = (name: string): Promise<string | undefined> => {
-    reads.push(name);
-    return files.read(name);
-  };
-  const store = jobStore({ ...files, read }, systemClock);
-  const record = { created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
-  const ids = Array.from({ length: 150 }, newId);
-  for (const job_id of ids) await store.save({ ...record, job_id, status: 'completed' });
-  const running = newId();
-  await store.save({ ...record, job_id: running, status: 'running' });
-  expect(await store.list()).toHaveLength(151);
-  expect(reads).toHaveLength(151);
-  await files.remove(`${ids[0]}.json`);
-  reads.length = 0;
-  expect(await store.list()).toHaveLength(150);
-  expect(reads).toEqual([`${running}.json`]);
 });
 
 test('what is no job is no job', async (t) => {
@@ -239,7 +217,7 @@ test('what is no job is no job', async (t) => {
   const id = newId();
   await fc.assert(
     fc.asyncProperty(fc.oneof(fc.string(), fc.json()), async (text) => {
-      writeFileSync(join(path, `${id}.json`), text);
+      writeFileSync(join(path, `${id}.jsonl`), text);
       expect(await table(files).find(id)).toBeUndefined();
       expect(await table(files).list()).toEqual([]);
     }),
@@ -263,7 +241,7 @@ test('jobs that are over are removed when they are old or too many; those under 
   await save(8 * DAY_MS, 'completed');
   await store.prune();
   expect((await store.list()).map(({ job_id }) => job_id)).toEqual(kept);
-  expect((await files.names()).toSorted()).toEqual(kept.flatMap((id) => [`${id}.json`, `${id}.txt`]).sort());
+  expect((await files.names()).toSorted()).toEqual(kept.flatMap((id) => [`${id}.jsonl`, `${id}.txt`]).sort());
 });
 
 test('what is damaged in a record is left out, and a record without what it needs, or of a size that none has, is none', async (t) => {
@@ -272,7 +250,7 @@ test('what is damaged in a record is left out, and a record without what it need
   const whole = { job_id, status: 'failed', created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
   const jobs = table(recordDirectory(path));
   const found = async (record: object) => {
-    writeFileSync(join(path, `${job_id}.json`), JSON.stringify({ ...record, working_directory: '/work' }));
+    writeFileSync(join(path, `${job_id}.jsonl`), JSON.stringify({ ...record, working_directory: '/work' }));
     return (await jobs.find(job_id))?.record;
   };
   const damaged = { duration_ms: 'long', refused: [7], session_id: {}, completed_at: 'once', more: 1 };
@@ -280,22 +258,4 @@ test('what is damaged in a record is left out, and a record without what it need
   expect(await found({ ...whole, created_at: 'once' })).toBeUndefined();
   expect(await found({ ...whole, timeout_ms: null })).toBeUndefined();
   expect(await found({ ...whole, more: 'x'.repeat(16_000_000) })).toBeUndefined();
-});
-
-test('what belongs to no job is removed after a day', async (t) => {
-  const path = directory(t);
-  const now = Date.parse('2026-06-01T00:00:00Z');
-  const store = jobStore(recordDirectory(path), { now: () => now });
-  const job_id = newId();
-  const created_at = new Date(now).toISOString();
-  await store.save({ job_id, status: 'completed', created_at, prompt_sha256: 'x', timeout_ms: 1 });
-  await store.append(job_id, 'said');
-  const names = [`${newId()}.txt`, `.${newId()}.json.7.1.tmp`, `${newId()}.json`];
-  for (const name of [...names, 'new.tmp']) writeFileSync(join(path, name), 'not a job');
-  const days = (count: number): number => (now - count * DAY_MS) / 1000;
-  for (const name of names) utimesSync(join(path, name), days(2), days(2));
-  utimesSync(join(path, 'new.tmp'), days(0), days(0));
-  for (const name of [`${job_id}.json`, `${job_id}.txt`]) utimesSync(join(path, name), days(2), days(2));
-  await store.prune();
-  expect((await recordDirectory(path).names()).toSorted()).toEqual([`${job_id}.json`, `${job_id}.txt`, 'new.tmp']);
 });

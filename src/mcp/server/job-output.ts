@@ -1,3 +1,5 @@
+import { afterUrgent } from '../../platform/clock.ts';
+
 /** What a job says, in memory and, as soon as the disk takes it, in its file. */
 export interface OutputKeeper {
   readonly add: (delta: string) => void;
@@ -18,9 +20,13 @@ export function outputKeeper(append: (delta: string) => Promise<void>): OutputKe
   let isWhole = true;
   let last: Promise<void> = Promise.resolve();
   const enqueue = (write: () => Promise<void>): Promise<void> => {
-    last = last.then(write).catch(() => {
-      isWhole = false;
-    });
+    // The request, and then the answer, goes first; and what is asked for until then is written at once.
+    last = last
+      .then(afterUrgent)
+      .then(write)
+      .catch(() => {
+        isWhole = false;
+      });
     return last;
   };
   const flush = async (): Promise<void> => {

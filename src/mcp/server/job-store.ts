@@ -3,7 +3,7 @@ import { parseJson } from '../../core/json.ts';
 import { isUuid } from '../../core/uuid.ts';
 import { stateOf, thisProcess } from '../../platform/process-identity.ts';
 import type { RecordDirectory } from '../../platform/record-directory.ts';
-import { endedAt, isOver, type JobRecord, type JobView, jobText, newestFirst, parseJob } from './job.ts';
+import { endedAt, isOver, type JobRecord, type JobView, jobLine, newestFirst, parseJob } from './job.ts';
 
 const LONGEST_MS = 7 * 86_400_000;
 const STRAY_MS = 86_400_000;
@@ -28,20 +28,22 @@ export interface JobStore {
   prune(): Promise<void>;
 }
 
-/** Jobs as two files each: `<id>.json` for what is known of it, `<id>.txt` for what it said. */
+/**
+ * Jobs as two files each: `<id>.jsonl` for what is known of it, one line for each time that it changed, the last one counts;
+ * `<id>.txt` for what it said. Lines are added because putting a file in the place of another makes many systems write to the
+ * disk at once, while calls wait for theirs.
+ */
 export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
   const save = async (record: JobRecord): Promise<void> =>
-    files.replace(`${record.job_id}.json`, jobText(record, await thisProcess()));
+    files.append(`${record.job_id}.jsonl`, jobLine(record, await thisProcess()));
   /** Nobody knows when a process that was killed ended; this is the last that it wrote. */
   const lastHeardOf = async (id: string): Promise<number> => {
-    const found = await Promise.all([files.status(`${id}.json`), files.status(`${id}.txt`)]);
+    const found = await Promise.all([files.status(`${id}.jsonl`), files.status(`${id}.txt`)]);
     return Math.floor(Math.max(...found.map((status) => status?.changedAt ?? 0)));
   };
   const load = async (id: string): Promise<JobRecord | undefined> => {
     // What becomes part of a path is one of our own ids.
-    const found = isUuid(id)
-      ? parseJob(parseJson((await files.read(`${id}.json`, MOST_RECORD_BYTES)) ?? ''))
-      : undefined;
+    const found = isUuid(id) ? lastJob((await files.read(`${id}.jsonl`, MOST_RECORD_BYTES)) ?? '') : undefined;
     if (found === undefined || found.record.job_id !== id) return undefined;
     if (isOver(found.record)) return found.record;
     if (found.owner !== undefined && (await stateOf(found.owner)) !== 'gone') return found.record;
@@ -52,7 +54,7 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
   /** Those that are over, as they were read last: they do not change any more. */
   let known: ReadonlyMap<string, JobRecord> = new Map();
   const list = async (): Promise<readonly JobRecord[]> => {
-    const ids = (await files.names()).flatMap((name) => (name.endsWith('.json') ? [name.slice(0, -5)] : []));
+    const ids = (await files.names()).flatMap((name) => (name.endsWith('.jsonl') ? [name.slice(0, -6)] : []));
     const records: JobRecord[] = [];
     for (let start = 0; start < ids.length; start += FILES_AT_ONCE) {
       const some = ids.slice(start, start + FILES_AT_ONCE).map((id) => known.get(id) ?? load(id));
@@ -80,7 +82,7 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
         bytes += (await files.status(`${id}.txt`))?.size ?? 0;
         const isOld = clock.now() - Date.parse(created_at) > LONGEST_MS;
         if (!isOver(record) || (!isOld && count <= MOST_JOBS && bytes <= MOST_BYTES)) continue;
-        await Promise.all([files.remove(`${id}.json`), files.remove(`${id}.txt`)]);
+        await Promise.all([files.remove(`${id}.jsonl`), files.remove(`${id}.txt`)]);
       }
     },
   };
@@ -89,10 +91,19 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
 /** What was left half written, or was damaged: nobody is at it any more after a day. */
 async function removeStray(files: RecordDirectory, known: ReadonlySet<string>, now: number): Promise<void> {
   for (const name of await files.names()) {
-    if (known.has(name.replace(/\.(?:json|txt)$/, ''))) continue;
+    if (known.has(name.replace(/\.(?:jsonl|txt)$/, ''))) continue;
     const changedAt = (await files.status(name))?.changedAt ?? now;
     if (now - changedAt > STRAY_MS) await files.remove(name);
   }
+}
+
+/** A line that was cut off is none: the one before it counts. */
+function lastJob(text: string): ReturnType<typeof parseJob> {
+  for (const line of text.split('\n').reverse()) {
+    const job = parseJob(parseJson(line));
+    if (job !== undefined) return job;
+  }
+  return undefined;
 }
 
 function interrupted(record: JobRecord, at: number): JobRecord {

@@ -78,12 +78,12 @@ export function publishedJob(view: JobView): JsonObject {
   return text === '' ? { ...record } : { ...record, partial_output: text, ...next };
 }
 
-/** The text of a job's file. */
-export function jobText(record: JobRecord, owner: ProcessIdentity): string {
-  return `${JSON.stringify({ v: 1, ...record, owner })}\n`;
+/** A line of a job's file. It begins with the line feed: so one that was cut off, on a full disk, takes no other with it. */
+export function jobLine(record: JobRecord, owner: ProcessIdentity): string {
+  return `\n${JSON.stringify({ v: 1, ...record, owner })}`;
 }
 
-/** A job and whose it is, as `jobText` wrote it; undefined if it is none. */
+/** A job and whose it is, as `jobLine` wrote it; undefined if it is none. */
 export function parseJob(value: unknown): { readonly record: JobRecord; readonly owner?: ProcessIdentity } | undefined {
   if (!isObject(value)) return undefined;
   const fields = Object.entries(FIELDS).filter(([key, fits]) => fits(value[key]));
