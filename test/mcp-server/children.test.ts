@@ -8,7 +8,8 @@ import { echo, serve } from './support.ts';
 const SLOW = { functionCall: { name: 'run_shell_command', args: { command: 'echo $$ > pid; exec sleep 600' } } };
 
 async function pidIn(file: string): Promise<number> {
-  await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8').trim()).toMatch(/^\d+$/);
+  const said = () => existsSync(file) && readFileSync(file, 'utf8').trim();
+  await expect.poll(said, { timeout: 10_000 }).toMatch(/^\d+$/);
   return Number(readFileSync(file, 'utf8'));
 }
 

@@ -42,7 +42,7 @@ export interface RawServer {
 export function serveRaw(t: TestContext, options: ServeOptions = {}): RawServer {
   const { cwd, home, env } = options.at ?? place(t, options);
   const child = spawn(...gmnCommand(['mcp', 'serve', ...(options.flags ?? [])]), { cwd, env });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
+  t.onTestFinished(() => killed(child));
   child.stdin.on('error', () => {});
   const lines: Json[] = [];
   const watchers = new Set<() => void>();
@@ -97,6 +97,14 @@ export function serveRaw(t: TestContext, options: ServeOptions = {}): RawServer 
   };
 }
 
+/** Resolves when it is no more: until then it may write into the place that is about to be removed. */
+async function killed(child: ChildProcessWithoutNullStreams): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.kill('SIGKILL');
+  await gone;
+}
+
 /** The same, after its `initialize`. */
 export async function serve(t: TestContext, options: ServeOptions = {}): Promise<RawServer> {
   const server = serveRaw(t, options);
@@ -118,7 +126,7 @@ export async function sdkClient(t: TestContext, options: ServeOptions & { readon
 export async function serveHttp(t: TestContext, options: ServeOptions = {}) {
   const { cwd, home, env } = options.at ?? place(t, options);
   const child = spawn(...gmnCommand(['mcp', 'serve', '--http', ...(options.flags ?? [])]), { cwd, env });
-  t.onTestFinished(() => void child.kill('SIGKILL'));
+  t.onTestFinished(() => killed(child));
   let errors = '';
   const said = new Promise<void>((resolve) => {
     child.stderr.on('data', (data: Buffer) => {
