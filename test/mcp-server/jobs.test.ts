@@ -84,6 +84,17 @@ test('a job runs, says what it says, and is on disk when it is over', async (t) 
   expect(await table(files).find(job.id)).toEqual(view);
 });
 
+test('a job is on disk before its id is told, also if it only waits', async (t) => {
+  const path = directory(t);
+  const jobs = table(recordDirectory(path), { maxRunning: 1 });
+  const submitted = [held(), held()].map(({ run }) => jobs.submit(work(run)));
+  await Promise.all(submitted.map(({ noted }) => noted));
+  const other = table(recordDirectory(path));
+  const states = await Promise.all(submitted.map(async ({ id }) => (await other.find(id))?.record.status));
+  expect(states).toEqual(['running', 'queued']);
+  await jobs.close();
+});
+
 test('only so many run, only so many wait, in their order', async (t) => {
   const jobs = table(recordDirectory(directory(t)));
   const all = [held(), held(), held(), held()];

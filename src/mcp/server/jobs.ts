@@ -34,6 +34,8 @@ export type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused' 
 
 export interface SubmittedJob {
   readonly id: string;
+  /** Resolves when the job is written down, or cannot be: from then on its id outlives this process. */
+  readonly noted: Promise<void>;
   /** Resolves when the job is over, however it ended. */
   readonly over: Promise<JobView>;
 }
@@ -117,7 +119,7 @@ export function jobRunner(options: JobsOptions): JobRunner {
       live.set(entry.id, liveJob(entry, stop));
       if (work.isAwaited) entry.startTimer();
       if (entry.record.status === 'queued') void entry.save();
-      return { id: entry.id, over: entry.over };
+      return { id: entry.id, noted: entry.output.idle(), over: entry.over };
     },
   };
 }

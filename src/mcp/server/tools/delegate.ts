@@ -59,7 +59,10 @@ export const delegate = serverTool({
       isAwaited,
       run: delegatedWork(args, place, call),
     });
-    if (!isAwaited) return delegateResult({ job_id: job.id, status: 'queued' }, `Queued as job ${job.id}`);
+    if (!isAwaited) {
+      await job.noted;
+      return delegateResult({ job_id: job.id, status: 'queued' }, `Queued as job ${job.id}`);
+    }
     const takeBack = (): void => void host.jobs.cancel(job.id);
     signal.addEventListener('abort', takeBack, { once: true });
     const view = await job.over.finally(() => signal.removeEventListener('abort', takeBack));
