@@ -82,7 +82,8 @@ export function deadline(parent: AbortSignal, ms: number, reason: () => Error): 
 
 /** Resolves when all that can be done at once is done, and what was sent meanwhile is on its way: for what can wait that long. */
 export function afterUrgent(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  // A connection that stands at once carries its request in the turn after this one.
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
 
 /** Calls `action` once, after `ms`, unless the returned function is called first. Waiting for it keeps no process alive. */
