@@ -219,15 +219,15 @@ test('the end of stdin ends the process at once', async (t) => {
 
 test('whatever a dependency prints, stdout is protocol only', async (t) => {
   const gemini = await fakeGemini(t, [echo]);
-  const noise = `const http = require('node:http');
-    const { request } = http;
-    http.request = (...input) => {
+  const noise = `const net = require('node:net');
+    const { connect } = net;
+    net.connect = (...input) => {
       console.log('a dependency says something');
       console.info({ and: 'more' });
       process.stdout.write('without a newline');
-      return request(...input);
+      return connect(...input);
     };`;
-  const env = { NODE_OPTIONS: '--trace-warnings --require ./noise.cjs', NODE_DEBUG: 'http' };
+  const env = { NODE_OPTIONS: '--trace-warnings --require ./noise.cjs', NODE_DEBUG: 'net' };
   const server = serveRaw(t, { gemini, files: { 'noise.cjs': noise }, env });
   await server.ask('initialize');
   expect((await server.call('generate_text', { prompt: 'Hi' })).content[0].text).toBe('echo: Hi');
