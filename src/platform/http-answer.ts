@@ -54,7 +54,9 @@ export function answerReader(events: AnswerEvents, { isTunnel = false } = {}): A
   };
   const begin = (text: string): void => {
     const { status, headers, body } = parseHead(text);
-    if (status < 200 && status !== 101) flow.go(headStep(begin));
+    // What comes after it would be another protocol, which nobody asked for.
+    if (status === 101) throw notHttp('HPE_INVALID_STATUS');
+    if (status < 200) flow.go(headStep(begin));
     else {
       events.headers(status, headers);
       endsWithLine = body === 'rest';
@@ -110,7 +112,7 @@ function payloadStep(size: number, flow: Flow, done: () => void): Step {
 
 function sizeStep(flow: Flow): Step {
   return collected('\r\n', SIZE_LINE_BYTES, 'HPE_INVALID_CHUNK_SIZE', (line) => {
-    const [, digits] = /^([\dA-Fa-f]{1,12})[ \t]*(?:;.*)?$/.exec(line) ?? [];
+    const [, digits] = /^([\dA-Fa-f]{1,12})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/.exec(line) ?? [];
     if (digits === undefined) throw notHttp('HPE_INVALID_CHUNK_SIZE');
     const size = Number.parseInt(digits, 16);
     flow.go(size === 0 ? trailerStep(flow, 0) : payloadStep(size, flow, () => flow.go(gapStep(flow))));

@@ -3,10 +3,12 @@ import type { HttpRequest } from '../core/http.ts';
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 /** https://www.rfc-editor.org/rfc/rfc9110#section-5.5: nothing that could end a header, and one byte for each character. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+/** Where a request ends, and that no other follows it, is for us to say. */
+const OURS: readonly string[] = ['connection', 'content-length', 'transfer-encoding'];
 
 /**
- * A request as it goes out on a connection that is closed after it; `target` is what stands behind the method. Throws a
- * TypeError for a header that would be more than one.
+ * A request as it goes out on a connection that is closed after it; `target` is what stands behind the method. Headers that
+ * would give it another end are left out. Throws a TypeError for a header that would be more than one.
  */
 export function requestBytes(
   { method, url, headers, body }: HttpRequest,
@@ -14,11 +16,12 @@ export function requestBytes(
   more: Readonly<Record<string, string>> = {},
 ): Buffer {
   const content = Buffer.from(body ?? '');
-  const length = body === undefined ? {} : { 'content-length': String(content.length) };
-  const all = { ...headers, ...length, ...more };
-  const isHostGiven = Object.keys(all).some((name) => name.toLowerCase() === 'host');
+  // Servers ask for the length of what is posted, of nothing too (411).
+  const length = body === undefined && method !== 'POST' ? {} : { 'content-length': String(content.length) };
+  const given = Object.entries({ ...headers, ...more }).filter(([name]) => !OURS.includes(name.toLowerCase()));
+  const host = given.some(([name]) => name.toLowerCase() === 'host') ? {} : { Host: url.host };
   return Buffer.concat([
-    head(`${method} ${target}`, { ...all, ...(isHostGiven ? {} : { Host: url.host }), Connection: 'close' }),
+    head(`${method} ${target}`, { ...Object.fromEntries(given), ...length, ...host, Connection: 'close' }),
     content,
   ]);
 }
