@@ -20,6 +20,8 @@ export default defineConfig({
       },
       { extends: true, test: { name: 'crowds', include: crowds, maxWorkers: 1, sequence: { groupOrder: 1 } } },
     ],
+    // No test changes what another could see, so that a process may be used for more than one file.
+    isolate: false,
     testTimeout: 20_000,
     hookTimeout: 20_000,
     coverage: {
