@@ -42,22 +42,34 @@ const SLICE_BYTES = 64 * 1024;
 /** Opens a connection on `node:net` or `node:tls`, each loaded with its first use. What fails on it is told to `events.closed`. */
 export function connect(target: Target, events: ConnectionEvents): Connection {
   const socket = target.isTls ? secureSocket(target) : plainSocket(target);
+  let isOpen = false;
   let isOver = false;
   let failure: unknown;
-  socket.on(target.isTls ? 'secureConnect' : 'connect', () => isOver || events.open());
+  const over = (error: unknown): void => {
+    if (isOver) return;
+    isOver = true;
+    socket.destroy();
+    events.closed(error);
+  };
   const data = (chunk: Buffer): void => {
     if (!isOver) events.data(chunk);
   };
+  socket.on(target.isTls ? 'secureConnect' : 'connect', () => {
+    isOpen = true;
+    if (!isOver) events.open();
+  });
   socket.on('data', data);
+  // An answer may end while an upload still hangs, which `close` would wait for. Before it is open, why it ended is told next.
+  socket.on('end', () => isOpen && over(failure));
   socket.on('error', (error) => {
-    failure = error;
+    failure ??= error;
+    // Bytes that somebody changed on their way are told, but close nothing by themselves.
+    socket.destroy();
   });
   socket.on('close', () => {
     // A connection that is cut keeps to itself what a reader who paused has not taken.
     for (let rest: unknown = socket.read(); Buffer.isBuffer(rest); rest = socket.read()) data(rest);
-    if (isOver) return;
-    isOver = true;
-    events.closed(failure);
+    over(failure);
   });
   return {
     write(bytes) {
@@ -102,9 +114,9 @@ function lookupAmong(addresses: readonly Address[] | undefined): { lookup?: Look
   return {
     lookup(_host, { all }, give) {
       const [first] = addresses;
-      if (all) give(null, [...addresses]);
-      else if (first) give(null, first.address, first.family);
-      else give(new Error('no address'), '');
+      if (first === undefined) give(new Error('no address'), '');
+      else if (all) give(null, [...addresses]);
+      else give(null, first.address, first.family);
     },
   };
 }

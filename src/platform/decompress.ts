@@ -47,14 +47,11 @@ function decode(body: AsyncIterable<Uint8Array>, engine: Transform): AsyncIterab
   let encodedBytes = 0;
   let decodedBytes = 0;
   let onEmpty = (): void => {};
-  const feed = bodyFeed({
-    pause: () => engine.pause(),
-    resume: () => engine.resume(),
-    destroy: () => {
-      engine.destroy();
-      source.return?.().catch(() => {});
-    },
-  });
+  const leave = (): void => {
+    engine.destroy();
+    source.return?.().catch(() => {});
+  };
+  const feed = bodyFeed({ pause: () => engine.pause(), resume: () => engine.resume(), destroy: leave });
   engine.on('data', (chunk: Buffer) => {
     decodedBytes += chunk.length;
     if (decodedBytes > MAX_BOMB_BYTES && decodedBytes > MAX_RATIO * encodedBytes) feed.abort(bomb());
@@ -62,7 +59,10 @@ function decode(body: AsyncIterable<Uint8Array>, engine: Transform): AsyncIterab
     if (engine.readableLength === 0) onEmpty();
   });
   engine.on('end', feed.end);
-  engine.on('error', (cause) => feed.fail(damaged(cause)));
+  engine.on('error', (cause) => {
+    feed.fail(damaged(cause));
+    leave();
+  });
 
   const written = (chunk: Uint8Array): Promise<void> => new Promise((done) => engine.write(chunk, () => done()));
   const emptied = async (): Promise<void> => {

@@ -87,7 +87,7 @@ export function networkFailure(cause: unknown, phase: Phase, peer: Peer): AppErr
           : 'If you trust its issuer, put the CA certificate in a file and set NODE_EXTRA_CA_CERTS to its path.',
     });
   }
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
+  if (phase !== 'body' && (code === 'EPROTO' || code.startsWith('ERR_SSL_'))) {
     return api(`TLS handshake with ${peer.name} failed (${code})`, {
       cause,
       hint: 'Check that the URL names a TLS server and its port; for a CA of your own set NODE_EXTRA_CA_CERTS.',

@@ -23,6 +23,7 @@ export interface PinnedOptions {
 export function sendPinned({ isAllowedAddress, timers, resolve = systemResolve }: PinnedOptions): SendHttp {
   return async (request, signal) => {
     const addresses = await addressesOf(request.url, resolve, signal);
+    signal.throwIfAborted();
     const refused = addresses.find(({ address }) => !isAllowedAddress(address));
     if (refused !== undefined) throw notAllowed(request.url, refused.address);
     const { url, headers } = request;
