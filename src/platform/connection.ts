@@ -74,7 +74,9 @@ export function connect(target: Target, events: ConnectionEvents): Connection {
   return {
     write(bytes) {
       if (bytes.length <= SLICE_BYTES) socket.write(bytes);
-      else socket.write(bytes.subarray(0, SLICE_BYTES), (error) => error || isOver || events.room());
+      // First what has come is read: an answer (413) whose server has hung up would be lost with a write that fails.
+      else
+        socket.write(bytes.subarray(0, SLICE_BYTES), (error) => error || setImmediate(() => isOver || events.room()));
       return Math.min(bytes.length, SLICE_BYTES);
     },
     pause: () => socket.pause(),

@@ -74,7 +74,10 @@ function decode(body: AsyncIterable<Uint8Array>, engine: Transform): AsyncIterab
       await written(step.value);
     }
     await emptied();
-    engine.end();
+    if (encodedBytes > 0) return void engine.end();
+    // Nothing, whatever it is called, is nothing.
+    feed.end();
+    engine.destroy();
   };
   pump().catch(async (error: unknown) => {
     await emptied();

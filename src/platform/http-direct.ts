@@ -27,5 +27,5 @@ export async function sendDirect(dispatch: Dispatch, addresses?: readonly Addres
 export function targetOf({ protocol, hostname, port }: URL): Target {
   const isTls = protocol === 'https:';
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
-  return { host, port: Number(port === '' ? (isTls ? 443 : 80) : port), isTls };
+  return { host, port: Number(port || (isTls ? 443 : 80)), isTls };
 }

@@ -31,6 +31,12 @@ test.for([
   expect(Buffer.concat(chunks).toString('utf8')).toBe(TEXT);
 });
 
+test.for(['gzip', 'br'])('N31 nothing is nothing, and not damaged %s', async (encoding, t) => {
+  const { done, chunks } = await fetched(t, encoding, Buffer.alloc(0));
+  await done;
+  expect(chunks).toEqual([]);
+});
+
 test.for(['zstd', 'gzip, br', 'x'.repeat(100)])('N31 %s is refused, and the connection closed', async (encoding, t) => {
   const { done, server } = await fetched(t, encoding, Buffer.from(TEXT));
   await expect(done).rejects.toMatchObject({

@@ -18,8 +18,10 @@ export function fetchOver(send: SendHttp, onBroken: (why: AppError) => void = ()
     const response = await send(requestOf(input, init), signal);
     const { status, headers } = response;
     const body = hasBody(status) ? streamOf(told(limited(response), onBroken)) : null;
+    if (body === null) await response.body[Symbol.asyncIterator]().return?.();
     return new Response(body, {
-      status,
+      // What is no status is a server's failure (https://www.rfc-editor.org/rfc/rfc9110#section-15).
+      status: Math.min(status, 599),
       headers: Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     });
   };
