@@ -50,6 +50,8 @@ test('a server that wants a certificate of ours says so before it hangs up', asy
   expect(await said(t, '', { requestCert: true, rejectUnauthorized: true })).toEqual({
     exitCode: 3,
     stdout: '',
-    error: 'Error: TLS handshake with SERVER failed (ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED)',
+    error: expect.stringMatching(
+      /^Error: TLS handshake with SERVER failed \((ERR_SSL_\w+_CERTIFICATE_REQUIRED|EPROTO)\)$/,
+    ),
   });
 });
