@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
+import { jobLine } from '../../src/mcp/server/job.ts';
 import { jobStore } from '../../src/mcp/server/job-store.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { randomId } from '../../src/platform/random-id.ts';
@@ -31,6 +32,24 @@ test('a line that was cut off is none: the state before it counts, and the next 
   }
   await store.save({ ...record, status: 'cancelled' });
   expect(await found()).toBe('cancelled');
+});
+
+test('a job that ends, with its process, while somebody looks at it has ended and was not interrupted', async (t) => {
+  const files = recordDirectory(directory(t));
+  const record = { job_id: randomId(), created_at: '2026-01-01T00:00:00.000Z', prompt_sha256: 'x', timeout_ms: 1 };
+  const name = `${record.job_id}.jsonl`;
+  const dead = { pid: 2 ** 31 - 1, host: hostname(), began: '1' };
+  await files.append(name, jobLine({ ...record, status: 'running' }, dead));
+  let reads = 0;
+  const read = async (asked: string): Promise<string | undefined> => {
+    const text = await files.read(asked);
+    reads += 1;
+    if (reads === 1) await files.append(name, jobLine({ ...record, status: 'completed' }, dead));
+    return text;
+  };
+  const store = jobStore({ ...files, read }, systemClock);
+  expect(await store.find(record.job_id)).toEqual({ record: { ...record, status: 'completed' }, output: '' });
+  expect((await files.read(name))?.split('\n')).toHaveLength(3);
 });
 
 test('a list reads what is over once, and nothing of what was removed', async (t) => {

@@ -41,13 +41,18 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
     const found = await Promise.all([files.status(`${id}.jsonl`), files.status(`${id}.txt`)]);
     return Math.floor(Math.max(...found.map((status) => status?.changedAt ?? 0)));
   };
+  const read = async (id: string): Promise<ReturnType<typeof parseJob>> =>
+    lastJob((await files.read(`${id}.jsonl`, MOST_RECORD_BYTES)) ?? '');
   const load = async (id: string): Promise<JobRecord | undefined> => {
     // What becomes part of a path is one of our own ids.
-    const found = isUuid(id) ? lastJob((await files.read(`${id}.jsonl`, MOST_RECORD_BYTES)) ?? '') : undefined;
+    const found = isUuid(id) ? await read(id) : undefined;
     if (found === undefined || found.record.job_id !== id) return undefined;
     if (isOver(found.record)) return found.record;
     if (found.owner !== undefined && (await stateOf(found.owner)) !== 'gone') return found.record;
-    const ended = interrupted(found.record, await lastHeardOf(id));
+    // The job may have ended, and its process after it, since we read.
+    const last = (await read(id))?.record ?? found.record;
+    if (isOver(last)) return last;
+    const ended = interrupted(last, await lastHeardOf(id));
     await save(ended).catch(() => {});
     return ended;
   };
