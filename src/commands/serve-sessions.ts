@@ -111,7 +111,11 @@ function eager(session: Session, onWritten: () => void): Pick<OpenHistory, 'hist
       last = (isPrompted ? afterUrgent() : last).then(() => tell(record));
       if (!isPrompted) await last;
     },
-    overhear: async (delta) => session.overhear?.(delta),
+    async overhear(delta) {
+      // What is heard may be written at once, and stands after its prompt.
+      if (ahead.length > 0) await last;
+      await session.overhear?.(delta);
+    },
   };
   return { history, written: () => last };
 }
