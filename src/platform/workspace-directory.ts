@@ -101,8 +101,8 @@ export interface Located {
 }
 
 /**
- * Follows a path as far as it can; undefined if it ends in a link to nothing. Faults are handed back, not thrown: whether
- * there is one may be told only of places that are anybody's business.
+ * Follows a path as far as it can; undefined if it ends in a link to nothing, or nothing of it is there. Faults are handed back,
+ * not thrown: whether there is one may be told only of places that are anybody's business.
  */
 export function locate(path: string): Located | undefined {
   const rest: string[] = [];
@@ -118,6 +118,8 @@ export function locate(path: string): Located | undefined {
       if (errnoOf(thrown) !== 'ENOENT') fault ??= thrown;
       else if (isLink(current)) return undefined;
     }
+    // A drive of Windows that is not there lies in itself.
+    if (dirname(current) === current) return undefined;
     rest.unshift(basename(current));
   }
 }
