@@ -9,19 +9,15 @@ export function userHomes(env: Env): readonly string[] {
   );
 }
 
-let known: { readonly home: string | undefined } | undefined;
+let known: string | undefined;
 
 function systemHome(): string | undefined {
-  // It is the same for as long as this process runs; a server asks with every call.
-  known ??= { home: homeOfUser() };
-  return known.home;
-}
-
-function homeOfUser(): string | undefined {
   try {
-    return systemUser().homedir;
+    // It is the same for as long as this process runs; a server asks with every call.
+    known ??= systemUser().homedir;
+    return known;
   } catch {
-    // A user without an entry in the password file.
+    // A user without an entry in the password file, or a directory service that does not answer now: that is not remembered.
     return undefined;
   }
 }
