@@ -76,7 +76,8 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
       release();
       if (state.failure) return Promise.reject(state.failure);
       if (stream === undefined || (hasRoom && stream.writableLength === 0)) return DONE;
-      return state.settled((done) => get().write('', () => done()));
+      // Of one that fails, the callback may come before the event; that one lets us down.
+      return state.settled((done) => get().write('', (error) => error || done()));
     },
     hurry: (reason) =>
       endQueue(

@@ -1,7 +1,7 @@
 /** Where output goes: as much of Node's own streams as is used. */
 export interface OutputStream {
-  /** False if there is no room for more: `drain` says when there is. `done` is called when it has left. */
-  write(chunk: string, done?: () => void): boolean;
+  /** False if there is no room for more: `drain` says when there is. `done` is called when it has left, or with why it cannot. */
+  write(chunk: string, done?: (error?: Error | null) => void): boolean;
   on(event: 'error', listener: (error: NodeJS.ErrnoException) => void): unknown;
   once(event: 'drain', listener: () => void): unknown;
   /** What has not left yet. */
