@@ -5,10 +5,10 @@ export interface OutputKeeper {
   readonly add: (delta: string) => void;
   text(): string;
   /**
-   * Makes a function that runs a write after those before it, and tells whether all of them succeeded. Asked again while
-   * that one waits, and nothing else behind it, it is the same write. Never rejects.
+   * Makes a function that writes what it is given after all that came before it, and tells whether all of that succeeded. What
+   * is given while an earlier one waits, and nothing else behind it, is written in its place. Never rejects.
    */
-  saver(write: () => Promise<void>): () => Promise<boolean>;
+  saver<Value>(write: (value: Value) => Promise<void>): (value: Value) => Promise<boolean>;
   /** Resolves when nothing is left to write. */
   idle(): Promise<void>;
 }
@@ -42,16 +42,19 @@ export function outputKeeper(append: (delta: string) => Promise<void>): OutputKe
       unwritten += delta;
       if (!isFlushing) void enqueue(flush);
     },
-    saver(write) {
-      let waiting: Promise<void> | undefined;
-      return async () => {
-        if (waiting === undefined || waiting !== last) {
-          waiting = enqueue(() => {
-            waiting = undefined;
-            return write();
+    saver<Value>(write: (value: Value) => Promise<void>) {
+      let waiting: { value: Value; written: Promise<void> } | undefined;
+      return async (value: Value) => {
+        if (waiting?.written === last) waiting.value = value;
+        else {
+          const next = { value, written: last };
+          next.written = enqueue(() => {
+            if (waiting === next) waiting = undefined;
+            return write(next.value);
           });
+          waiting = next;
         }
-        await waiting;
+        await last;
         return isWhole;
       };
     },

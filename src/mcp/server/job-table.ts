@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { isOver, type JobRecord, type JobView, newestFirst } from './job.ts';
-import { type JobRunner, type JobsOptions, jobRunner } from './jobs.ts';
+import { type JobRunner, type JobsOptions, jobRunner, type LiveJob } from './jobs.ts';
 
 /** The jobs of this process, and a look at those of others inside its roots. */
 export interface Jobs {
@@ -29,7 +29,8 @@ export function jobTable(options: JobsOptions): Jobs {
   const isVisible = ({ job_id, working_directory }: JobRecord): boolean =>
     working_directory === undefined ? placeless.has(job_id) : options.isInside(working_directory);
   const find = async (id: string): Promise<JobView | undefined> => {
-    const view = live.get(id)?.view() ?? (await store.find(id));
+    const job = live.get(id);
+    const view = await (job === undefined ? store.find(id) : told(job));
     return view && isVisible(view.record) ? view : undefined;
   };
 
@@ -47,18 +48,15 @@ export function jobTable(options: JobsOptions): Jobs {
     async wait(id, ms, signal) {
       const job = live.get(id);
       if (job === undefined) return watched(() => find(id), clock, { ms, signal });
-      const done = new AbortController();
-      const patience = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
-      await Promise.race([job.over, patience]);
-      done.abort();
-      signal.throwIfAborted();
-      return job.view();
+      await overOrAfter(job, clock, { ms, signal });
+      return told(job);
     },
     async list() {
       // One that ends meanwhile may have been read as it was before.
       const before = [...live.values()];
       const stored = await store.list();
-      const own = new Map([...before, ...live.values()].map((job) => [job.id, job.view().record]));
+      const views = await Promise.all([...before, ...live.values()].map(told));
+      const own = new Map(views.map(({ record }) => [record.job_id, record]));
       const others = stored.filter((record) => !own.has(record.job_id) && isVisible(record));
       return [...own.values(), ...others].sort(newestFirst);
     },
@@ -66,7 +64,8 @@ export function jobTable(options: JobsOptions): Jobs {
       const job = live.get(id);
       if (job !== undefined) {
         job.stop('cancelled');
-        return job.over;
+        await job.over;
+        return told(job);
       }
       const view = await find(id);
       if (view !== undefined && !isOver(view.record)) throw foreign(id);
@@ -81,11 +80,31 @@ export function jobTable(options: JobsOptions): Jobs {
   };
 }
 
+interface Patience {
+  readonly ms: number;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when the job is over, or the time. Throws the signal's reason. */
+async function overOrAfter(job: LiveJob, clock: Clock, { ms, signal }: Patience): Promise<void> {
+  const done = new AbortController();
+  const patience = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
+  await Promise.race([job.over, patience]);
+  done.abort();
+  signal.throwIfAborted();
+}
+
+/** That a job is over is told once it is written down: a server that is killed must not leave it as under way. */
+async function told(job: LiveJob): Promise<JobView> {
+  if (isOver(job.view().record)) await job.idle();
+  return job.view();
+}
+
 /** A job of another process: all we can do is look again. */
 async function watched(
   look: () => Promise<JobView | undefined>,
   clock: Clock,
-  { ms, signal }: { readonly ms: number; readonly signal: AbortSignal },
+  { ms, signal }: Patience,
 ): Promise<JobView | undefined> {
   const endsAt = clock.now() + ms;
   for (;;) {

@@ -61,7 +61,7 @@ interface Entry {
   readonly controller: AbortController;
   readonly output: ReturnType<typeof outputKeeper>;
   record: JobRecord;
-  /** Writes the record as it is when its turn comes; false if that, or what was to be written before, failed. */
+  /** Writes the record as it is now, after what was said until now; false if that, or what was to be written before, failed. */
   readonly save: () => Promise<boolean>;
   stoppedBy?: Stop;
   startTimer: () => void;
@@ -189,7 +189,8 @@ function newEntry({ newId, store, clock }: JobsOptions, work: JobWork): Entry {
   const output = outputKeeper((delta) => store.append(id, delta));
   const nothing = (): void => {};
   const timer = { startTimer: nothing, stopTimer: nothing, onSaved: nothing };
-  const save = output.saver(() => store.save(entry.record));
+  const saveRecord = output.saver(store.save);
+  const save = (): Promise<boolean> => saveRecord(entry.record);
   const entry: Entry = { id, work, record, output, save, controller: new AbortController(), ...timer, settle, over };
   return entry;
 }

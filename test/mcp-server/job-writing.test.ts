@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { holds } from '../../src/mcp/server/holds.ts';
+import { jobStore } from '../../src/mcp/server/job-store.ts';
+import { type Jobs, jobTable } from '../../src/mcp/server/job-table.ts';
+import type { JobWork } from '../../src/mcp/server/jobs.ts';
+import { systemClock } from '../../src/platform/clock.ts';
+import { randomId } from '../../src/platform/random-id.ts';
+import { recordDirectory } from '../../src/platform/record-directory.ts';
+
+/** Jobs, and what was written of them so far: their state, or what they said. */
+function heardJobs(): { readonly jobs: Jobs; readonly heard: readonly string[] } {
+  const path = mkdtempSync(join(tmpdir(), 'gmn-jobs-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  const files = recordDirectory(path);
+  const heard: string[] = [];
+  const append = async (name: string, text: string): Promise<void> => {
+    await files.append(name, text);
+    heard.push(name.endsWith('.txt') ? text : JSON.parse(text).status);
+  };
+  const jobs = jobTable({
+    store: jobStore({ ...files, append }, systemClock),
+    clock: systemClock,
+    newId: randomId,
+    isInside: () => true,
+    holds: holds(),
+    maxRunning: 2,
+    maxQueued: 2,
+  });
+  return { jobs, heard };
+}
+
+function work(run: JobWork['run']): JobWork {
+  return { promptSha256: 'x', workingDirectory: '/work', timeoutMs: 60_000, isAwaited: false, run };
+}
+
+test('a job is completed on disk after all that it said, however soon it ends', async () => {
+  const { jobs, heard } = heardJobs();
+  const job = jobs.submit(
+    work(async ({ onText }) => {
+      onText('said');
+      return {};
+    }),
+  );
+  await job.over;
+  await jobs.close();
+  expect(heard).toEqual(['running', 'said', 'completed']);
+});
+
+test.each<[string, (jobs: Jobs, id: string) => Promise<unknown>]>([
+  ['looks', (jobs, id) => jobs.find(id)],
+  ['waits', (jobs, id) => jobs.wait(id, 1000, new AbortController().signal)],
+  ['cancels', (jobs, id) => jobs.cancel(id)],
+  ['lists', (jobs) => jobs.list()],
+])('who %s is told that a job is over once that is on disk', async (_, ask) => {
+  const { jobs, heard } = heardJobs();
+  const job = jobs.submit(work(async () => ({})));
+  await job.over;
+  await ask(jobs, job.id);
+  expect(heard).toEqual(['completed']);
+});
