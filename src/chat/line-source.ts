@@ -41,6 +41,8 @@ export interface LineSource {
    * is a `leave`. The returned function ends that.
    */
   watch(onCancel: () => void): () => void;
+  /** Writes what was typed and not read yet into the line of the next `read`: nothing of it is sent. */
+  putDown(): void;
   /** Lets somebody else read from the terminal, with its modes as they were before us, until `work` is done. Not during a `read`. */
   lend<Result>(work: () => Promise<Result>): Promise<Result>;
   /** Gives the terminal back as it was. What was typed and not sent is found among the earlier entries of the next chat. */

@@ -114,13 +114,17 @@ async function answered(
     const next = isLiteral ? { ask: await promptOf(chat, entry.text, signal) } : await done(chat, entry.text, signal);
     if (next === undefined || next === 'leave') return next;
     const failure = await ask(chat, next.ask, signal);
-    if (failure !== undefined) failures.push(failure);
+    if (failure === undefined) return undefined;
+    // Who stops the turn at a question types there, where `watch` sees no key.
+    if (failure.fault === 'interrupted' && !hasLeft()) chat.lines.putDown();
+    failures.push(failure);
     return undefined;
   } catch (thrown) {
     const error = AppError.from(thrown);
     // Nobody reads the answers any more.
     if (error.fault === 'pipe') return 'leave';
     if (hasLeft()) return undefined;
+    if (error.fault === 'interrupted') chat.lines.putDown();
     failures.push(error);
     // There was no answer of which the rest could be had.
     await chat.fail(error === chat.signal.reason ? new AppError(error.fault, error.message) : error);

@@ -20,6 +20,8 @@ export function pipedLines(bytes: AsyncIterable<Uint8Array>): LineSource {
       return entry;
     },
     watch: () => NEVER,
+    // Lines of a pipe are not typed ahead: they were all written before.
+    putDown: NEVER,
     lend: (work) => work(),
     async close() {
       // The source lets go of its descriptor when it is left; that it is waiting for more must not matter.

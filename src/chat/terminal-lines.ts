@@ -72,6 +72,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       keyboard.take();
       return watcher.watch(onCancel);
     },
+    putDown: () => putDown(desk),
     lend,
     async close() {
       isClosed = true;
