@@ -1,10 +1,10 @@
 import { counted } from '../core/counted.ts';
 import { shortPath } from '../core/short-path.ts';
+import { shortId } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
 import { widthOf } from '../render/markdown/width.ts';
 import type { ApprovalMode } from '../tools/policy.ts';
 import type { Chat } from './chat.ts';
-import { shortId } from './session-words.ts';
 
 const MODE_WORDS: Readonly<Record<ApprovalMode, string>> = {
   default: 'edits ask first',
@@ -49,7 +49,9 @@ function rowsOf(words: readonly string[], columns: number): readonly string[] {
 
 /** What was used, and the command that goes on from here if there is one. */
 export async function goodbye(chat: Chat): Promise<readonly string[]> {
-  const reference = chat.session.isSaved && chat.session.turns > 0 ? await referenceOf(chat) : undefined;
+  const { isSaved, turns, unanswered } = chat.session;
+  const canGoOn = isSaved && (turns > 0 || unanswered !== undefined);
+  const reference = canGoOn ? await referenceOf(chat) : undefined;
   return [
     ...chat.tally.lines(),
     ...(reference === undefined ? [] : [`Resume: gmn chat ${chat.resumeFlags}-r ${reference}`]),
@@ -59,7 +61,7 @@ export async function goodbye(chat: Chat): Promise<readonly string[]> {
 /** The shortest word that really finds this session; undefined if none does, as where nothing could be written. */
 async function referenceOf({ session, store }: Chat): Promise<string | undefined> {
   const { name, id } = session;
-  const words = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortId(session), id];
+  const words = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortId(id), id];
   for (const word of words) {
     const found = await store.find(word).catch(() => undefined);
     if (found?.id === id) return word;

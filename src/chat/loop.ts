@@ -8,6 +8,7 @@ import { goodbye, greeting } from './greeting.ts';
 import type { Entry } from './line-source.ts';
 import { nextMode } from './mode.ts';
 import { promptOf } from './prompt.ts';
+import { unansweredWords } from './setup.ts';
 import { runShellLine } from './shell-line.ts';
 import type { Next } from './slash-command.ts';
 import { ask } from './turn.ts';
@@ -28,6 +29,8 @@ export async function runChat(chat: Chat, first: string | undefined): Promise<nu
   try {
     if (lines.isTerminal) await chat.note(greeting(chat));
     await report(chat);
+    const words = unansweredWords(chat.session);
+    if (words !== undefined && lines.isTerminal) await chat.note(words);
     const { exitCode } = await untilLeft(chat, first, failures);
     return exitCode === 0 && !lines.isTerminal ? (failures[0]?.exitCode ?? 0) : exitCode;
   } finally {

@@ -8,6 +8,7 @@ export function memorySession(id: string, earlier: SessionSetup = {}): Session {
   const talk = exchanges<KeptContent>();
   let name: string | undefined;
   let setup = earlier;
+  let unanswered: KeptContent | undefined;
   return {
     id,
     contents: talk.items,
@@ -25,12 +26,28 @@ export function memorySession(id: string, earlier: SessionSetup = {}): Session {
       setup = next;
     },
     isSaved: false,
-    append: async ({ kind, content }) => talk.add(content, kind === 'prompt' ? 'prompt' : 'other'),
+    get unanswered() {
+      return unanswered;
+    },
+    append: async ({ kind, content }) => {
+      unanswered = undefined;
+      talk.add(content, kind === 'prompt' ? 'prompt' : 'other');
+    },
     rename: async (wanted) => {
       name = wanted;
     },
-    rewind: async (turns) => talk.rewind(turns),
+    rewind: async (turns) => {
+      unanswered = undefined;
+      talk.rewind(turns);
+    },
+    takeBack: async () => {
+      const last = talk.items.at(-1);
+      if (last === undefined || recordOf(last, '').kind !== 'prompt') return;
+      talk.rewind(1);
+      unanswered = last;
+    },
     replace: async (contents) => {
+      unanswered = undefined;
       talk.clear();
       for (const content of contents) talk.add(content, recordOf(content, '').kind === 'prompt' ? 'prompt' : 'other');
     },

@@ -1,4 +1,4 @@
-import type { SessionSetup } from '../core/session.ts';
+import type { Session, SessionSetup } from '../core/session.ts';
 import { visible } from '../core/visible.ts';
 import type { Setup } from './assistant.ts';
 
@@ -14,4 +14,9 @@ export function restoredWords({ model, system }: SessionSetup): string | undefin
     ...(system === undefined ? [] : ['its system instruction (/system shows it)']),
   ];
   return words.length === 0 ? undefined : `As before in this session: ${words.join(' and ')}.`;
+}
+
+/** What is said where the last prompt of a session that is gone on with had no answer; undefined if it had one. */
+export function unansweredWords({ unanswered }: Pick<Session, 'unanswered'>): string | undefined {
+  return unanswered === undefined ? undefined : 'Its last prompt had no answer: /retry asks it again.';
 }

@@ -12,7 +12,7 @@ import { windowNotice } from './window.ts';
 
 /**
  * Asks, shows what comes, and keeps it in the session; the prompt is there before the request leaves. A turn that fails, or
- * is cancelled, keeps what had come; if that is nothing, the prompt does not count either. Returns the failure, shown
+ * is cancelled, keeps what had come; if that is nothing, the prompt does not count either, and waits for `/retry`. Returns the failure, shown
  * already, if there was one.
  */
 export async function ask(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
@@ -28,7 +28,7 @@ export async function ask(chat: Chat, prompt: Content, signal: AbortSignal): Pro
     isKept: () => session.contents.length > before + 1,
     signal,
   });
-  if (failure !== undefined && session.contents.length === before + 1) await session.rewind(1);
+  if (failure !== undefined && session.contents.length === before + 1) await session.takeBack();
   else if (!signal.aborted) await chatNotice(chat);
   return failure;
 }

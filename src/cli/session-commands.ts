@@ -14,6 +14,12 @@ export const SESSIONS: Command = command({
       summary: 'The sessions of this directory, newest first, with the numbers that -r takes',
       flags: [
         { long: 'all', help: 'Those of every directory' },
+        {
+          long: 'from',
+          value: 'name',
+          choices: ['chat', 'one-shot', 'served'],
+          help: 'Only those held in a chat, as one-shots, or by other agents (gmn mcp serve)',
+        },
         { long: 'gemini', help: 'Those of the official CLI, which gmn sessions import copies' },
         ...REPORT_FLAGS,
       ],

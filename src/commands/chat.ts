@@ -54,7 +54,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   for (const path of options.file ?? []) await checkFile(path, cwd);
   const reports: string[] = [];
   const onNotice = (words: string): void => void reports.push(words);
-  const store = openStore(app, onNotice);
+  const store = openStore(app, onNotice, 'chat');
   const kept = await openSession(options, app, store);
   const { chosen, words } = chosenBefore(options, kept.session.setup, env);
   const around = { app: { ...app, io }, lend: lines.lend, workspace, onNotice };

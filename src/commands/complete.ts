@@ -4,6 +4,7 @@ import { settingKeys } from '../config/keys.ts';
 import { lastListing } from '../config/listed-models.ts';
 import type { App } from '../core/app.ts';
 import { ALIASES, MODELS } from '../core/models.ts';
+import { shortId } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
 import { listSessions } from '../session/directory.ts';
 import type { Candidate } from './complete-names.ts';
@@ -46,10 +47,9 @@ const FINDERS: Readonly<Record<string, Find>> = {
   },
   async sessions(app) {
     const sessions = listSessions(`${app.homes().gmn}/sessions`).slice(0, MOST);
-    const isShort = (id: string): boolean =>
-      sessions.filter((other) => other.id.startsWith(id.slice(0, 8))).length === 1;
+    const isShort = (id: string): boolean => sessions.filter((other) => other.id.startsWith(shortId(id))).length === 1;
     const found = sessions.map(({ id, name, title }) => {
-      const short = isShort(id) ? id.slice(0, 8) : id;
+      const short = isShort(id) ? shortId(id) : id;
       return name === undefined ? { value: short, about: title } : { value: name, about: `${short} ${title}` };
     });
     return found.length === 0 ? [] : [{ value: 'last', about: 'the newest session' }, ...found];

@@ -42,7 +42,7 @@ export function serveSessions(app: App, holds: Holds): ServeSessions {
   const closings = new Set<Promise<void>>();
   const storeThat = (report: (message: string) => void): LocalStore =>
     // The caller has its prompt; waiting for the disk would only delay the answer.
-    sessionStore({ ...app, home: app.homes().gmn, report, durability: 'written' });
+    sessionStore({ ...app, home: app.homes().gmn, report, by: 'mcp', durability: 'written' });
   const begun = ({ earlier, cwd }: SessionKept, report: (message: string) => void): Promise<SavedHere> => {
     const store = storeThat(report);
     return earlier === undefined ? store.create({ cwd, by: 'mcp' }) : store.resume(earlier, cwd);

@@ -1,11 +1,19 @@
 import { emojiApart } from '../core/emoji.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { SessionSummary } from '../core/session.ts';
+import { type SessionSummary, SOURCE_WORDS } from '../core/session.ts';
+import { shortId } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
 
 /** A session as the JSON of the `sessions` commands shows it. */
-export function sessionFields({ createdAt, updatedAt, ...rest }: SessionSummary): JsonObject {
-  return { ...rest, createdAt: new Date(createdAt).toISOString(), updatedAt: new Date(updatedAt).toISOString() };
+export function sessionFields(summary: SessionSummary): JsonObject {
+  const { createdAt, updatedAt, source, isUnanswered, ...rest } = summary;
+  return {
+    ...rest,
+    from: SOURCE_WORDS[source],
+    ...(isUnanswered ? { unanswered: true } : {}),
+    createdAt: new Date(createdAt).toISOString(),
+    updatedAt: new Date(updatedAt).toISOString(),
+  };
 }
 
 const MINUTE_MS = 60_000;
@@ -25,7 +33,7 @@ export function ago(then: number, now: number): string {
 
 /** The reference by which a session is spoken of: its name, else the beginning of its id. */
 export function shortReference({ id, name }: Pick<SessionSummary, 'id' | 'name'>): string {
-  return name ?? id.slice(0, 8);
+  return name ?? shortId(id);
 }
 
 /** A name or title as a list shows it: every character that cannot be seen, or moves others, as its escape; emoji as they are. */

@@ -3,12 +3,13 @@ import type { App } from '../core/app.ts';
 import { retentionMs } from '../session/retention.ts';
 import { type LocalStore, sessionStore } from '../session/store.ts';
 
-/** The user's sessions; what could not be saved or read is told to `report`. */
+/** The user's sessions, for a chat or another command; what could not be saved or read is told to `report`. */
 export function openStore(
   app: Pick<App, 'homes' | 'clock' | 'version'>,
   report: (message: string) => void,
+  by: 'chat' | 'prompt' = 'prompt',
 ): LocalStore {
-  return sessionStore({ home: app.homes().gmn, clock: app.clock, version: app.version, report });
+  return sessionStore({ home: app.homes().gmn, clock: app.clock, version: app.version, report, by });
 }
 
 /** Where they are. */

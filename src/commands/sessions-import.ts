@@ -4,7 +4,7 @@ import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
 import type { SavedRecord } from '../core/session.ts';
 import { shortPath } from '../core/short-path.ts';
-import { isUuid } from '../core/uuid.ts';
+import { isUuid, shortId } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
 import { listDirectory, readBytesIfAny } from '../platform/files.ts';
 import { widthOf } from '../render/markdown/width.ts';
@@ -53,7 +53,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
     throw new AppError('config', failures[0] ?? 'it could not be saved', { hint: 'Run: gmn sessions path' });
   const summary = await store.find(copy.id);
   const done = earlier === undefined ? 'copied as' : 'added what is new to';
-  const text = `${done} ${copy.id.slice(0, 8)}; to go on with it: gmn -r ${copy.id.slice(0, 8)} "…"\n`;
+  const text = `${done} ${shortId(copy.id)}; to go on with it: gmn -r ${shortId(copy.id)} "…"\n`;
   await printReport({ text, json: { session: sessionFields(summary) }, notices }, options, app);
   return 0;
 }
@@ -66,7 +66,7 @@ interface Copied {
 
 /** A copy that ends where the original once did, and has grown since; undefined if there is none. */
 async function copiedBefore(session: OfficialSession, store: LocalStore): Promise<Copied | undefined> {
-  const summary = (await store.list()).find(({ id }) => id === session.id.toLowerCase());
+  const summary = (await store.list()).find(({ id }) => id.toLowerCase() === session.id.toLowerCase());
   if (summary === undefined) return undefined;
   const { records } = await store.read(summary);
   const textOf = ({ content }: SavedRecord): string => JSON.stringify(content);
@@ -81,7 +81,7 @@ async function copiedBefore(session: OfficialSession, store: LocalStore): Promis
       const copy = await store.resume(summary, summary.cwd);
       if (copy.id === summary.id) return copy;
       await copy.close();
-      throw new AppError('usage', `the session ${summary.id.slice(0, 8)} is open elsewhere`, {
+      throw new AppError('usage', `the session ${shortId(summary.id)} is open elsewhere`, {
         hint: 'Close it there first.',
       });
     },

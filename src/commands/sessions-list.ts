@@ -1,6 +1,7 @@
 import type { App } from '../core/app.ts';
-import type { SessionSummary } from '../core/session.ts';
+import { type SessionSummary, SOURCE_WORDS } from '../core/session.ts';
 import { shortPath } from '../core/short-path.ts';
+import { shortId } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
 import { realPath } from '../platform/real-path.ts';
 import { graphemesOf, widthOf } from '../render/markdown/width.ts';
@@ -14,12 +15,16 @@ import { openStore, sessionsDirectory } from './session-store.ts';
 export interface ListOptions extends PrintOptions {
   readonly all?: boolean;
   readonly gemini?: boolean;
+  /** Only those that are held there. */
+  readonly from?: (typeof SOURCE_WORDS)[keyof typeof SOURCE_WORDS];
+  /** `whole-ids`: the table, with them; `official`: as `gemini --list-sessions` prints it. Short ids unless given. */
+  readonly layout?: 'whole-ids' | 'official';
 }
 
 const LONGEST_NAME = 40;
 /** Less of a name, or of a directory, tells nobody anything. */
 const SHORTEST = 12;
-const HEAD = ['#', 'ID', 'NAME', 'TURNS', 'UPDATED', 'DIRECTORY'] as const;
+const HEAD = ['#', 'ID', 'NAME', 'FROM', 'TURNS', 'UPDATED', 'DIRECTORY'] as const;
 
 /**
  * The saved sessions of this directory, or all: the newest first, each with the number by which `-r` finds it. Throws AppError
@@ -31,9 +36,17 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const here = realPath(app.cwd) ?? app.cwd;
   const all = (await openStore(app, () => {}).list()).map((session, index) => ({ number: index + 1, session }));
   if (all.length === 0) refuseUnreadable(sessionsDirectory(app));
-  const shown = options.all ? all : all.filter(({ session }) => session.cwd === here);
-  const others = all.length - shown.length;
-  const rows = shown.map(({ number, session }) => rowOf(number, session, app));
+  const wanted = all.filter(
+    ({ session }) => options.from === undefined || SOURCE_WORDS[session.source] === options.from,
+  );
+  const shown = options.all ? wanted : wanted.filter(({ session }) => session.cwd === here);
+  const others = wanted.length - shown.length;
+  if (options.layout === 'official' && !options.json) {
+    await app.io.out.write(officialText(shown, app));
+    return 0;
+  }
+  const isWhole = options.layout === 'whole-ids';
+  const rows = shown.map(({ number, session }) => rowOf(number, session, { app, isWhole }));
   const listed = (room: Room): string =>
     rows.length === 0 ? '' : table([HEAD, ...rows.map((row) => cells(row, room))], widthOf);
   await printReport(
@@ -42,7 +55,7 @@ export async function run(options: ListOptions, app: App): Promise<number> {
       text: listed({ name: LONGEST_NAME, directory: Number.POSITIVE_INFINITY }),
       narrow: (columns) => listed(roomFor(rows, columns)),
       json: { sessions: shown.map(({ number, session }) => ({ number, ...sessionFields(session) })) },
-      notices: options.json ? [] : noticesFor(shown.length, others),
+      notices: options.json ? [] : noticesFor(shown.length, others, options.from),
     },
     options,
     app,
@@ -50,16 +63,34 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   return 0;
 }
 
-function noticesFor(shown: number, others: number): readonly string[] {
+interface Numbered {
+  readonly number: number;
+  readonly session: SessionSummary;
+}
+
+/** What the official CLI prints, in its order, the newest last; the numbers are ours, so that `-r` takes them. */
+function officialText(shown: readonly Numbered[], app: App): string {
+  if (shown.length === 0) return 'No previous sessions found for this project.\n';
+  const lines = shown
+    .toSorted((left, right) => left.session.createdAt - right.session.createdAt)
+    .map(({ number, session: { id, name, title, updatedAt } }) => {
+      const words = shownName(name ?? title);
+      return `  ${number}. ${words} (${ago(updatedAt, app.clock.now())}) [${id}]\n`;
+    });
+  return `\nAvailable sessions for this project (${shown.length}):\n\n${lines.join('')}`;
+}
+
+function noticesFor(shown: number, others: number, from: ListOptions['from']): readonly string[] {
+  const [kind, flag] = from === undefined ? ['sessions', ''] : [`${from} sessions`, ` --from ${from}`];
   if (others > 0) {
-    const more = shown === 0 ? 'no sessions of this directory' : `${others} more of other directories`;
-    return [`${more}; to see them all: gmn sessions list --all`];
+    const more = shown === 0 ? `no ${kind} of this directory` : `${others} more of other directories`;
+    return [`${more}; to see them all: gmn sessions list --all${flag}`];
   }
-  return shown === 0 ? ['no sessions are saved yet'] : [];
+  return shown === 0 ? [`no ${kind} are saved yet`] : [];
 }
 
 interface Row {
-  readonly fixed: readonly [number: string, id: string, turns: string, updated: string];
+  readonly fixed: readonly [number: string, id: string, from: string, turns: string, updated: string];
   readonly name: string;
   /** It is the beginning of what was said, and no name. */
   readonly isTitle: boolean;
@@ -69,30 +100,36 @@ interface Row {
 /** The columns that a name and a directory may take. */
 type Room = Readonly<Record<'name' | 'directory', number>>;
 
-function rowOf(number: number, { id, name, title, turns, updatedAt, cwd }: SessionSummary, app: App): Row {
+function rowOf(
+  number: number,
+  { id, name, title, source, turns, updatedAt, cwd }: SessionSummary,
+  { app, isWhole }: { readonly app: App; readonly isWhole: boolean },
+): Row {
+  const shownId = isWhole ? id : shortId(id);
   return {
-    fixed: [String(number), id.slice(0, 8), String(turns), ago(updatedAt, app.clock.now())],
+    fixed: [String(number), shownId, SOURCE_WORDS[source], String(turns), ago(updatedAt, app.clock.now())],
     name: shownName(name ?? title),
     isTitle: name === undefined,
     directory: visible(shortPath(cwd, app.env.HOME)),
   };
 }
 
-function cells({ fixed: [number, id, turns, updated], name, isTitle, directory }: Row, room: Room): readonly string[] {
+function cells({ fixed, name, isTitle, directory }: Row, room: Room): readonly string[] {
+  const [number, id, from, turns, updated] = fixed;
   const shown = isTitle ? `"${beginning(name, room.name - 2)}"` : beginning(name, room.name);
-  return [number, id, shown, turns, updated, ending(directory, room.directory)];
+  return [number, id, shown, from, turns, updated, ending(directory, room.directory)];
 }
 
 /** What the other columns leave, shared: a directory gets what it needs as long as that is not more than half. */
 function roomFor(rows: readonly Row[], columns: number): Room {
-  const [number, id, , turns, updated] = HEAD;
-  const widths = [number, id, turns, updated].map((head, index) =>
+  const [number, id, , from, turns, updated, last] = HEAD;
+  const widths = [number, id, from, turns, updated].map((head, index) =>
     Math.max(widthOf(head), ...rows.map(({ fixed }) => widthOf(fixed[index] ?? ''))),
   );
   const left = columns - widths.reduce((sum, width) => sum + width + 2, 0) - 2;
   const widest = (texts: readonly string[]): number => Math.max(...texts.map(widthOf));
   const names = Math.min(LONGEST_NAME, widest(rows.map(({ name, isTitle }) => (isTitle ? `"${name}"` : name))));
-  const directories = Math.max(HEAD[5].length, widest(rows.map(({ directory }) => directory)));
+  const directories = Math.max(last.length, widest(rows.map(({ directory }) => directory)));
   const directory = Math.max(SHORTEST, Math.min(directories, Math.max(Math.floor(left / 2), left - names)));
   return { name: Math.max(SHORTEST, Math.min(LONGEST_NAME, left - directory)), directory };
 }

@@ -1,6 +1,7 @@
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
+import { shortId } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
 import { refuseUnreadable } from '../session/directory.ts';
 import { expiredSessions, parseAge } from '../session/retention.ts';
@@ -24,7 +25,7 @@ export async function run(options: PruneOptions, app: App): Promise<number> {
   if (gone.length === 0) refuseUnreadable(sessionsDirectory(app));
   const verb = options.dryRun ? 'would delete' : 'deleted';
   const line = ({ id, title, updatedAt }: SessionSummary): string =>
-    `${verb} ${id.slice(0, 8)}  ${ago(updatedAt, app.clock.now())}  "${visible(title)}"\n`;
+    `${verb} ${shortId(id)}  ${ago(updatedAt, app.clock.now())}  "${visible(title)}"\n`;
   await printReport(
     {
       text: gone.map(line).join(''),

@@ -1,5 +1,6 @@
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import { shortId } from '../core/uuid.ts';
 import { printReport } from './report.ts';
 import { sessionFields } from './session-fields.ts';
 import { openStore } from './session-store.ts';
@@ -19,7 +20,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   const renamed = await store.find(found.id);
   await printReport(
     {
-      text: `${found.id.slice(0, 8)} is now ${renamed.name}\n`,
+      text: `${shortId(found.id)} is now ${renamed.name}\n`,
       json: { session: sessionFields(renamed) },
       notices: [],
     },

@@ -1,9 +1,21 @@
 import type { Content, KeptContent } from './content.ts';
 import type { History, TurnRecord } from './history.ts';
 
+/**
+ * Where a conversation is held: in a chat, as a one-shot, or by another agent through `gmn mcp serve`. A session that was held
+ * in several of them has the one that is nearest to the person.
+ */
+export type SessionSource = 'chat' | 'prompt' | 'mcp';
+
+/** What people call them. */
+export const SOURCE_WORDS = { chat: 'chat', prompt: 'one-shot', mcp: 'served' } as const satisfies Record<
+  SessionSource,
+  string
+>;
+
 /** What a list of sessions says of one, read from the ends of its file. */
 export interface SessionSummary {
-  /** A UUID. */
+  /** A UUID, or what `--session-id` gave. */
   readonly id: string;
   readonly name?: string;
   /** The first prompt, shortened to one line; untrusted text. */
@@ -16,8 +28,11 @@ export interface SessionSummary {
   readonly createdAt: number;
   /** When its last record was written. */
   readonly updatedAt: number;
-  /** Prompts that count: what was rewound does not. */
+  /** Prompts that count: what was rewound, or never answered, does not. */
   readonly turns: number;
+  /** Whether its last prompt was never answered, and waits to be asked again. */
+  readonly isUnanswered: boolean;
+  readonly source: SessionSource;
   readonly bytes: number;
   readonly file: string;
 }
@@ -36,8 +51,8 @@ export interface Session extends History {
   readonly name: string | undefined;
   /** Prompts that count. */
   readonly turns: number;
-  /** What was asked last before it was opened, if nothing came of that and it does not count. */
-  readonly unanswered?: Content | undefined;
+  /** What was asked last, if nothing came of that and it does not count. */
+  readonly unanswered: Content | undefined;
   /** What was chosen for it last. */
   readonly setup: SessionSetup;
   /** Whether nothing of it is missing on disk. */
@@ -48,6 +63,8 @@ export interface Session extends History {
   rename(name: string): Promise<void>;
   /** Forgets the last `turns` exchanges; the file keeps them, `contents` does not. */
   rewind(turns: number): Promise<void>;
+  /** Nothing came of the last prompt: it does not count, and is `unanswered` until the next one. */
+  takeBack(): Promise<void>;
   /** Goes on from these contents in place of all earlier ones, which the file keeps. */
   replace(contents: readonly KeptContent[]): Promise<void>;
   /** Lets others write to it. */
@@ -68,14 +85,15 @@ export interface SavedSession {
 
 /** All sessions of this user. */
 export interface SessionStore {
-  /** The newest first. Files that are no sessions are left out, and those without a name or a turn that counts. */
+  /** The newest first. Files that are no sessions are left out, and those with neither a name nor anything to go on with. */
   list(): Promise<readonly SessionSummary[]>;
   /**
-   * The session that `reference` names: an id, the beginning of one, `last`, `latest`, a number of `list`, or a name.
-   * Throws AppError `usage` if there is none, or more than one.
+   * The session that `reference` names: an id, the beginning of one, `last`, `latest`, a number of `list`, or a name. The last
+   * is the newest that counts for whom the store was opened: in a chat one that was held in a chat, for another agent any,
+   * else one of the person. Throws AppError `usage` if there is none, or more than one.
    */
   find(reference: string): Promise<SessionSummary>;
-  /** The newest that was begun in this directory and has a turn. Throws AppError `usage` if there is none. */
+  /** The newest that was begun in this directory, of those that count. Throws AppError `usage` if there is none. */
   newestIn(cwd: string): Promise<SessionSummary>;
   read(summary: SessionSummary): Promise<SavedSession>;
   /** A new one; its file appears with the first record. */
@@ -93,9 +111,9 @@ export interface SessionStore {
 export interface SessionBeginning {
   readonly cwd: string;
   /** Who began it. */
-  readonly by: 'chat' | 'prompt' | 'mcp';
+  readonly by: SessionSource;
   readonly name?: string;
-  /** A UUID; one is made up if it is not given. */
+  /** One that is free and safe in the name of a file; a UUID is made up if it is not given. */
   readonly id?: string;
   /** When it was begun; unless given, with its first record. */
   readonly at?: number;

@@ -68,6 +68,8 @@ export function glanceAt({ id, file }: Place): Glance | undefined {
     createdAt: header.at,
     updatedAt: last?.at ?? header.at,
     turns: last?.standing.turn ?? 0,
+    isUnanswered: last?.standing.unanswered ?? false,
+    source: last?.standing.by ?? header.by,
     bytes: size,
     file,
     ...(name === undefined ? {} : { name }),
@@ -77,12 +79,17 @@ export function glanceAt({ id, file }: Place): Glance | undefined {
 }
 
 /**
- * The sessions of a directory, the one that was written to last first. One in which nothing counts, since its prompt was never
- * answered, or was taken back, is left out unless it has a name.
+ * The sessions of a directory, the one that was written to last first. One in which nothing counts, since all of it was
+ * rewound, is left out unless it has a name.
  */
 export function listSessions(directory: string): readonly SessionSummary[] {
   const all = glances(directory).map(({ summary }) => summary);
-  return all.filter(({ turns, name }) => turns > 0 || name !== undefined);
+  return all.filter((summary) => canGoOn(summary) || summary.name !== undefined);
+}
+
+/** Whether there is something in a session to go on with: an exchange, or a prompt that waits to be asked again. */
+export function canGoOn({ turns, isUnanswered }: SessionSummary): boolean {
+  return turns > 0 || isUnanswered;
 }
 
 /** All of them, with what else the ends of their files tell. */

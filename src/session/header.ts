@@ -1,15 +1,13 @@
 import { basename } from 'node:path';
 import { parseJson, stringOf } from '../core/json.ts';
-import { isUuid } from '../core/uuid.ts';
 import { parseHeader } from './reading.ts';
 import { type Header, VERSION } from './record.ts';
 
-const NAME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-(.{36})\.jsonl$/;
+const NAME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-(\w[\w-]{0,63})\.jsonl$/;
 
 /** The id in the name of a session's file; undefined if it is no such name. */
 export function idIn(file: string): string | undefined {
-  const id = NAME.exec(basename(file))?.[7];
-  return id !== undefined && isUuid(id) ? id : undefined;
+  return NAME.exec(basename(file))?.[7];
 }
 
 /** A header, as far as it can be told. */

@@ -1,7 +1,7 @@
 import type { KeptContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
-import type { SavedRecord, Session, SessionSetup } from '../core/session.ts';
+import type { SavedRecord, Session, SessionSetup, SessionSource } from '../core/session.ts';
 import { type Exchanges, exchanges } from './exchanges.ts';
 import { type Loaded, recordOf } from './load.ts';
 import type { NameClaim } from './name-claim.ts';
@@ -18,7 +18,9 @@ export interface SessionOptions {
   /** Who it is; that may change, when the session goes on as a copy. */
   readonly file: Pick<SessionFile, 'id' | 'name'>;
   /** What was there before. */
-  readonly earlier?: Pick<Loaded, 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
+  readonly earlier?: Pick<Loaded, 'header' | 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
+  /** Who has it open. */
+  readonly by: SessionSource;
   readonly writer: SessionWriter;
   /** Of all records but answers to calls. */
   readonly durability: Durability;
@@ -36,7 +38,7 @@ export interface SavedHere extends Session {
 
 /** A session that can be added to. What cannot be written is reported, and kept in memory. */
 export function openSession({ clock, file, earlier, writer, claim, ...options }: SessionOptions): SavedHere {
-  const { talk, choice, lineOf, linesOf } = ledger(clock, earlier);
+  const { talk, choice, lineOf, linesOf, ...book } = ledger(clock, earlier, options.by);
   const inOrder = queue();
   const pace = pacing(clock);
   /** Whether there is nothing yet that a line could change. */
@@ -58,7 +60,9 @@ export function openSession({ clock, file, earlier, writer, claim, ...options }:
     get isSaved() {
       return writer.isSaved;
     },
-    unanswered: earlier?.unanswered,
+    get unanswered() {
+      return book.unanswered();
+    },
     get setup() {
       return choice.setup;
     },
@@ -87,10 +91,15 @@ export function openSession({ clock, file, earlier, writer, claim, ...options }:
       const count = Math.min(turns, talk.count);
       if (count <= 0) return;
       talk.rewind(count);
+      book.forget();
       await put([lineOf({ kind: 'rewind', turns: count })]);
+    },
+    async takeBack() {
+      if (book.takeBack()) await put([lineOf({ kind: 'rewind', turns: 1 })]);
     },
     async replace(contents) {
       talk.clear();
+      book.forget();
       fill(talk, contents);
       if (contents.length > 0 || !isBlank()) await put([lineOf({ kind: 'replace', contents })]);
     },
@@ -131,29 +140,61 @@ interface Ledger {
   readonly choice: Choice;
   /** The next lines, once the talk has the record: before a prompt stands what was chosen for it. */
   linesOf(record: SavedRecord): readonly Line[];
+  unanswered(): KeptContent | undefined;
+  /** The last prompt no longer counts and is unanswered; false if the talk does not end with a prompt. */
+  takeBack(): boolean;
+  /** Nothing is unanswered any more. */
+  forget(): void;
 }
 
 /** What was said so far, and the lines that tell what is said next. */
-function ledger({ now }: Clock, earlier: SessionOptions['earlier']): Ledger {
+function ledger({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): Ledger {
   const talk = talkOf(earlier?.exchanges.items ?? []);
   let model = earlier?.standing.model;
   let seq = earlier?.seq ?? 0;
   const choice = choosing(earlier?.setup ?? {});
+  let unanswered = earlier?.unanswered;
+  const by = sourceIfOther(earlier, own);
   const lineOf = (entry: Entry, at = now()): Line => {
     seq += 1;
-    return { seq, at, standing: { turn: talk.count, model }, entry };
+    const isUnanswered = unanswered === undefined ? {} : ({ unanswered: true } as const);
+    return { seq, at, standing: { turn: talk.count, model, by, ...isUnanswered }, entry };
   };
   return {
     talk,
     choice,
     lineOf,
     linesOf({ at, ...record }) {
+      unanswered = undefined;
       const news = record.kind === 'prompt' ? choice.news().map((entry) => lineOf(entry, at)) : [];
       talk.add(record.content, record.kind === 'prompt' ? 'prompt' : 'other');
       if ('model' in record && record.model !== '') model = record.model;
       return [...news, lineOf(record, at)];
     },
+    unanswered: () => unanswered,
+    takeBack() {
+      const last = talk.items.at(-1);
+      if (last === undefined || recordOf(last, '').kind !== 'prompt') return false;
+      talk.rewind(1);
+      unanswered = last;
+      return true;
+    },
+    forget() {
+      unanswered = undefined;
+    },
   };
+}
+
+/** From what is farthest from the person to what is nearest. */
+const SOURCES: readonly SessionSource[] = ['mcp', 'prompt', 'chat'];
+
+/** Where the session is held from now on, if that is not what its header says. */
+function sourceIfOther(earlier: SessionOptions['earlier'], own: SessionSource): SessionSource | undefined {
+  if (earlier === undefined) return undefined;
+  const { header, standing } = earlier;
+  const before = standing.by ?? header.by;
+  const source = SOURCES.indexOf(own) > SOURCES.indexOf(before) ? own : before;
+  return source === header.by ? undefined : source;
 }
 
 function talkOf(records: readonly TurnRecord[]): Exchanges<KeptContent> {

@@ -1,6 +1,6 @@
 import type { KeptContent, Part } from '../core/content.ts';
 import { isObject, parseJson, stringOf } from '../core/json.ts';
-import type { SessionSetup } from '../core/session.ts';
+import type { SessionSetup, SessionSource } from '../core/session.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
 import type { Apart, Entry, Header, Line } from './record.ts';
 
@@ -18,7 +18,7 @@ export function parseHeader(text: string): Header | undefined {
     id,
     at,
     cwd,
-    by: value.by === 'chat' || value.by === 'mcp' ? value.by : 'prompt',
+    by: parseSource(value.by) ?? 'prompt',
     gmn: stringOf(value.gmn) ?? '',
     title: stringOf(value.title) ?? '',
     ...(name === undefined ? {} : { name }),
@@ -43,9 +43,19 @@ export function parseLine(text: string): ReadLine | undefined {
     seq,
     at,
     entry,
-    standing: { turn, name: stringOf(value.name), model: stringOf(value.model) },
+    standing: {
+      turn,
+      name: stringOf(value.name),
+      model: stringOf(value.model),
+      by: parseSource(value.by),
+      unanswered: value.unanswered === true ? true : undefined,
+    },
     apart: parseApart(value.blobs),
   };
+}
+
+function parseSource(value: unknown): SessionSource | undefined {
+  return value === 'chat' || value === 'prompt' || value === 'mcp' ? value : undefined;
 }
 
 function parseEntry(value: Readonly<Record<string, unknown>>): Entry | undefined {

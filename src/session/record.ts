@@ -1,7 +1,7 @@
 import type { KeptContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
 import { isoTime } from '../core/iso-time.ts';
-import type { SessionBeginning, SessionSetup } from '../core/session.ts';
+import type { SessionSetup, SessionSource } from '../core/session.ts';
 
 /** The version of the format that is written. docs/sessions.md describes it. */
 export const VERSION = 1;
@@ -12,7 +12,7 @@ export interface Header {
   readonly id: string;
   readonly at: number;
   readonly cwd: string;
-  readonly by: SessionBeginning['by'];
+  readonly by: SessionSource;
   /** The version of the program that wrote it. */
   readonly gmn: string;
   readonly title: string;
@@ -28,6 +28,10 @@ export interface Standing {
   readonly name?: string | undefined;
   /** The model that answered last. */
   readonly model?: string | undefined;
+  /** Where it is held, if that is not what the header says. */
+  readonly by?: SessionSource | undefined;
+  /** Whether the last prompt was taken back since nothing came of it. */
+  readonly unanswered?: true | undefined;
 }
 
 /** What a line after the first says. */
@@ -66,9 +70,9 @@ export function headerText({ v, id, at, ...rest }: Header): string {
 /** A line as it is written, with its newline; `apart` names the media that its contents no longer hold. */
 export function lineText({ seq, at, standing, entry }: Line, apart: Apart = []): string {
   const { kind, ...body } = entry;
-  const { turn, name, model } = standing;
+  const { turn, name, model, by, unanswered } = standing;
   const blobs = apart.length === 0 ? undefined : apart;
-  return `${JSON.stringify({ seq, t: isoTime(at), type: kind, turn, name, model, ...body, blobs })}\n`;
+  return `${JSON.stringify({ seq, t: isoTime(at), type: kind, turn, name, model, by, unanswered, ...body, blobs })}\n`;
 }
 
 const TITLE_LENGTH = 100;

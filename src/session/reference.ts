@@ -1,25 +1,27 @@
 import { emojiApart } from '../core/emoji.ts';
 import { AppError } from '../core/error.ts';
-import type { SessionSummary } from '../core/session.ts';
-import { isUuid } from '../core/uuid.ts';
+import type { SessionSource, SessionSummary } from '../core/session.ts';
+import { isUuid, shortId } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
-import { glanceAt, listSessions, refuseUnreadable, sessionPlaces } from './directory.ts';
+import { canGoOn, glanceAt, listSessions, refuseUnreadable, sessionPlaces } from './directory.ts';
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
 /**
- * The session that `reference` names: an id or at least 8 characters of its beginning, `last`, `latest`, a number of the list,
- * a name, a shorter beginning of an id, tried in this order. Throws AppError `usage` if there is none, or more than
- * one, `config` if they cannot be read.
+ * The session that `reference` names: an id or at least 8 digits of its beginning, `last`, `latest`, a number of the list,
+ * a name, a shorter beginning of an id, tried in this order. `last` is the newest that counts for `asker`. Throws AppError
+ * `usage` if there is none, or more than one, `config` if they cannot be read.
  */
-export function findSession(directory: string, reference: string): SessionSummary {
+export function findSession(directory: string, reference: string, asker: SessionSource): SessionSummary {
   const wanted = reference.trim();
-  const byId = /^[0-9a-f][0-9a-f-]*$/i.test(wanted) ? startingWith(directory, wanted.toLowerCase()) : [];
+  const byId = /^\w[\w-]*$/.test(wanted) ? startingWith(directory, wanted.toLowerCase()) : [];
   // The names of the files tell, and no other file need be opened.
-  if (byId.length === 1 && wanted.length >= 8 && byId[0] !== undefined) return byId[0];
+  const exact = byId.find(({ id }) => id.toLowerCase() === wanted.toLowerCase());
+  if (exact !== undefined) return exact;
+  if (byId.length === 1 && /^[0-9a-f-]{8,}$/i.test(wanted) && byId[0] !== undefined) return byId[0];
   const list = listSessions(directory);
   const isNewest = wanted === 'last' || wanted === 'latest';
-  const found = isNewest ? list.find(hasTurns) : (numbered(list, wanted) ?? named(list, wanted));
+  const found = isNewest ? list.find(countsFor(asker)) : (numbered(list, wanted) ?? named(list, wanted));
   if (found !== undefined) return found;
   if (byId.length > 1) {
     const some = byId.slice(0, 5).map(({ id }) => id);
@@ -27,39 +29,55 @@ export function findSession(directory: string, reference: string): SessionSummar
   }
   if (byId[0] !== undefined) return byId[0];
   refuseUnreadable(directory);
-  if (list.length === 0 || isNewest) {
-    throw noneYet();
-  }
+  if (list.length === 0 || isNewest) throw noneYet(list, asker);
   throw new AppError('usage', `there is no session "${visible(wanted)}"`, LIST);
 }
 
-function noneYet(): AppError {
-  return new AppError('usage', 'there is no saved session yet', { hint: 'The next prompt makes one: gmn "…"' });
+/**
+ * What is the newest for whoever asks: in a chat a conversation that was held in a chat; at the command line also a one-shot;
+ * what other agents delegated only for another agent.
+ */
+function countsFor(asker: SessionSource): (session: SessionSummary) => boolean {
+  const sources: readonly SessionSource[] =
+    asker === 'chat' ? ['chat'] : asker === 'prompt' ? ['chat', 'prompt'] : ['chat', 'prompt', 'mcp'];
+  return (session) => canGoOn(session) && sources.includes(session.source);
 }
 
-/** The newest session that was begun in a directory and has something to go on with. Throws AppError `usage` if there is none. */
-export function newestSession(directory: string, cwd: string): SessionSummary {
-  const list = listSessions(directory).filter(hasTurns);
+/** Nothing counts for whoever asks; there may be other sessions. */
+function noneYet(list: readonly SessionSummary[], asker: SessionSource): AppError {
+  if (!list.some(canGoOn)) {
+    return new AppError('usage', 'there is no saved session yet', { hint: 'The next prompt makes one: gmn "…"' });
+  }
+  const [what, others] = asker === 'chat' ? ['chat', 'a one-shot'] : ['session of yours', 'what an agent delegated'];
+  return new AppError('usage', `there is no saved ${what} yet`, {
+    hint: `To go on with ${others}, name it: -r <id>. To see them: gmn sessions list --all`,
+  });
+}
+
+/** The newest session of a directory that counts for `asker`. Throws AppError `usage` if there is none. */
+export function newestSession(directory: string, cwd: string, asker: SessionSource): SessionSummary {
+  const all = listSessions(directory);
+  const list = all.filter(countsFor(asker));
   const found = list.find((session) => session.cwd === cwd);
   if (found !== undefined) return found;
   refuseUnreadable(directory);
-  if (list.length === 0) throw noneYet();
-  throw new AppError('usage', 'there is no saved session of this directory', {
+  if (list.length === 0) throw noneYet(all, asker);
+  throw new AppError('usage', `there is no saved ${asker === 'chat' ? 'chat' : 'session'} of this directory`, {
     hint: 'To go on with the newest of all: -r last. To see them: gmn sessions list --all',
   });
 }
 
-function hasTurns({ turns }: SessionSummary): boolean {
-  return turns > 0;
-}
-
 function startingWith(directory: string, prefix: string): readonly SessionSummary[] {
-  const places = sessionPlaces(directory).filter(({ id }) => id.startsWith(prefix));
+  const places = sessionPlaces(directory).filter(({ id }) => id.toLowerCase().startsWith(prefix));
   return places.flatMap((place) => glanceAt(place)?.summary ?? []);
 }
 
 function numbered(list: readonly SessionSummary[], text: string): SessionSummary | undefined {
-  return /^[1-9]\d{0,6}$/.test(text) ? list[Number(text) - 1] : undefined;
+  return isListNumber(text) ? list[Number(text) - 1] : undefined;
+}
+
+function isListNumber(text: string): boolean {
+  return /^[1-9]\d{0,6}$/.test(text);
 }
 
 function named(list: readonly SessionSummary[], name: string): SessionSummary | undefined {
@@ -88,11 +106,44 @@ function keptForm(name: string): string {
 
 /** Throws AppError `usage` if the name, as it is kept, is in the file of another session than `id`. */
 export function refuseTaken(directory: string, name: string, id: string): void {
+  if (isTakenId(directory, name) && name.toLowerCase() !== id.toLowerCase()) throw takenId(name);
   const owner = listSessions(directory).find((session) => session.name === name);
   if (owner === undefined || owner.id === id) return;
   throw new AppError('usage', `there is a session with the name "${visible(name)}"`, {
-    hint: `To go on with it: -r ${owner.id.slice(0, 8)}`,
+    hint: `To go on with it: -r ${shortId(owner.id)}`,
   });
+}
+
+/** Whether a session has this id; a file system may not tell large letters from small ones. */
+export function isTakenId(directory: string, id: string): boolean {
+  return sessionPlaces(directory).some((place) => place.id.toLowerCase() === id.toLowerCase());
+}
+
+export function takenId(id: string): AppError {
+  return new AppError('usage', `there is a session with the id ${id}`, { hint: `To go on with it: -r ${id}` });
+}
+
+/** The id that somebody gave. Throws AppError `usage` if it cannot be the id of a new session. */
+export function givenId(directory: string, id: string): string {
+  const why = idFaultOf(directory, id);
+  if (why === undefined) return id;
+  throw new AppError('usage', `"${visible(id)}" cannot be the id of a session: ${why}`, {
+    hint: 'Take 1 to 64 letters, digits, - and _; or give it a name instead: --session-name',
+  });
+}
+
+/** Devices of Windows, whatever stands behind the point. */
+const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
+
+function idFaultOf(directory: string, id: string): string | undefined {
+  if (!/^[\w-]*$/.test(id)) return 'it has other characters than letters, digits, - and _';
+  if (id === '') return 'it is empty';
+  if (id.startsWith('-')) return 'it begins like a flag';
+  if (id.length > 64) return 'it is longer than 64 characters';
+  if (isListNumber(id)) return 'it is a number, which stands for a place in the list';
+  if (/^(?:last|latest)$/i.test(id)) return 'that word means the newest one';
+  if (DEVICE.test(id)) return 'some systems have a device of that name';
+  return listSessions(directory).some(({ name }) => name === id) ? 'it is the name of another session' : undefined;
 }
 
 const NAMING = { hint: 'Take 1 to 100 characters that can be seen, and that are neither a number nor an id.' } as const;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
-import type { SessionBeginning } from '../core/session.ts';
+import type { SessionSource } from '../core/session.ts';
+import { shortId } from '../core/uuid.ts';
 import { type AppendFile, createAppendFile, openAppendFile } from '../platform/append-file.ts';
 import type { BlobFiles } from '../platform/blob-files.ts';
 import { lineBatches } from '../platform/line-file.ts';
@@ -31,7 +32,7 @@ export type Origin = { readonly id: string; readonly name: string | undefined } 
   | {
       readonly kind: 'new';
       readonly lock: Lock | undefined;
-      readonly by: SessionBeginning['by'];
+      readonly by: SessionSource;
       readonly cwd: string;
       readonly at?: number;
     }
@@ -103,7 +104,7 @@ export function sessionFile(place: FilePlace, origin: Origin): SessionFile {
     lock = next;
     self.id = changes.id;
     self.name = undefined;
-    place.report(`somebody else wrote to this session; going on with a copy, ${self.id.slice(0, 8)}`);
+    place.report(`somebody else wrote to this session; going on with a copy, ${shortId(self.id)}`);
   }
 
   const self = {

@@ -1,17 +1,16 @@
 import { join } from 'node:path';
-import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
-import type { SessionBeginning, SessionStore, SessionSummary } from '../core/session.ts';
-import { isUuid } from '../core/uuid.ts';
+import type { SessionBeginning, SessionSource, SessionStore, SessionSummary } from '../core/session.ts';
+import { shortId } from '../core/uuid.ts';
 import { blobFiles } from '../platform/blob-files.ts';
 import { acquireLock, type Lock } from '../platform/lock.ts';
 import { randomId } from '../platform/random-id.ts';
 import { realPath } from '../platform/real-path.ts';
-import { listSessions, sessionPlaces } from './directory.ts';
+import { listSessions } from './directory.ts';
 import { type Loaded, loadSession } from './load.ts';
 import { type NameClaim, nameClaim } from './name-claim.ts';
 import { openSession, type SavedHere } from './open-session.ts';
-import { findSession, newestSession } from './reference.ts';
+import { findSession, givenId, isTakenId, newestSession, takenId } from './reference.ts';
 import { type FilePlace, type Origin, sessionFile } from './session-file.ts';
 import { pruneSessions, removeSession, renameSession } from './upkeep.ts';
 import { type Durability, sessionWriter } from './writer.ts';
@@ -25,6 +24,8 @@ export interface StoreOptions {
   /** Words for the person: what could not be saved or read. */
   readonly report: (message: string) => void;
   readonly newId?: () => string;
+  /** For whom it is opened: the person at the command line, unless given. */
+  readonly by?: SessionSource;
   /** What a record must survive before anything is built upon it: a loss of power, unless given, or just this process. */
   readonly durability?: Durability;
 }
@@ -48,14 +49,15 @@ export function sessionStore(options: StoreOptions): LocalStore {
   const store: Store = {
     ...options,
     newId: options.newId ?? randomId,
+    by: options.by ?? 'prompt',
     directory,
     blobs: blobFiles(join(options.home, 'blobs')),
     lock: (id, patienceMs = 0) => lockOf(join(directory, `${id}.lock`), options.clock, patienceMs),
   };
   return {
     list: async () => listSessions(directory),
-    find: async (reference) => findSession(directory, reference),
-    newestIn: async (cwd) => newestSession(directory, realPath(cwd) ?? cwd),
+    find: async (reference) => findSession(directory, reference, store.by),
+    newestIn: async (cwd) => newestSession(directory, realPath(cwd) ?? cwd, store.by),
     async read(summary) {
       const { exchanges, notices } = await loadSession(summary.file, store.blobs);
       return { summary, records: exchanges.items, notices };
@@ -70,23 +72,21 @@ export function sessionStore(options: StoreOptions): LocalStore {
 }
 
 interface Store extends FilePlace {
+  readonly by: SessionSource;
   readonly durability?: Durability;
 }
 
 async function create(store: Store, beginning: SessionBeginning): Promise<SavedHere> {
   const { directory } = store;
-  const id = (beginning.id ?? store.newId()).toLowerCase();
-  if (!isUuid(id)) {
-    throw new AppError('usage', `"${id}" is not a UUID`, { hint: 'Give it a name instead: --session-name' });
-  }
+  const id = beginning.id === undefined ? store.newId() : givenId(directory, beginning.id);
   const claim = nameClaim(store);
   const name = beginning.name === undefined ? undefined : await claim.take(beginning.name, id);
   // One that was just made up is nobody's, and looking through thousands of files would cost every answer.
   const lock = beginning.id === undefined ? undefined : await store.lock(id);
-  if (lock !== undefined && (lock.isTaken || sessionPlaces(directory).some((place) => place.id === id))) {
+  if (lock !== undefined && (lock.isTaken || isTakenId(directory, id))) {
     await lock.release();
     await claim.release();
-    throw new AppError('usage', `there is a session with the id ${id}`, { hint: `To go on with it: -r ${id}` });
+    throw takenId(id);
   }
   const cwd = realPath(beginning.cwd) ?? beginning.cwd;
   const { by, at } = beginning;
@@ -107,7 +107,7 @@ async function resume(store: Store, summary: SessionSummary, cwd: string): Promi
     if (!lock.isTaken)
       return open(store, { kind: 'old', id, name: standing.name, lock, file, end }, { earlier: loaded });
     const next = store.newId();
-    store.report(`this session is open elsewhere; going on with a copy, ${next.slice(0, 8)}`);
+    store.report(`this session is open elsewhere; going on with a copy, ${shortId(next)}`);
     const own = { id: next, name: undefined, lock: await store.lock(next) };
     return open(store, { kind: 'copy', ...own, source: file, end, cwd }, { earlier: loaded });
   } catch (thrown) {
@@ -145,6 +145,7 @@ function open(store: Store, origin: Origin, { earlier, claim = nameClaim(store) 
     file,
     ...(earlier === undefined ? {} : { earlier }),
     claim,
+    by: origin.kind === 'new' ? origin.by : store.by,
     durability,
     writer: sessionWriter({ file, report }),
   });

@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
+import { shortId } from '../core/uuid.ts';
 import { openAppendFile } from '../platform/append-file.ts';
 import { removeFiles } from '../platform/atomic-file.ts';
 import { fileNames } from '../platform/line-file.ts';
@@ -98,7 +99,7 @@ async function exclusively(place: FilePlace, summary: SessionSummary, work: () =
     await work();
   } catch (thrown) {
     if (thrown instanceof AppError) throw thrown;
-    throw new AppError('config', `cannot change the session ${summary.id.slice(0, 8)}: ${troubleOf(thrown)}`, {
+    throw new AppError('config', `cannot change the session ${shortId(summary.id)}: ${troubleOf(thrown)}`, {
       cause: thrown,
       hint: 'Check the free space and the permissions: gmn sessions path',
     });
@@ -108,5 +109,5 @@ async function exclusively(place: FilePlace, summary: SessionSummary, work: () =
 }
 
 function inUse({ id }: SessionSummary): AppError {
-  return new AppError('usage', `the session ${id.slice(0, 8)} is open elsewhere`, { hint: 'Close it there first.' });
+  return new AppError('usage', `the session ${shortId(id)} is open elsewhere`, { hint: 'Close it there first.' });
 }

@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
+import { gmnCommand, place, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 
 test('a session that is not there is told before credentials are looked for', async (t) => {
@@ -58,3 +61,45 @@ posixTest('/retry asks a prompt again that was stopped before the first byte, af
   const { stdout } = await pipedChat(t, ['/load kept', '/retry'], { gemini, env });
   expect(stdout).toBe('b\n');
 });
+
+const ENDINGS = [
+  ['503', undefined, 3],
+  ['SIGHUP', 'SIGHUP', 129],
+  ['SIGTERM', 'SIGTERM', 143],
+] as const;
+
+posixTest.for(ENDINGS)(
+  'a chat whose first turn got no answer (%s) is found again, and /retry asks it',
+  async (ending, t) => {
+    const [, signal, exitCode] = ending;
+    let end = (): void => {};
+    const refused = failure(503, 'UNAVAILABLE', 'busy', [
+      { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '3600s' },
+    ]);
+    const gemini = await fakeGemini(t, [signal === undefined ? refused : () => end(), reply('at last')]);
+    const here = place(t, { gemini });
+    const child = spawn(...gmnCommand(['chat', '-t', '30s', 'one']), { cwd: here.cwd, env: here.env });
+    end = () => void child.kill(signal);
+    let stderr = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr += text;
+    });
+    child.stdin.end();
+    const [code] = await once(child, 'close');
+    expect(code).toBe(exitCode);
+    const [, id] = /^Resume: gmn chat -r ([\da-f]{8})$/m.exec(stderr) ?? [];
+    expect(id).toBeDefined();
+    const { stdout: list } = await runGmnIn(t, here, ['sessions', 'list']);
+    expect(list).toMatch(`${id}  "one"  chat  0  `);
+    for (const flags of [['-r', 'last'], ['-c'], ['-r', id ?? '']]) {
+      const shown = await runGmnIn(t, here, ['chat', ...flags], '/sessions\n');
+      expect([shown.stderr, shown.exitCode]).toEqual([
+        expect.stringContaining('chat  no answer yet  just now  one'),
+        0,
+      ]);
+    }
+    const again = await runGmnIn(t, here, ['chat', '-c'], '/retry\n');
+    expect(again).toMatchObject({ stdout: 'at last\n', exitCode: 0 });
+    expect(gemini.requests[1]?.body.contents).toEqual([{ role: 'user', parts: [{ text: 'one' }] }]);
+  },
+);

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { pipedChat, said, sharedHome } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
 
 test('/help lists every command, /keys every key', async (t) => {
   const help = await said(t, ['/help', '/h']);
@@ -128,7 +129,7 @@ test('/new begins another session, /clear forgets this one', async (t) => {
   const { stderr } = await pipedChat(t, ['x', '/clear', 'y', '/new', 'z', '/sessions'], { gemini, env });
   expect(gemini.requests.map(({ body }) => body.contents.length)).toEqual([1, 1, 1]);
   expect(stderr).toMatch(
-    /The conversation is forgotten\.\nThis is a new session\.\n {2}1 {2}[\da-f]{8} {2}1 turn {2}just now {2}z\n {2}2 {2}/,
+    /The conversation is forgotten\.\nThis is a new session\.\n {2}1 {2}[\da-f]{8} {2}chat {2}1 turn {2}just now {2}z\n {2}2 {2}/,
   );
 });
 
@@ -181,9 +182,20 @@ test('/save names, /load goes on, /sessions lists', async (t) => {
     { text: 'z' },
   ]);
   expect(stderr).toMatch(
-    /^Saved as trip\.\nError: this is the session you are in\n.*\nThis is a new session\.\nGoing on with trip: 1 turn\.\nError: .*nowhere.*\n.*\n {2}1 {2}[\da-f]{8} {2}trip {2}2 turns {2}just now {2}x\n/,
+    /^Saved as trip\.\nError: this is the session you are in\n.*\nThis is a new session\.\nGoing on with trip: 1 turn\.\nError: .*nowhere.*\n.*\n {2}1 {2}[\da-f]{8} {2}trip {2}chat {2}2 turns {2}just now {2}x\n/,
   );
   expect(stderr).toMatch(/\nResume: gmn chat -r trip\n$/);
+});
+
+test('/sessions can be narrowed to where they are from, and keeps the numbers of all', async (t) => {
+  const { env } = sharedHome(t);
+  const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
+  await runGmn(t, ['shot'], { gemini, env });
+  const lines = ['x', '/sessions one-shot', '/sessions chat', '/sessions served', '/sessions mine'];
+  const { stderr } = await pipedChat(t, lines, { gemini, env });
+  expect(stderr).toMatch(
+    /^ {2}2 {2}[\da-f]{8} {2}one-shot {2}1 turn {2}just now {2}shot\n {2}1 {2}[\da-f]{8} {2}chat {2}1 turn {2}just now {2}x\nNo session is from there\.\nError: \/sessions cannot be narrowed to "mine"\nChoose one of: chat, one-shot, served\n/,
+  );
 });
 
 test('/save keeps a chat that was not to be saved', async (t) => {

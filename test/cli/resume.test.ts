@@ -90,7 +90,10 @@ test('flags that contradict each other are refused before anything is asked', as
     [['-c', '-r', 'last', 'x'], '-c cannot be combined with -r'],
     [['-r', 'last', '--session-name', 'x', 'x'], '-r cannot be combined with --session-name'],
     [['--no-session', '--session-name', 'x', 'x'], '--session-name cannot be combined with --no-session'],
-    [['--session-id', 'mine', 'x'], '"mine" is not a UUID'],
+    [
+      ['--session-id', '../mine', 'x'],
+      '"../mine" cannot be the id of a session: it has other characters than letters, digits, - and _',
+    ],
     [['--session-name', '12', 'x'], 'a session cannot be named "12": it is a number'],
   ] as const) {
     const { stderr, exitCode } = await gmn(...args);
@@ -110,6 +113,62 @@ test('a name or an id that is taken names -r', async (t) => {
     stderr: `Error: there is a session with the id ${id}\nTo go on with it: -r ${id}\n`,
     exitCode: 1,
   });
+});
+
+test('an id that a wrapper gives is kept as it is, and -r finds it', async (t) => {
+  const { gmn, gemini, sessions } = await home(t, [reply('one'), reply('two')]);
+  const first = await gmn('--session-id', 'Abc-123', 'hi', '--output-dialect', 'gemini', '-o', 'stream-json');
+  expect(JSON.parse(first.stdout.split('\n')[0] ?? '')).toMatchObject({ type: 'init', session_id: 'Abc-123' });
+  expect(sessions()).toEqual([expect.stringMatching(/Z-Abc-123\.jsonl$/)]);
+  const second = await gmn('-r', 'Abc-123', 'more', '-o', 'json');
+  expect(JSON.parse(second.stdout)).toMatchObject({ response: 'two', sessionId: 'Abc-123' });
+  expect(contents(gemini.requests, 1)).toHaveLength(3);
+  expect(await gmn('--session-id', 'Abc-123', 'hi')).toMatchObject({
+    stderr: 'Error: there is a session with the id Abc-123\nTo go on with it: -r Abc-123\n',
+    exitCode: 1,
+  });
+  expect((await gmn('sessions', 'list')).stdout).toContain('  Abc-123  ');
+});
+
+test("last and -c are in a chat the newest chat, in a one-shot the newest of the person, and never an agent's", async (t) => {
+  const {
+    gmn,
+    gemini,
+    home: directory,
+    cwd,
+  } = await home(t, [reply('in a chat'), reply('in a one-shot'), ...Array.from({ length: 5 }, () => reply('more'))]);
+  await gmn('chat', 'chatted');
+  await gmn('shot');
+  const at = new Date(Date.now() + 60_000).toISOString();
+  const id = '7c1e90aa-0000-4000-8000-000000000001';
+  const turn = { role: 'user', parts: [{ text: 'delegated' }] };
+  const lines = [
+    { v: 1, type: 'session', id, t: at, cwd, by: 'mcp', gmn: '0.1.0', title: 'delegated' },
+    { seq: 1, t: at, type: 'prompt', turn: 1, content: turn },
+  ];
+  const file = join(directory, '.gmn', 'sessions', `${at.replace(/[-:]|\.\d+/g, '')}-${id}.jsonl`);
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  const begun = (index: number): unknown =>
+    (contents(gemini.requests, index) as { parts: { text: string }[] }[])[0]?.parts[0]?.text;
+  await gmn('chat', '-r', 'last', 'go on');
+  await gmn('-r', 'last', 'go on');
+  expect([begun(2), begun(3)]).toEqual(['chatted', 'chatted']);
+  await gmn('another');
+  await gmn('chat', '-c', 'go on');
+  await gmn('-r', '3', 'go on');
+  expect([begun(5), begun(6)]).toEqual(['chatted', 'another']);
+  const listed = async (...args: readonly string[]): Promise<readonly unknown[]> =>
+    JSON.parse((await gmn('sessions', 'list', '--json', ...args)).stdout).sessions.map(
+      ({ from, title }: Record<string, unknown>) => [from, title],
+    );
+  expect(await listed()).toEqual([
+    ['served', 'delegated'],
+    ['one-shot', 'another'],
+    ['chat', 'chatted'],
+    ['one-shot', 'shot'],
+  ]);
+  expect(await listed('--from', 'served')).toEqual([['served', 'delegated']]);
+  expect(await listed('--from', 'chat')).toEqual([['chat', 'chatted']]);
 });
 
 test('--no-session, GMN_NO_SESSION and --demo save nothing', async (t) => {

@@ -60,10 +60,10 @@ test('the list is of this directory, newest first, and its numbers are those of 
   put('a', { at: '2026-01-01T00:00:00.000Z', name: '京都旅行' });
   put('b', { at: '2026-01-02T00:00:00.000Z', dir: join(home, 'elsewhere') });
   put('c', { at: '2026-01-03T00:00:00.000Z', text: 'a\u001b[31m long question that goes on and on and on' });
-  const head = '#  ID        NAME                                      TURNS  UPDATED     DIRECTORY';
-  const first = `1  cccccccc  "a\\x1b[31m long question that goes on …"  1      2026-01-03  ${cwd}`;
-  const second = '2  bbbbbbbb  "hello b"                                 1      2026-01-02  ~/elsewhere';
-  const third = `3  aaaaaaaa  京都旅行                                  1      2026-01-01  ${cwd}`;
+  const head = '#  ID        NAME                                      FROM      TURNS  UPDATED     DIRECTORY';
+  const first = `1  cccccccc  "a\\x1b[31m long question that goes on …"  one-shot  1      2026-01-03  ${cwd}`;
+  const second = '2  bbbbbbbb  "hello b"                                 one-shot  1      2026-01-02  ~/elsewhere';
+  const third = `3  aaaaaaaa  京都旅行                                  one-shot  1      2026-01-01  ${cwd}`;
   expect(await gmn('sessions', 'list')).toMatchObject({
     stdout: `${[head, first, third].join('\n')}\n`,
     stderr: 'gmn: 1 more of other directories; to see them all: gmn sessions list --all\n',
@@ -76,6 +76,39 @@ test('the list is of this directory, newest first, and its numbers are those of 
     [1, undefined],
     [3, '京都旅行'],
   ]);
+});
+
+test('--list-sessions has whole ids, and in the official dialect the official lines', async (t) => {
+  const { put, gmn } = start(t);
+  expect((await gmn('--list-sessions', '--output-dialect', 'gemini')).stdout).toBe(
+    'No previous sessions found for this project.\n',
+  );
+  put('a', { at: '2026-01-01T00:00:00.000Z', name: '京都旅行' });
+  put('b', { at: '2026-01-02T00:00:00.000Z', text: 'a\u001b[31m (b) [c]' });
+  const ids = ['a', 'b'].map((digit) => `${digit.repeat(8)}-1111-4111-8111-111111111111`);
+  expect((await gmn('--list-sessions')).stdout.split('\n')).toEqual([
+    expect.stringMatching(/^# {2}ID {36}NAME /),
+    expect.stringMatching(`^1  ${ids[1]}  `),
+    expect.stringMatching(`^2  ${ids[0]}  `),
+    '',
+  ]);
+  expect(await gmn('--list-sessions', '--output-dialect', 'gemini')).toMatchObject({
+    stdout: `
+Available sessions for this project (2):
+
+  2. 京都旅行 (2026-01-01) [${ids[0]}]
+  1. a\\x1b[31m (b) [c] (2026-01-02) [${ids[1]}]
+`,
+    stderr: '',
+    exitCode: 0,
+  });
+  const json = JSON.parse((await gmn('--list-sessions', '--output-dialect', 'gemini', '-o', 'json')).stdout);
+  expect(json.sessions.map(({ id }: { id: string }) => id)).toEqual(ids.toReversed());
+  expect(await gmn('--delete-session', '1', '--output-dialect', 'gemini')).toMatchObject({ exitCode: 0 });
+  expect(await gmn('sessions', 'list', '--from', 'chat')).toMatchObject({
+    stdout: '',
+    stderr: 'gmn: no chat sessions are saved yet\n',
+  });
 });
 
 test.for<readonly [args: readonly string[], what: string]>([

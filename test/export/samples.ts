@@ -25,6 +25,8 @@ export function sessionOf(
       createdAt: BEGUN,
       updatedAt: BEGUN + 60_000 * Math.max(0, records.length - 1),
       turns: records.filter(({ kind }) => kind === 'prompt').length,
+      isUnanswered: false,
+      source: 'chat',
       bytes: 4096,
       file: '/home/me/.gmn/sessions/3f8a1c52.jsonl',
       ...summary,

@@ -63,6 +63,8 @@ const SINKS: Readonly<Record<string, Sink>> = {
       name: head + tail,
       title: tail + head,
       turns: 1,
+      isUnanswered: false,
+      source: 'chat' as const,
       bytes: 1,
       file: 'x',
       updatedAt: 0,

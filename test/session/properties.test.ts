@@ -56,6 +56,7 @@ test(
     const step = fc.oneof(
       anyRecord.map((record) => ({ kind: 'append', record }) as const),
       fc.nat(3).map((turns) => ({ kind: 'rewind', turns }) as const),
+      fc.constant({ kind: 'takeBack' } as const),
       fc.array(anyRecord, { maxLength: 3 }).map((records) => ({ kind: 'replace', records }) as const),
     );
     await fc.assert(
@@ -66,11 +67,13 @@ test(
         for (const step of steps) {
           if (step.kind === 'append') await session.append(step.record);
           else if (step.kind === 'rewind') await session.rewind(step.turns);
+          else if (step.kind === 'takeBack') await session.takeBack();
           else await session.replace(step.records.map(({ content }) => content));
         }
         await session.close();
         expect((await recordsOf(home, session.id)).map(({ content }) => content)).toEqual(session.contents);
-        expect((await store.find(session.id)).turns).toBe(session.turns);
+        const found = await store.find(session.id);
+        expect([found.turns, found.isUnanswered]).toEqual([session.turns, session.unanswered !== undefined]);
       }),
       fuzz(60, 3_000),
     );

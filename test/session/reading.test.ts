@@ -119,7 +119,15 @@ test.for<readonly [string, string]>([
 test('the id of a session is in the name of its file, wherever that is', () => {
   expect(idIn(NAME)).toBe(ID);
   expect(idIn(join('/x', NAME))).toBe(ID);
-  for (const name of [`x${NAME}`, `${NAME}x`, NAME.replace('aaaa', 'zzzz'), NAME.replace('Z-', 'Z'), 'a.jsonl']) {
+  for (const name of [
+    `x${NAME}`,
+    `${NAME}x`,
+    NAME.replace('aaaa', 'a.a/'),
+    NAME.replace('aaaa', '-'),
+    `${NAME.slice(0, 17)}${'x'.repeat(65)}.jsonl`,
+    NAME.replace('Z-', 'Z'),
+    'a.jsonl',
+  ]) {
     expect(idIn(name)).toBeUndefined();
   }
 });

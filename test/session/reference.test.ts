@@ -1,7 +1,9 @@
 import { mkdirSync, readdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { files, place, prompt, saved, talk, temporary } from './support.ts';
+import { fuzz } from '../support/fuzz.ts';
+import { files, place, prompt, reply, saved, talk, temporary } from './support.ts';
 
 test('a name is for one session, whoever gives it', async () => {
   const { store } = place();
@@ -100,14 +102,172 @@ test('an id that is taken, or is none, is refused', async () => {
   const id = await saved(store, ['one']);
   await expect(store.create({ cwd: '/work', by: 'chat', id: id.toUpperCase() })).rejects.toMatchObject({
     fault: 'usage',
-    hint: `To go on with it: -r ${id}`,
+    hint: `To go on with it: -r ${id.toUpperCase()}`,
   });
-  await expect(store.create({ cwd: '/work', by: 'chat', id: '../../x' })).rejects.toMatchObject({
-    message: '"../../x" is not a UUID',
+  expect((await store.find(id.toUpperCase())).id).toBe(id);
+  await saved(store, ['two'], 'trip');
+  for (const [wrong, why] of [
+    ['../../x', 'it has other characters than letters, digits, - and _'],
+    ['', 'it is empty'],
+    ['-x', 'it begins like a flag'],
+    ['x'.repeat(65), 'it is longer than 64 characters'],
+    ['1234567', 'it is a number, which stands for a place in the list'],
+    ['Latest', 'that word means the newest one'],
+    ['NUL', 'some systems have a device of that name'],
+    ['trip', 'it is the name of another session'],
+  ] as const) {
+    await expect(store.create({ cwd: '/work', by: 'chat', id: wrong })).rejects.toMatchObject({
+      fault: 'usage',
+      message: `"${wrong}" cannot be the id of a session: ${why}`,
+      hint: 'Take 1 to 64 letters, digits, - and _; or give it a name instead: --session-name',
+    });
+  }
+});
+
+test('an id that somebody gave is kept as it is, comes before names and prefixes, and cannot be a name', async () => {
+  const { store, home } = place();
+  for (const id of ['abc-123', 'abc-123_B', '12345678']) {
+    const session = await store.create({ cwd: '/work', by: 'prompt', id });
+    await talk(session, [id]);
+    await session.close();
+    expect(await store.find(id)).toMatchObject({ id });
+    expect(await store.find(id.toUpperCase())).toMatchObject({ id });
+  }
+  expect(files(home).filter((name) => name.endsWith('.jsonl'))).toHaveLength(3);
+  await expect(store.find('abc-1')).rejects.toMatchObject({ message: expect.stringContaining('could be 2 sessions') });
+  expect(await store.find('abc-123_')).toMatchObject({ id: 'abc-123_B' });
+  await expect(store.create({ cwd: '/work', by: 'chat', id: 'ABC-123' })).rejects.toMatchObject({ fault: 'usage' });
+  await expect(store.create({ cwd: '/work', by: 'chat', name: 'abc-123' })).rejects.toMatchObject({
+    message: 'there is a session with the id abc-123',
   });
 });
 
-test('a chat in which nothing was answered is passed over by the list, last and -c, and its id still finds it', async () => {
+test('whatever is given as an id is refused, or the one file of its session is in its place', async () => {
+  const { store, home } = place();
+  const id = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.stringMatching(/^[\w./-]{1,70}$/));
+  await fc.assert(
+    fc.asyncProperty(id, async (given) => {
+      const before = files(home);
+      const session = await store.create({ cwd: '/work', by: 'prompt', id: given }).catch((thrown) => {
+        expect(thrown).toMatchObject({ fault: 'usage' });
+        return undefined;
+      });
+      if (session !== undefined) {
+        await talk(session, ['one']);
+        await session.close();
+        expect(await store.find(given)).toMatchObject({ id: given, turns: 1 });
+      }
+      const more = files(home).filter((name) => !before.includes(name));
+      expect(more).toEqual(session === undefined ? [] : [expect.stringMatching(`Z-${given}.jsonl$`)]);
+      expect(readdirSync(home)).toEqual(before.length + more.length === 0 ? [] : ['sessions']);
+    }),
+    fuzz(100, 3_000),
+  );
+});
+
+test('a session is from where it is held nearest to the person, and that decides what is the last', async () => {
+  const { home, store, time } = place();
+  const clock = { now: () => time.now, sleep: async () => {} };
+  const storeFor = (by: 'chat' | 'mcp') => place(home, { by, clock }).store;
+  const stores = { chat: storeFor('chat'), prompt: store, mcp: storeFor('mcp') };
+  const ids: Record<string, string> = {};
+  for (const by of ['chat', 'prompt', 'mcp'] as const) {
+    const session = await stores[by].create({ cwd: '/work', by });
+    time.now += 1000;
+    await session.append(prompt(by));
+    await session.append(reply('yes'));
+    await session.close();
+    ids[by] = session.id;
+  }
+  const last = async (by: keyof typeof stores) => [
+    (await stores[by].find('last')).id,
+    (await stores[by].newestIn('/work')).id,
+  ];
+  expect(await last('chat')).toEqual([ids.chat, ids.chat]);
+  expect(await last('prompt')).toEqual([ids.prompt, ids.prompt]);
+  expect(await last('mcp')).toEqual([ids.mcp, ids.mcp]);
+  const goOn = async (by: keyof typeof stores, id = ''): Promise<void> => {
+    const session = await stores[by].resume(await stores[by].find(id), '/work');
+    await talk(session, ['more']);
+    await session.close();
+  };
+  const sources = async () => Object.fromEntries((await store.list()).map(({ id, source }) => [id, source]));
+  await goOn('mcp', ids.chat);
+  await goOn('prompt', ids.mcp);
+  expect(await sources()).toEqual({
+    [String(ids.chat)]: 'chat',
+    [String(ids.prompt)]: 'prompt',
+    [String(ids.mcp)]: 'prompt',
+  });
+  await goOn('chat', ids.prompt);
+  await store.rename(await store.find(ids.prompt ?? ''), 'trip');
+  await goOn('mcp', ids.prompt);
+  expect((await sources())[String(ids.prompt)]).toBe('chat');
+  const copy = await stores.mcp.fork(await store.find(ids.prompt ?? ''), { cwd: '/work' });
+  await talk(copy, ['copied']);
+  await copy.close();
+  expect((await sources())[copy.id]).toBe('chat');
+});
+
+test('where nothing counts for whoever asks, it is told what there is', async () => {
+  const { home, store } = place();
+  const chats = place(home, { by: 'chat' }).store;
+  const served = await store.create({ cwd: '/work', by: 'mcp' });
+  await talk(served, ['one']);
+  await served.close();
+  for (const looking of [store.find('last'), store.newestIn('/work')]) {
+    await expect(looking).rejects.toMatchObject({
+      message: 'there is no saved session of yours yet',
+      hint: 'To go on with what an agent delegated, name it: -r <id>. To see them: gmn sessions list --all',
+    });
+  }
+  const mine = await store.create({ cwd: '/work', by: 'prompt' });
+  await talk(mine, ['one']);
+  await mine.close();
+  for (const looking of [chats.find('last'), chats.newestIn('/work')]) {
+    await expect(looking).rejects.toMatchObject({
+      message: 'there is no saved chat yet',
+      hint: 'To go on with a one-shot, name it: -r <id>. To see them: gmn sessions list --all',
+    });
+  }
+  await saved(store, ['one']);
+  await expect(chats.newestIn(home)).rejects.toMatchObject({ message: 'there is no saved chat of this directory' });
+});
+
+test('a chat whose prompt was never answered is in the list, and the last, until it is asked or given up', async () => {
+  const { home, store, time } = place();
+  await saved(store, ['one']);
+  time.now += 1000;
+  const failed = await store.create({ cwd: '/work', by: 'chat' });
+  await failed.append(prompt('two'));
+  await failed.takeBack();
+  expect(failed).toMatchObject({ turns: 0, unanswered: prompt('two').content });
+  await failed.close();
+  expect((await store.list())[0]).toMatchObject({ id: failed.id, turns: 0, isUnanswered: true, title: 'two' });
+  expect((await store.find('last')).id).toBe(failed.id);
+  expect((await store.newestIn('/work')).id).toBe(failed.id);
+  await store.rename(await store.find('last'), 'trip');
+  expect((await store.find('last')).id).toBe(failed.id);
+  const again = await place(home).store.resume(await store.find('trip'), '/work');
+  expect(again).toMatchObject({ turns: 0, unanswered: prompt('two').content });
+  await again.takeBack();
+  await again.append(prompt('two'));
+  expect(again.unanswered).toBeUndefined();
+  await again.append(reply('yes'));
+  await again.takeBack();
+  expect(again.turns).toBe(1);
+  await again.close();
+  expect(await store.find('trip')).toMatchObject({ turns: 1, isUnanswered: false });
+  const empty = await store.resume(await store.find('trip'), '/work');
+  await empty.append(prompt('three'));
+  await empty.takeBack();
+  await empty.rewind(1);
+  expect(empty).toMatchObject({ turns: 0, unanswered: undefined });
+  await empty.close();
+  expect(await store.find('trip')).toMatchObject({ turns: 0, isUnanswered: false });
+});
+
+test('a chat of which all was taken back is passed over by the list, last and -c, and its id still finds it', async () => {
   const { store, time } = place();
   const answered = await saved(store, ['one']);
   time.now += 1000;

@@ -67,6 +67,8 @@ test('a session is a file of lines: a header, then every record with what a list
       createdAt: START,
       updatedAt: START + 1500,
       turns: 1,
+      isUnanswered: false,
+      source: 'chat',
       bytes: statSync(file).size,
       file,
     },

@@ -155,6 +155,7 @@ test('records that happened before are added with one write, each with its own t
   const counted = openSession({
     clock: { now: () => time.now, sleep: async () => {} },
     file: { id: 'x', name: undefined },
+    by: 'chat',
     writer,
     durability: 'synced',
     claim: { take: async (name) => name, release: async () => {} },

@@ -3,12 +3,12 @@ import { codeBlocks } from '../../core/code-block.ts';
 import type { KeptContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { formatSize } from '../../core/size.ts';
+import { shortId } from '../../core/uuid.ts';
 import { visible } from '../../core/visible.ts';
 import { clipboardProgram } from '../../platform/clipboard.ts';
 import { feedCommand } from '../../platform/fed-command.ts';
 import type { Chat } from '../chat.ts';
 import { savedSession } from '../saved-session.ts';
-import { shortId } from '../session-words.ts';
 import type { SlashCommand } from '../slash-command.ts';
 
 /** `/copy [code|n]` */
@@ -81,7 +81,7 @@ export const EXPORT: SlashCommand = {
       throw new AppError('usage', 'there is nothing to export yet', { hint: 'Ask something first.' });
     }
     const { exportSession, formatOf } = await import('../../export/export.ts');
-    const file = argument === '' ? `gmn-${fileName(session.name ?? shortId(session))}.md` : argument;
+    const file = argument === '' ? `gmn-${fileName(session.name ?? shortId(session.id))}.md` : argument;
     const format = formatOf(file);
     if (format === undefined) {
       throw new AppError('usage', `${visible(file)} has no ending that stands for a format`, {

@@ -1,30 +1,46 @@
 import { counted } from '../../core/counted.ts';
 import { AppError } from '../../core/error.ts';
+import { type SessionSource, SOURCE_WORDS } from '../../core/session.ts';
+import { shortId } from '../../core/uuid.ts';
 import { visible } from '../../core/visible.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line-source.ts';
-import { sessionRow, shortId } from '../session-words.ts';
-import { restoredWords } from '../setup.ts';
+import { sessionRow } from '../session-words.ts';
+import { restoredWords, unansweredWords } from '../setup.ts';
 import type { SlashCommand } from '../slash-command.ts';
 
 const MAX_LISTED = 20;
 
-/** `/sessions` */
+const SOURCES = Object.values(SOURCE_WORDS);
+
+/** `/sessions [chat|one-shot|served]` */
 export const SESSIONS: SlashCommand = {
   name: 'sessions',
-  help: 'List the saved sessions, the newest first',
-  async run(_, chat) {
-    const all = await chat.store.list();
+  argument: `[${SOURCES.join('|')}]`,
+  help: 'List the saved sessions, the newest first; all of them, or those from there',
+  complete: () => SOURCES.map((insert) => ({ insert })),
+  async run(argument, chat) {
+    const source = argument === '' ? undefined : sourceOf(argument);
+    const all = (await chat.store.list()).map((summary, index) => ({ summary, number: index + 1 }));
+    const wanted = all.filter(({ summary }) => source === undefined || summary.source === source);
     const now = chat.clock.now();
-    const listed = all.slice(0, MAX_LISTED);
-    const digits = String(listed.length).length;
-    const rows = listed.map((summary, index) => sessionRow(summary, String(index + 1).padStart(digits), now));
-    if (rows.length === 0) await chat.say('No session is saved.');
+    const listed = wanted.slice(0, MAX_LISTED);
+    const digits = String(listed.at(-1)?.number ?? '').length;
+    const rows = listed.map(({ summary, number }) => sessionRow(summary, String(number).padStart(digits), now));
+    if (rows.length === 0) await chat.say(all.length === 0 ? 'No session is saved.' : `No session is from there.`);
     else await chat.list(rows);
-    if (all.length > MAX_LISTED) await chat.say(`and ${all.length - MAX_LISTED} more: gmn sessions list`);
+    if (wanted.length > MAX_LISTED) await chat.say(`and ${wanted.length - MAX_LISTED} more: gmn sessions list`);
     return undefined;
   },
 };
+
+function sourceOf(word: string): SessionSource {
+  const found = (['chat', 'prompt', 'mcp'] as const).find((source) => SOURCE_WORDS[source] === word);
+  if (found !== undefined) return found;
+  throw new AppError('usage', `/sessions cannot be narrowed to "${visible(word)}"`, {
+    hint: `Choose one of: ${SOURCES.join(', ')}`,
+  });
+}
 
 /** `/save [name]` */
 export const SAVE: SlashCommand = {
@@ -36,8 +52,12 @@ export const SAVE: SlashCommand = {
     else if (argument !== '') await chat.session.rename(argument);
     const { session } = chat;
     if (!session.isSaved) throw notSaved();
-    const name = visible(session.name ?? shortId(session));
-    await chat.say(session.turns === 0 ? `Your first prompt will be saved as ${name}.` : `Saved as ${name}.`);
+    const name = visible(session.name ?? shortId(session.id));
+    await chat.say(
+      session.turns === 0 && session.unanswered === undefined
+        ? `Your first prompt will be saved as ${name}.`
+        : `Saved as ${name}.`,
+    );
     return undefined;
   },
 };
@@ -80,8 +100,10 @@ export const LOAD: SlashCommand = {
     chat.tally.forgetWindow();
     chat.lastPrompt = session.unanswered;
     const { turns } = session;
-    await chat.say(`Going on with ${visible(session.name ?? shortId(session))}: ${counted(turns, 'turn')}.`);
+    await chat.say(`Going on with ${visible(session.name ?? shortId(session.id))}: ${counted(turns, 'turn')}.`);
     await restore(chat);
+    const words = unansweredWords(session);
+    if (words !== undefined) await chat.note(words);
     return undefined;
   },
 };
@@ -106,5 +128,5 @@ async function chosen(chat: Chat): Promise<string | undefined> {
 
 async function sessionCandidates({ store, session }: Chat): Promise<readonly Candidate[]> {
   const all = (await store.list()).filter(({ id }) => id !== session.id);
-  return all.map((summary) => ({ insert: summary.name ?? shortId(summary), hint: summary.title }));
+  return all.map((summary) => ({ insert: summary.name ?? shortId(summary.id), hint: summary.title }));
 }

@@ -48,7 +48,6 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   groups: FREE,
   json: FREE,
   object: FREE,
-  uuid: FREE,
   version: FREE,
   ms: FREE,
   'K=V': FREE,

@@ -90,7 +90,7 @@ that cannot work.
 Large images and files are beside them in ~/.gmn/blobs.
 
 A session is named by
-  last                          the newest
+  last                          the newest; in a chat, the newest chat
   7c1e90aa                      its id, or the beginning of it
   trip                          the name it was given
   3                             its number in the list
