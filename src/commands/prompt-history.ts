@@ -8,22 +8,29 @@ import { randomId } from '../platform/random-id.ts';
 import { createWholeFile, writtenAt } from '../platform/whole-file.ts';
 import { NOT_SAVED, oneShotHistory, type Saving } from '../session/one-shot.ts';
 import type { RunTurn } from './answer-shape.ts';
-import type { PromptHistory, SessionOptions } from './session-options.ts';
+import type { PromptHistory, SessionOptions, ToolChoice } from './session-options.ts';
 
 const NEITHER = { notices: [], close: async () => {} } as const;
 
 /**
- * The conversation that the flags ask for: a new one, saved or not, or one that goes on. Throws AppError `usage` if there
- * is no such session, or if the flags contradict each other.
+ * The conversation that the flags ask for: a new one, saved or not, or one that goes on. One with tools is saved as it goes,
+ * since they take time and change things; another when it is over. Throws AppError `usage` if there is no such session, or if
+ * the flags contradict each other.
  */
-export async function promptHistory(options: SessionOptions, app: App): Promise<PromptHistory> {
-  if (wantsSession(options)) return (await import('./prompt-session.ts')).sessionHistory(options, app);
+export async function promptHistory(options: SessionOptions & ToolChoice, app: App): Promise<PromptHistory> {
+  const pace = hasTools(options) ? 'as-it-goes' : 'when-over';
+  if (wantsSession(options)) return (await import('./prompt-session.ts')).sessionHistory(options, app, pace);
   if (options.noSession || options.demo || (await app.settings()).keepsOneShots === false) {
     return { ...NEITHER, history: memoryHistory(), save: async () => NOT_SAVED };
   }
+  if (pace === 'as-it-goes') return (await import('./prompt-session.ts')).sessionHistory(options, app, pace);
   const { cwd, clock, version } = app;
   const history = oneShotHistory({ home: app.homes().gmn, cwd, clock, version, id: randomId() });
   return { ...NEITHER, history, sessionId: history.id, save: history.save };
+}
+
+function hasTools({ tools = 'none', mcpConfig, allowedMcpServerNames }: ToolChoice): boolean {
+  return tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
 }
 
 function wantsSession(options: SessionOptions): boolean {
@@ -41,8 +48,8 @@ interface SavedTurn {
 }
 
 /**
- * The turn of a run. What was said is saved after its last byte and before its ending is told, which says whether it was;
- * also if the run fails, or nobody listens any more. Throws nothing of the turn: its failure is its ending.
+ * The turn of a run. What was said is saved after its last byte at the latest and before its ending is told, which says whether
+ * it was; also if the run fails, or nobody listens any more. Throws nothing of the turn: its failure is its ending.
  */
 export async function* runAndSave(agent: Agent, { kept, run, ...turn }: SavedTurn): AsyncGenerator<TurnEvent, void> {
   let saving: Promise<Saving> | undefined;
@@ -50,8 +57,9 @@ export async function* runAndSave(agent: Agent, { kept, run, ...turn }: SavedTur
   const idOf = (sessionId: string | undefined) => (sessionId === undefined ? {} : { sessionId });
   try {
     for await (const event of settle(run(agent, { ...turn, history: kept.history }))) {
-      if (event.type === 'begin') yield { ...event, ...idOf(kept.sessionId) };
-      else if (event.type !== 'end' && event.type !== 'failure') yield event;
+      if (event.type === 'begin') {
+        yield { ...event, ...idOf(kept.sessionId), ...(kept.isResumable ? { isResumable: true } : {}) };
+      } else if (event.type !== 'end' && event.type !== 'failure') yield event;
       else {
         const { notices, sessionId } = await save();
         for (const message of notices) yield { type: 'notice', message };

@@ -7,33 +7,73 @@ import { openStore } from './session-store.ts';
 import { checkSessionFlags } from './session-usage.ts';
 
 /**
- * The conversation of a run that goes on with a session, or begins one under a name or id that was given. It is in our
- * hands until it is closed. Throws AppError `usage`.
+ * The conversation of a run that goes on with a session, begins one under a name or id that was given, or is saved as it goes.
+ * It is in our hands until it is closed. Throws AppError `usage`.
  */
-export async function sessionHistory(options: SessionOptions, app: App): Promise<PromptHistory> {
+export async function sessionHistory(
+  options: SessionOptions,
+  app: App,
+  pace: 'as-it-goes' | 'when-over',
+): Promise<PromptHistory> {
   checkSessionFlags(options);
   const notices: string[] = [];
   const report = (message: string): void => void notices.push(message);
   const session = await open(options, app, report);
   const early = notices.splice(0);
-  const run = runRecords(app.clock, session.contents);
   if (options.noSession) {
     await session.close();
     const history = memoryHistory({ earlier: session.contents });
     return { history, notices: early, save: async () => NOT_SAVED, close: async () => {} };
   }
+  const saving = pace === 'as-it-goes' ? savedAsItGoes(session) : savedWhenOver(session, app);
   return {
-    history: run,
-    sessionId: session.id,
+    ...saving,
+    get sessionId() {
+      return saving.sessionId;
+    },
     notices: early,
     async save() {
-      if (run.loss !== undefined) return { notices: [run.loss] };
-      if (!run.isAnswered) return NOT_SAVED;
-      await session.appendAll(run.records);
-      const sessionId = session.isSaved ? { sessionId: session.id } : {};
+      const isKept = await saving.save();
+      if (typeof isKept === 'string') return { notices: [isKept] };
+      const sessionId = isKept && session.isSaved ? { sessionId: session.id } : {};
       return { ...sessionId, notices: notices.splice(0) };
     },
     close: () => session.close(),
+  };
+}
+
+interface Keeping extends Pick<PromptHistory, 'history' | 'sessionId' | 'isResumable'> {
+  /** Whether there was something to keep; else, why it could not be, in words for the person. */
+  save(): Promise<boolean | string>;
+}
+
+/** As in a chat: every step is in the file before the next, and a prompt of which nothing came does not count. */
+function savedAsItGoes(session: SavedHere): Keeping {
+  const before = session.contents.length;
+  return {
+    history: session,
+    get sessionId() {
+      return session.isSaved ? session.id : undefined;
+    },
+    isResumable: true,
+    async save() {
+      const steps = session.contents.length - before;
+      if (steps === 1) await session.takeBack();
+      return steps > 0;
+    },
+  };
+}
+
+function savedWhenOver(session: SavedHere, { clock }: App): Keeping {
+  const run = runRecords(clock, session.contents);
+  return {
+    history: run,
+    sessionId: session.id,
+    async save() {
+      if (run.loss !== undefined) return run.loss;
+      if (run.isAnswered) await session.appendAll(run.records);
+      return run.isAnswered;
+    },
   };
 }
 

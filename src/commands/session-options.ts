@@ -12,11 +12,20 @@ export interface SessionOptions {
   readonly demo?: boolean;
 }
 
+/** The flags that give a one-shot tools. */
+export interface ToolChoice {
+  readonly tools?: string;
+  readonly mcpConfig?: unknown;
+  readonly allowedMcpServerNames?: unknown;
+}
+
 /** The conversation of a run, and what becomes of it. */
 export interface PromptHistory {
   readonly history: History;
-  /** Of the session it is going to be saved as; absent: it is not. */
-  readonly sessionId?: string;
+  /** Of the session it is going to be saved as; undefined: it is not. */
+  readonly sessionId?: string | undefined;
+  /** Whether it is saved as it goes, and not only when it is over. */
+  readonly isResumable?: boolean;
   /** What the person should know before the answer. */
   readonly notices: readonly string[];
   /** Saves what was said, if anything was. */

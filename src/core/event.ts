@@ -10,8 +10,11 @@ import type { Usage } from './usage.ts';
 export type TurnEvent =
   /** What is being waited for now, in a few words; until the next event. */
   | { readonly type: 'wait'; readonly what: string }
-  /** The server took the request. `model` is the one asked for; `sessionId` is there if the run is going to be saved. */
-  | { readonly type: 'begin'; readonly model: string; readonly sessionId?: string }
+  /**
+   * The server took the request. `model` is the one asked for; `sessionId` is there if the run is going to be saved, and with
+   * `isResumable` it can be gone on with from now on, whatever becomes of this process.
+   */
+  | { readonly type: 'begin'; readonly model: string; readonly sessionId?: string; readonly isResumable?: boolean }
   /**
    * Well-formed text: a character is never split over two deltas. `pieces` is the same as the server had cut it, if it came
    * in more than one.

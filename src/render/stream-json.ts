@@ -23,7 +23,11 @@ export function streamJsonRenderer({ out }: Io, options: RenderOptions): Rendere
       case 'begin':
         if (hasStarted) return;
         hasStarted = true;
-        return line({ type: 'start', model: event.model });
+        return line({
+          type: 'start',
+          model: event.model,
+          sessionId: event.isResumable ? event.sessionId : undefined,
+        });
       case 'text':
         for (const text of event.pieces ?? [event.delta]) partial.add(text);
         for (const text of event.pieces ?? [event.delta]) if (text !== '') await out.write(contentLine(text));

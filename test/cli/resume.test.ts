@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
-import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
+import { type GmnResult, gmnCommand, place, runGmnIn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -198,6 +201,91 @@ test('what the model said before the run failed is saved; a run without an answe
     said('model', 'Once upon'),
     said('user', 'go on'),
   ]);
+});
+
+const CALL = { functionCall: { id: 'c1', name: 'list_directory', args: { dir_path: '.' } }, thoughtSignature: 'c2ln' };
+
+/** Where a one-shot with a tool is killed, and what the model is told by the run that goes on. */
+const MOMENTS = [
+  [
+    'in the middle of its first words',
+    0,
+    [said('user', 'look'), said('model', `I am${' '.repeat(70_000)}`), said('user', 'go on')],
+  ],
+  [
+    'before the reply to an answer',
+    1,
+    [
+      said('user', 'look'),
+      { role: 'model', parts: [CALL] },
+      { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'list_directory' } }, { text: 'go on' }] },
+    ],
+  ],
+] as const;
+
+posixTest.for(MOMENTS)('a one-shot with tools that is killed %s goes on by the id in its start', async (moment, t) => {
+  const [, step, wanted] = moment;
+  let kill = (): void => {};
+  let say = (): void => {};
+  const killer: Scripted = (response) => {
+    if (step > 0) return kill();
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    // Long enough to be written down at once, which it is when the next words are shown.
+    response.write(sse(chunk([{ text: `I am${' '.repeat(70_000)}` }])));
+    say = () => response.write(sse(chunk([{ text: 'looking' }])));
+  };
+  const script = step === 0 ? [killer] : [reply(CALL), killer];
+  const { gmn, gemini, cwd, env, sessions } = await home(t, [...script, reply('done')]);
+  const args = ['--tools', 'read', '-o', 'stream-json', '--session-id', 'mine', 'look'];
+  const child = spawn(...gmnCommand(args), { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] });
+  kill = () => void child.kill('SIGKILL');
+  let stdout = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    if (text.includes('I am')) say();
+    if (text.includes('looking')) kill();
+  });
+  await once(child, 'close');
+  const [start = ''] = stdout.split('\n');
+  expect(JSON.parse(start)).toEqual({ type: 'start', model: expect.any(String), sessionId: 'mine' });
+  expect(sessions()).toEqual([expect.stringContaining('-mine.jsonl')]);
+  const next = await gmn('--tools', 'read', '-r', 'mine', '-o', 'stream-json', 'go on');
+  expect(JSON.parse(next.stdout.trimEnd().split('\n').at(-1) ?? '')).toMatchObject({ type: 'done', sessionId: 'mine' });
+  expect(contents(gemini.requests, step + 1)).toMatchObject(wanted);
+});
+
+test('start names the session only where the run is saved as it goes', async (t) => {
+  const { gmn, home: directory } = await home(
+    t,
+    Array.from({ length: 5 }, () => reply('yes')),
+  );
+  const started = async (...args: readonly string[]) => {
+    const { stdout } = await gmn(...args, '-o', 'stream-json', 'hi');
+    const lines = stdout.trimEnd().split('\n');
+    return [JSON.parse(lines[0] ?? ''), JSON.parse(lines.at(-1) ?? '')];
+  };
+  const [start, done] = await started('--tools', 'read');
+  expect([start.sessionId, done.sessionId]).toEqual([expect.stringMatching(UUID), start.sessionId]);
+  const [plain] = await started();
+  expect(plain).not.toHaveProperty('sessionId');
+  const [again] = await started('--tools', 'read', '-r', start.sessionId);
+  expect(again.sessionId).toBe(start.sessionId);
+  expect((await started('--tools', 'read', '--no-session'))[0]).not.toHaveProperty('sessionId');
+  rmSync(join(directory, '.gmn'), { recursive: true });
+  writeFileSync(join(directory, '.gmn'), '');
+  const [lost, end] = await started('--tools', 'read');
+  expect(lost).not.toHaveProperty('sessionId');
+  expect(end).not.toHaveProperty('sessionId');
+  expect(end.warnings).toEqual([expect.stringMatching(/^this session is no longer being saved: /)]);
+});
+
+test('a one-shot with tools whose prompt got no answer keeps it, and does not send it again with the next', async (t) => {
+  const { gmn, gemini } = await home(t, [events([finish('SAFETY')]), reply('yes')]);
+  const failed = await gmn('--tools', 'read', '-o', 'json', 'one');
+  const { sessionId } = JSON.parse(failed.stdout).error;
+  expect([sessionId, failed.exitCode]).toEqual([expect.stringMatching(UUID), 3]);
+  expect((await gmn('--tools', 'read', '-c', 'two')).stdout).toBe('yes\n');
+  expect(contents(gemini.requests, 1)).toEqual([said('user', 'two')]);
 });
 
 test.for(['json', 'stream-json'])(
