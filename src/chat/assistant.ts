@@ -25,6 +25,8 @@ export interface Assistant {
   readonly allTools: readonly string[];
   /** Where the model is, for people: `demo`, `gemini-api`, … */
   readonly service: string;
+  /** The names that `/model` takes there, as far as they are known. */
+  models(): readonly { readonly name: string; readonly about: string }[];
   /** The MCP servers; undefined if there are none, or none are wanted. */
   readonly servers: Servers | undefined;
   /**

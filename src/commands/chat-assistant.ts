@@ -1,6 +1,8 @@
 import type { Agent } from '../agent/agent.ts';
 import type { Assistant, Setup } from '../chat/assistant.ts';
 import { readSetting } from '../config/keys.ts';
+import { lastListing } from '../config/listed-models.ts';
+import { modelChoices } from '../config/model-list.ts';
 import { loadSettings } from '../config/settings.ts';
 import type { App } from '../core/app.ts';
 import { BUILTIN_NAMES } from '../tools/builtins.ts';
@@ -157,6 +159,7 @@ async function assistantWith(
     },
     allTools: BUILTIN_NAMES,
     service: options.demo ? 'demo' : current.model.backend,
+    models: () => modelChoices(current.model.backend, options.demo ? undefined : lastListing(context.app)),
     get setup() {
       return current.setup;
     },

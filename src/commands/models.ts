@@ -46,7 +46,7 @@ function narrowText(lines: readonly ModelLine[]): string {
     .trimEnd()
     .split('\n')
     .flatMap((row, index) => (notes[index] ? [row, `    ${notes[index]}`] : [row]));
-  const more = 'Limits and backends: in a wider window, or with --json';
+  const more = 'Limits, tiers and backends: in a wider window, or with --json';
   return `${noted.join('\n')}\n\n${table(narrowAliasRows())}\nDefault: ${DEFAULT_MODEL}\n${more}\n`;
 }
 

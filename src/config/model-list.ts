@@ -56,16 +56,46 @@ function limitsOf(model: ListedModel | undefined): Pick<ListedModel, 'inputLimit
   };
 }
 
+/** A name that can be chosen, with a few words about it. */
+export interface ModelChoice {
+  readonly name: string;
+  readonly about: string;
+}
+
+/**
+ * What can be chosen on a backend, each name once: its models, those that only the service lists, and the short names. Where
+ * the service has listed its models, those that it left out are left out.
+ */
+export function modelChoices(
+  backend: Backend,
+  listing: { readonly backend: Backend; readonly models: readonly ListedModel[] } | undefined,
+): readonly ModelChoice[] {
+  const lines = listing?.backend === backend ? mergeListed(listing.models, backend) : knownModels();
+  const models = lines.filter((line) => line.isListed ?? line.backends.includes(backend));
+  const aliases = Object.entries(ALIASES).filter(([name]) => models.every(({ id }) => id !== name));
+  return [
+    ...models.map((line) => ({ name: line.id, about: aboutModel(line) })),
+    ...aliases.map(([name, by]) => ({ name, about: `short for ${by[backend]}` })),
+  ];
+}
+
+function aboutModel({ note, status, tiers }: ModelLine): string {
+  const words = note ?? (status === 'unknown' ? 'listed by the service' : status);
+  if (tiers === undefined) return words;
+  return `${words}; ${tiers.length === 1 ? 'tier' : 'tiers'}: ${tiers.join(', ')}`;
+}
+
 /** The lines as rows of a table, with a heading. */
 export function modelRows(lines: readonly ModelLine[]): readonly (readonly string[])[] {
   const isAsked = lines.some(({ isListed }) => isListed !== undefined);
-  const heading = ['MODEL', 'STATUS', 'THINKING', 'INPUT', 'OUTPUT', 'BACKENDS', 'NOTE'];
+  const heading = ['MODEL', 'STATUS', 'THINKING', 'INPUT', 'OUTPUT', 'TIERS', 'BACKENDS', 'NOTE'];
   const rows = lines.map((line) => [
     line.id,
     isAsked && !line.isListed ? 'not listed' : line.status,
     thinkingOf(line),
     line.inputLimit === undefined ? '' : thousands(line.inputLimit),
     line.outputLimit === undefined ? '' : thousands(line.outputLimit),
+    line.tiers?.join(', ') ?? '',
     line.backends.length === 3 ? 'all' : line.backends.join(', '),
     line.note ?? '',
   ]);
@@ -93,8 +123,9 @@ export function narrowAliasRows(): readonly (readonly string[])[] {
 export function modelsDocument(lines: readonly ModelLine[]): JsonObject {
   return {
     default: DEFAULT_MODEL,
-    models: lines.map(({ levels, budget, ...line }) => ({
+    models: lines.map(({ levels, tiers, budget, ...line }) => ({
       ...line,
+      ...(tiers ? { tiers } : {}),
       ...(levels ? { levels } : {}),
       ...(budget ? { budget: { ...budget } } : {}),
     })),

@@ -11,6 +11,8 @@ export interface BudgetRange {
   readonly canBeOff?: true;
 }
 
+export type Tier = 'free' | 'standard';
+
 /** What is known about a model. */
 export interface ModelFacts {
   readonly id: string;
@@ -26,6 +28,8 @@ export interface ModelFacts {
   readonly outputLimit: number;
   /** Whether it takes images. */
   readonly sees: boolean;
+  /** The Code Assist tiers that have it; absent: not known. */
+  readonly tiers?: readonly Tier[];
   readonly note?: string;
 }
 
@@ -57,6 +61,7 @@ export const MODELS: readonly ModelFacts[] = [
     ...GEMINI,
     id: 'gemini-2.5-flash',
     status: 'retiring',
+    tiers: ['free', 'standard'],
     budget: { min: 0, max: 24_576 },
     note: 'gmn’s default; new Gemini API users may not get it any more',
   },
@@ -64,6 +69,7 @@ export const MODELS: readonly ModelFacts[] = [
     ...GEMINI,
     id: 'gemini-2.5-pro',
     status: 'retiring',
+    tiers: ['free', 'standard'],
     budget: { min: 128, max: 32_768 },
     note: 'new Gemini API users may not get it any more',
   },
@@ -77,10 +83,11 @@ export const MODELS: readonly ModelFacts[] = [
     ...GEMINI,
     id: 'gemini-3-pro-preview',
     status: 'retiring',
+    tiers: ['standard'],
     levels: ['low', 'high'],
     note: 'shut down in March 2026; the Gemini API answers with gemini-3.1-pro-preview',
   },
-  { ...GEMINI, id: 'gemini-3-flash-preview', status: 'preview', levels: ALL_LEVELS },
+  { ...GEMINI, id: 'gemini-3-flash-preview', status: 'preview', tiers: ['standard'], levels: ALL_LEVELS },
   {
     ...GEMINI,
     id: 'gemini-3-flash',

@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
+import { ALIASES, MODELS } from '../../src/core/models.ts';
 import { pipedChat, said, sharedHome } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { runGmn } from '../support/gmn.ts';
@@ -46,6 +49,35 @@ test('/system shows, sets and drops the instruction', async (t) => {
     [{ text: 'Be brief.' }],
     undefined,
   ]);
+});
+
+test('/model lists what this backend has, each model once, with its tiers', async (t) => {
+  const { env, path } = sharedHome(t);
+  const gemini = await fakeGemini(t, []);
+  const listed = async (variables: Readonly<Record<string, string>>): Promise<readonly string[]> => {
+    const { stderr } = await pipedChat(t, ['/model'], { gemini, env: { ...env, ...variables } });
+    return stderr.split('\n').filter((row) => row.startsWith('  '));
+  };
+  const names = (rows: readonly string[]) => rows.map((row) => row.trim().split(' ')[0]);
+  const here = await listed({});
+  const known = MODELS.filter(({ backends }) => backends.includes('gemini-api')).map(({ id }) => id);
+  expect(names(here)).toEqual([...known, ...Object.keys(ALIASES)]);
+  expect(here.find((row) => row.startsWith('  gemini-2.5-pro '))).toMatch(/; tiers: free, standard$/);
+  expect(here.find((row) => row.startsWith('  gemini-3-flash-preview '))).toMatch(/; tier: standard$/);
+  expect(here.find((row) => row.startsWith('  gemini-3-flash '))).toMatch(/ short for gemini-3-flash-preview$/);
+  const account = { GOOGLE_GENAI_USE_GCA: 'true', GOOGLE_CLOUD_ACCESS_TOKEN: 't', CODE_ASSIST_ENDPOINT: gemini.url };
+  const there = names(await listed(account));
+  expect(there).toEqual([...new Set(there)]);
+  expect(there).toContain('gemini-3-flash');
+  expect(there).not.toContain('gemini-pro-latest');
+  const listing = {
+    backend: 'gemini-api',
+    source: 'x',
+    time: Date.now(),
+    models: [{ id: 'gemini-2.5-pro' }, { id: 'new' }],
+  };
+  writeFileSync(join(path, 'listed-models.json'), JSON.stringify(listing));
+  expect(names(await listed({}))).toEqual(['gemini-2.5-pro', 'new', ...Object.keys(ALIASES)]);
 });
 
 test('/thoughts shows what the model thinks, on stderr', async (t) => {

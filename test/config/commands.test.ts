@@ -212,7 +212,7 @@ test('models prints the table and the aliases', async (t) => {
   const here = place(t);
   expect(await models({ args: [] }, here.app)).toBe(0);
   const lines = here.output().out.split('\n');
-  expect(lines[0]).toMatch(/^MODEL +STATUS +THINKING +INPUT +OUTPUT +BACKENDS +NOTE$/);
+  expect(lines[0]).toMatch(/^MODEL +STATUS +THINKING +INPUT +OUTPUT +TIERS +BACKENDS +NOTE$/);
   expect(lines.find((line) => line.startsWith('gemini-2.5-flash-lite'))?.split(/ {2,}/)).toEqual([
     'gemini-2.5-flash-lite',
     'retiring',
@@ -235,6 +235,16 @@ test('models prints the table and the aliases', async (t) => {
     count: MODELS.length,
     pro: 'gemini-3.1-pro-preview',
   });
+  expect(
+    listed
+      .filter(({ tiers }: { tiers?: string[] }) => tiers)
+      .map((model: { id: string; tiers: string[] }) => [model.id, ...model.tiers]),
+  ).toEqual([
+    ['gemini-2.5-flash', 'free', 'standard'],
+    ['gemini-2.5-pro', 'free', 'standard'],
+    ['gemini-3-pro-preview', 'standard'],
+    ['gemini-3-flash-preview', 'standard'],
+  ]);
 });
 
 test('what the API lists counts over the table, and new models come last', () => {

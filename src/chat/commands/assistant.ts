@@ -1,5 +1,4 @@
 import { AppError } from '../../core/error.ts';
-import { ALIASES, MODELS } from '../../core/models.ts';
 import { visible } from '../../core/visible.ts';
 import { allowedNames } from '../../tools/builtins.ts';
 import type { Setup } from '../assistant.ts';
@@ -14,22 +13,21 @@ export const MODEL: SlashCommand = {
   name: 'model',
   argument: '[name]',
   help: 'Show the model and the others there are, or switch',
-  complete: () => modelCandidates(),
+  complete: modelCandidates,
   async run(argument, chat) {
     if (argument !== '') await change(chat, { model: argument });
     const { model } = chat.assistant.agent.request;
     if (argument !== '') await chat.say(`The model is ${visible(model)} now.`);
     else {
       await chat.say(`The model is ${visible(model)}.\nOthers, with /model <name>:`);
-      await chat.list(modelCandidates().map(({ insert, hint }) => [insert, hint]));
+      await chat.list(modelCandidates(chat).map(({ insert, hint }) => [visible(insert), hint]));
     }
     return undefined;
   },
 };
 
-function modelCandidates(): readonly (Candidate & { readonly hint: string })[] {
-  const aliases = Object.keys(ALIASES).map((name) => ({ insert: name, hint: 'a short name' }));
-  return [...MODELS.map(({ id, note, status }) => ({ insert: id, hint: note ?? status })), ...aliases];
+function modelCandidates({ assistant }: Chat): readonly (Candidate & { readonly hint: string })[] {
+  return assistant.models().map(({ name, about }) => ({ insert: name, hint: about }));
 }
 
 /** `/system [text]` */
