@@ -4,17 +4,18 @@ import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
 import type { SavedRecord } from '../core/session.ts';
 import { shortPath } from '../core/short-path.ts';
-import { isUuid, shortId } from '../core/uuid.ts';
+import { shortId } from '../core/uuid.ts';
 import { visible } from '../core/visible.ts';
 import { listDirectory, readBytesIfAny } from '../platform/files.ts';
 import { widthOf } from '../render/markdown/width.ts';
 import { type OfficialSession, parseOfficial } from '../session/official.ts';
 import type { SavedHere } from '../session/open-session.ts';
+import { idFault } from '../session/reference.ts';
 import type { LocalStore } from '../session/store.ts';
 import { officialProjects } from './official-projects.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
 import { ago, sessionFields } from './session-fields.ts';
-import { openStore } from './session-store.ts';
+import { openStore, sessionsDirectory } from './session-store.ts';
 import { onlyReference, type ReferenceOptions } from './sessions-show.ts';
 
 const MAX_BYTES = 256_000_000;
@@ -43,7 +44,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
       cwd: cwd ?? app.cwd,
       by: 'chat',
       at: session.startedAt,
-      ...(isUuid(session.id.toLowerCase()) ? { id: session.id } : {}),
+      ...(idFault(sessionsDirectory(app), session.id) === undefined ? { id: session.id } : {}),
     }));
   await copy.appendAll(session.records.slice(earlier?.length ?? 0));
   // It is kept as long as any other, however old it was when it came.
@@ -93,7 +94,7 @@ export async function listOfficial(options: PrintOptions, app: App): Promise<num
   const skipped: string[] = [];
   const found = await officialSessions(app, skipped);
   const rows = found.map(({ session: { id, title, startedAt }, cwd }) => [
-    id.slice(0, 8),
+    visible(shortId(id)),
     visible(`"${title}"`),
     ago(startedAt, app.clock.now()),
     visible(cwd === undefined ? '' : shortPath(cwd, app.env.HOME)),

@@ -125,7 +125,7 @@ export function takenId(id: string): AppError {
 
 /** The id that somebody gave. Throws AppError `usage` if it cannot be the id of a new session. */
 export function givenId(directory: string, id: string): string {
-  const why = idFaultOf(directory, id);
+  const why = idFault(directory, id);
   if (why === undefined) return id;
   throw new AppError('usage', `"${visible(id)}" cannot be the id of a session: ${why}`, {
     hint: 'Take 1 to 64 letters, digits, - and _; or give it a name instead: --session-name',
@@ -135,7 +135,8 @@ export function givenId(directory: string, id: string): string {
 /** Devices of Windows, whatever stands behind the point. */
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
-function idFaultOf(directory: string, id: string): string | undefined {
+/** Why a text cannot be the id of a new session; undefined if it can. */
+export function idFault(directory: string, id: string): string | undefined {
   if (!/^[\w-]*$/.test(id)) return 'it has other characters than letters, digits, - and _';
   if (id === '') return 'it is empty';
   if (id.startsWith('-')) return 'it begins like a flag';

@@ -178,24 +178,36 @@ test('the directory of an official session is told by the list of projects and b
   expect((await gmn('sessions', 'import', 'latest')).stdout).toMatch(/^copied as 33333333;/);
 });
 
-test('a session that has grown is copied again into its copy, unless that went its own way', async (t) => {
-  const { gmn, cwd } = start(t);
-  const sessionId = '7c1e90aa-0000-4000-8000-000000000003';
-  const put = (...texts: readonly string[]): void => {
-    const messages = texts.map((content, id) => ({ id: String(id), type: id % 2 === 0 ? 'user' : 'gemini', content }));
-    writeFileSync(join(cwd, 'old.json'), JSON.stringify({ sessionId, startTime: OLD, messages }));
-  };
-  put('one', 'two');
-  await gmn('sessions', 'import', 'old.json');
-  put('one', 'two', 'three', 'four');
-  expect((await gmn('sessions', 'import', 'old.json')).stdout).toBe(
-    'added what is new to 7c1e90aa; to go on with it: gmn -r 7c1e90aa "…"\n',
-  );
-  const grown = '> one\n\ntwo\n\n> three\n\nfour\n\n';
-  expect((await gmn('sessions', 'show', sessionId)).stdout).toBe(grown);
-  const refusal = { stderr: `Error: there is a session with the id ${sessionId}\nTo go on with it: -r ${sessionId}\n` };
-  expect(await gmn('sessions', 'import', 'old.json')).toMatchObject({ ...refusal, exitCode: 1 });
-  put('one', 'other', 'three', 'four', 'five');
-  expect(await gmn('sessions', 'import', 'old.json')).toMatchObject({ ...refusal, exitCode: 1 });
-  expect((await gmn('sessions', 'show', sessionId)).stdout).toBe(grown);
-});
+test.for([
+  ['7c1e90aa-0000-4000-8000-000000000003', '7c1e90aa'],
+  ['Abc-123_of-a-wrapper', 'Abc-123_of-a-wrapper'],
+] as const)(
+  'a session %s that has grown is copied again into its copy, unless that went its own way',
+  async (ids, t) => {
+    const [sessionId, short] = ids;
+    const { gmn, cwd } = start(t);
+    const put = (...texts: readonly string[]): void => {
+      const messages = texts.map((content, id) => ({
+        id: String(id),
+        type: id % 2 === 0 ? 'user' : 'gemini',
+        content,
+      }));
+      writeFileSync(join(cwd, 'old.json'), JSON.stringify({ sessionId, startTime: OLD, messages }));
+    };
+    put('one', 'two');
+    await gmn('sessions', 'import', 'old.json');
+    put('one', 'two', 'three', 'four');
+    expect((await gmn('sessions', 'import', 'old.json')).stdout).toBe(
+      `added what is new to ${short}; to go on with it: gmn -r ${short} "…"\n`,
+    );
+    const grown = '> one\n\ntwo\n\n> three\n\nfour\n\n';
+    expect((await gmn('sessions', 'show', sessionId)).stdout).toBe(grown);
+    const refusal = {
+      stderr: `Error: there is a session with the id ${sessionId}\nTo go on with it: -r ${sessionId}\n`,
+    };
+    expect(await gmn('sessions', 'import', 'old.json')).toMatchObject({ ...refusal, exitCode: 1 });
+    put('one', 'other', 'three', 'four', 'five');
+    expect(await gmn('sessions', 'import', 'old.json')).toMatchObject({ ...refusal, exitCode: 1 });
+    expect((await gmn('sessions', 'show', sessionId)).stdout).toBe(grown);
+  },
+);
