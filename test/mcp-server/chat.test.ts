@@ -51,6 +51,25 @@ test('without an id and without a chat before, the newest session of the directo
   expect((await server.call('chat-reply', { prompt: 'two' }))._meta.sessionId).toBe(sessionId);
 });
 
+test.for(['latest', 'last', ' Latest '])(
+  'chat-reply takes the id "%s" for the newest, as without one',
+  async (name, t) => {
+    const gemini = await fakeGemini(t, [echo, echo, echo, echo]);
+    const at = place(t, { gemini });
+    const before = await serve(t, { at });
+    expect((await before.call('chat-reply', { prompt: 'none yet', sessionId: name })).content[0].text).toBe(
+      (await before.call('chat-reply', { prompt: 'none yet' })).content[0].text,
+    );
+    const one = (await before.call('chat', { prompt: 'one' }))._meta.sessionId;
+    const two = (await before.call('chat', { prompt: 'two' }))._meta.sessionId;
+    expect((await before.call('chat-reply', { prompt: 'x', sessionId: name }))._meta.sessionId).toBe(two);
+    expect(one).not.toBe(two);
+    await before.end();
+    const server = await serve(t, { at });
+    expect((await server.call('chat-reply', { prompt: 'y', sessionId: name }))._meta.sessionId).toBe(two);
+  },
+);
+
 test('failures are results in the words callers know', async (t) => {
   const gemini = await fakeGemini(t, [failure(400, 'INVALID_ARGUMENT', 'the prompt is bad')]);
   const server = await serve(t, { gemini });

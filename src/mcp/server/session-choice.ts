@@ -6,8 +6,21 @@ import { visible } from '../../core/visible.ts';
 import { CodedError } from './coded-error.ts';
 import type { Host } from './host.ts';
 
+/** What callers say for the newest, as people do after `-r`. */
+const NEWEST: readonly string[] = ['latest', 'last'];
+
+/** What a reply goes on with: the session of this whole id, or the newest of those there are here. Throws as `earlierSession` does. */
+export function sessionToReplyIn(
+  host: Host,
+  reference: string | undefined,
+  cwd: string | undefined,
+): Promise<SessionSummary> {
+  const isNewest = reference === undefined || NEWEST.includes(reference.trim().toLowerCase());
+  return isNewest ? newestSession(host, cwd) : earlierSession(host, reference);
+}
+
 /**
- * The session of this whole id: a host's own "1" or "latest" must not lead into a stranger's conversation. Throws CodedError
+ * The session of this whole id: a host's own "1" or name must not lead into a stranger's conversation. Throws CodedError
  * `SESSION_NOT_FOUND`, in the same words, if there is none and if it was begun outside the roots: what was said in another
  * project is not for this caller, nor is its id.
  */
@@ -21,8 +34,9 @@ export async function earlierSession(host: Host, reference: string): Promise<Ses
 }
 
 /** What this server went on with last, else the newest of the directory. Throws as `earlierSession` does if there is none. */
-export async function newestSession(host: Host, cwd: string | undefined): Promise<SessionSummary> {
+async function newestSession(host: Host, cwd: string | undefined): Promise<SessionSummary> {
   const { sessions } = await host.engine();
+  await host.settled();
   const { sessionId } = host.latest;
   const directory = host.roots.directory(cwd) ?? host.startDirectory;
   const found = sessionId === undefined ? sessions.newestIn(directory) : sessions.find(sessionId);

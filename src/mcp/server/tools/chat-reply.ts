@@ -1,5 +1,5 @@
 import { CHAT_ARGUMENTS, chatFailure, chatTurn } from '../chat-turn.ts';
-import { earlierSession, newestSession } from '../session-choice.ts';
+import { sessionToReplyIn } from '../session-choice.ts';
 import { serverTool } from '../tool.ts';
 
 /** Goes on with a session. */
@@ -14,7 +14,7 @@ export const chatReply = serverTool({
       prompt: CHAT_ARGUMENTS.prompt,
       sessionId: {
         type: 'string',
-        description: 'The id of the session to continue, whole; the newest if it is not given.',
+        description: 'The id of the session to continue, whole; the newest if it is not given, or "latest".',
       },
       model: CHAT_ARGUMENTS.model,
       systemPrompt: CHAT_ARGUMENTS.systemPrompt,
@@ -25,8 +25,6 @@ export const chatReply = serverTool({
   fail: chatFailure,
   async run(args, call) {
     const { sessionId, ...rest } = args;
-    const earlier =
-      sessionId === undefined ? await newestSession(call.host, args.cwd) : await earlierSession(call.host, sessionId);
-    return chatTurn(rest, call, earlier);
+    return chatTurn(rest, call, await sessionToReplyIn(call.host, sessionId, args.cwd));
   },
 });
