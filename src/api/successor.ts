@@ -1,6 +1,7 @@
 import { AppError, refused } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import type { BuiltInModel } from '../core/models.ts';
 
 /** Who follows whom, and what that takes. */
 export interface Succession {
@@ -8,8 +9,13 @@ export interface Succession {
   readonly retired: string;
   /** What stands in for it here. */
   readonly successor: string;
-  /** The successor's own sampling. Throws AppError `usage` if it cannot be asked like that. */
-  readonly generationConfig: () => JsonObject;
+  /** How to choose another model: for good, and now. */
+  readonly choose: BuiltInModel['choose'];
+  /**
+   * The successor's own sampling, with what the request asks for besides: the form of the answer. Throws AppError `usage` if
+   * it cannot be asked like that.
+   */
+  readonly generationConfig: (asked: JsonObject) => JsonObject;
   /** Called once the successor has answered in place of the default. */
   readonly remember: () => Promise<void>;
 }
@@ -28,7 +34,8 @@ export async function* successorReply(
   succession: Succession,
   { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
 ): AsyncGenerator<ReplyEvent, Reply> {
-  const replaced = { ...request, model: succession.successor, generationConfig: succession.generationConfig() };
+  const generationConfig = succession.generationConfig(request.generationConfig);
+  const replaced = { ...request, model: succession.successor, generationConfig };
   let reply: Reply;
   try {
     reply = yield* model.stream(replaced, signal);
@@ -40,15 +47,16 @@ export async function* successorReply(
 }
 
 /** What is told before the successor is asked. */
-export function successionNotice({ retired, successor }: Succession): ReplyEvent {
-  return { type: 'notice', message: `${retired} is retired, using ${successor} (set GMN_MODEL to choose)` };
+export function successionNotice({ retired, successor, choose }: Succession): ReplyEvent {
+  return { type: 'notice', message: `${retired} is retired, using ${successor} (${choose.once})` };
 }
 
 /** The AppError `api` for a default whose successor is gone as well. */
-export function bothGone(cause: unknown, { retired, successor }: Succession): AppError {
+export function bothGone(cause: unknown, { retired, successor, choose }: Succession): AppError {
   return refused('api', `${retired} is retired, and so is ${successor} (404)`, {
     cause,
-    hint: 'See which models there are: gmn models --refresh; then choose one with -m or GMN_MODEL.',
+    hint: `See which models there are: gmn models --refresh; then ${choose.now}.`,
     status: 404,
+    objection: 'model',
   });
 }

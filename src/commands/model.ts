@@ -5,20 +5,22 @@ import { withSuccessor } from '../api/succession.ts';
 import { chooseCredential } from '../auth/credential.ts';
 import { rememberDefault, rememberedDefault } from '../config/default-model.ts';
 import { generationConfig, type Sampling } from '../config/generation.ts';
-import { resolveModel, successor } from '../config/model-choice.ts';
+import { builtIn, resolveModel } from '../config/model-choice.ts';
 import type { App, Settings } from '../core/app.ts';
 import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { HttpRequest } from '../core/http.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
-import type { Backend as BackendName } from '../core/models.ts';
+import { type Backend as BackendName, BUILT_IN, type BuiltInModel } from '../core/models.ts';
 import { backendContext, openBackend, openGeminiApi } from './backend.ts';
 import type { OpenedBackend } from './opened-backend.ts';
 
 /** The flags that choose a model, who carries the request there, and how it samples. */
 export interface ModelOptions extends Sampling {
   readonly model?: string;
+  /** Asked if `model` names none, whatever the settings say. */
+  readonly builtIn?: BuiltInModel;
   readonly auth?: string;
   readonly backend?: BackendName;
   readonly demo?: boolean;
@@ -130,7 +132,10 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
   const { app, settings, endsAt, opened, credential } = assembly;
   const { name, backend } = opened;
   const source = options.model === undefined ? 'the settings' : '-m';
-  const choice = resolveModel(options.model ?? settings.model, { backend: name, source });
+  const standard = options.model === undefined ? options.builtIn : undefined;
+  const choice = standard
+    ? builtIn(standard.id)
+    : resolveModel(options.model ?? settings.model, { backend: name, source });
   const isReplaceable = choice.isDefault && !options.noFallback;
   const retries = retriesOf(options);
   // `account` may have to be worked out, so it is handed over as a question.
@@ -140,7 +145,7 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
       return credential.account;
     },
   };
-  const modelId = (isReplaceable ? rememberedDefault(app, owner) : undefined) ?? choice.id;
+  const modelId = (isReplaceable ? rememberedDefault(app, owner, choice.id) : undefined) ?? choice.id;
   const model = geminiModel({
     backend,
     send: sendTo(name, app),
@@ -154,12 +159,18 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
     isMadeGood: async (failure, asked) =>
       isReplaceable && asked === choice.id && (await import('../api/successor.ts')).isGone(failure),
   });
-  const heir = successor(name);
+  const { successors, choose } = standard ?? BUILT_IN;
+  const heir = successors[name];
   const succession = {
     retired: choice.id,
     successor: heir,
-    generationConfig: () => generationConfig(heir, options),
-    remember: () => rememberDefault(app, owner, heir),
+    choose,
+    generationConfig: (asked: JsonObject) => {
+      const own = generationConfig(choice.id, options);
+      const others = Object.entries(asked).filter(([key]) => !Object.hasOwn(own, key));
+      return { ...generationConfig(heir, options), ...Object.fromEntries(others) };
+    },
+    remember: () => rememberDefault(app, owner, heir, choice.id),
   };
   return {
     model: isReplaceable ? withSuccessor(model, succession) : model,

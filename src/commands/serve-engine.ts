@@ -3,6 +3,7 @@ import { knownModels } from '../config/model-list.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
+import { type BuiltInModel, PLAIN_BUILT_IN } from '../core/models.ts';
 import type { Engine, TurnRequest } from '../mcp/server/engine.ts';
 import type { Holds } from '../mcp/server/holds.ts';
 import { outsideRoots } from '../mcp/server/roots.ts';
@@ -22,8 +23,6 @@ import { noteUnoffered, type Permissions, toolOptions, unattended } from './serv
 import { noting } from './serve-workspace.ts';
 import { openOwnWorkspace, undoStoreOf } from './toolbox.ts';
 
-/** The model of `count_tokens`, as of the other plain tools. */
-const COUNT_MODEL = 'gemini-3-pro-preview';
 const EMBED_MODEL = 'gemini-embedding-001';
 
 /** How long a turn may take unless its caller says. */
@@ -57,7 +56,7 @@ export function serveEngine(options: EngineOptions): Engine {
       return { events, refused };
     },
     countTokens: (text, signal) =>
-      withModel(options, COUNT_MODEL, (opened) =>
+      withModel(options, PLAIN_BUILT_IN, (opened) =>
         countTokens(
           opened,
           { model: opened.modelId, contents: [{ role: 'user', parts: [{ text }] }], generationConfig: {} },
@@ -182,19 +181,25 @@ function checkDepth(app: App): void {
   });
 }
 
-function modelOptions({ model }: EngineOptions, { model: wanted, sampling }: TurnRequest): ModelOptions {
+function modelOptions({ model }: EngineOptions, { model: wanted, builtIn, sampling }: TurnRequest): ModelOptions {
   // Words of the credential go with the notices, not to a terminal.
-  return { ...model, ...sampling, outputFormat: 'json', ...(wanted === undefined ? {} : { model: wanted }) };
+  const options = { ...model, ...sampling, outputFormat: 'json' } as const;
+  return wanted === undefined ? unlessNamed(options, builtIn) : { ...options, model: wanted };
+}
+
+/** The same for the tools that have a model of their own, which the server's `-m` does not change. */
+function unlessNamed({ model, ...options }: ModelOptions, builtIn: BuiltInModel | undefined): ModelOptions {
+  if (builtIn !== undefined) return { ...options, builtIn };
+  return model === undefined ? options : { ...options, model };
 }
 
 async function withModel<Result>(
   { app, model }: EngineOptions,
-  wanted: string | undefined,
+  builtIn: BuiltInModel | undefined,
   work: (opened: OpenedModel) => Promise<Result>,
 ): Promise<Result> {
   checkDepth(app);
-  const options = { ...model, outputFormat: 'json', ...(wanted === undefined ? {} : { model: wanted }) } as const;
-  const opened = await openModel(options, app, () => undefined);
+  const opened = await openModel(unlessNamed({ ...model, outputFormat: 'json' }, builtIn), app, () => undefined);
   try {
     return await work(opened);
   } finally {

@@ -1,9 +1,9 @@
 import type { App } from '../core/app.ts';
 import { isObject } from '../core/json.ts';
-import type { Backend } from '../core/models.ts';
+import { type Backend, DEFAULT_MODEL } from '../core/models.ts';
 import { isRecent, readMemo, writeMemo } from '../platform/memo-file.ts';
 
-const DAY_MS = 86_400_000;
+const REMEMBERED_MS = 30 * 86_400_000;
 
 /** Whose default it is: what is retired for one account may still serve another. */
 export interface DefaultOwner {
@@ -12,27 +12,29 @@ export interface DefaultOwner {
   readonly account: string;
 }
 
-/** What was learned within the last day to stand in for the retired default; undefined if nothing was. Never throws. */
+/** What was learned within the last 30 days to stand in for a retired default; undefined if nothing was. Never throws. */
 export function rememberedDefault(
   { homes, clock }: Pick<App, 'homes' | 'clock'>,
   owner: DefaultOwner,
+  retired = DEFAULT_MODEL,
 ): string | undefined {
   // Most often there is no such file, and the account may have to be worked out.
-  const entry = readMemo(fileIn(homes().gmn), parseEntries)?.get(keyOf(owner));
-  return entry !== undefined && isRecent(entry.time, clock.now(), DAY_MS) ? entry.model : undefined;
+  const entry = readMemo(fileIn(homes().gmn), parseEntries)?.get(keyOf(owner, retired));
+  return entry !== undefined && isRecent(entry.time, clock.now(), REMEMBERED_MS) ? entry.model : undefined;
 }
 
-/** Keeps `model` for a day as this owner's default. It is only a memory aid: if it cannot be written, nothing happens. */
+/** Keeps `model` for 30 days as this owner's default. It is only a memory aid: if it cannot be written, nothing happens. */
 export async function rememberDefault(
   { homes, clock }: Pick<App, 'homes' | 'clock'>,
   owner: DefaultOwner,
   model: string,
+  retired = DEFAULT_MODEL,
 ): Promise<void> {
   const file = fileIn(homes().gmn);
   const now = clock.now();
   const before = readMemo(file, parseEntries) ?? new Map<string, Entry>();
-  const fresh = [...before].filter(([, { time }]) => isRecent(time, now, DAY_MS));
-  await writeMemo(file, Object.fromEntries([...fresh, [keyOf(owner), { model, time: now }]]));
+  const fresh = [...before].filter(([, { time }]) => isRecent(time, now, REMEMBERED_MS));
+  await writeMemo(file, Object.fromEntries([...fresh, [keyOf(owner, retired), { model, time: now }]]));
 }
 
 interface Entry {
@@ -45,8 +47,9 @@ function fileIn(gmnHome: string): string {
   return `${gmnHome}/default-models.json`;
 }
 
-function keyOf({ backend, account }: DefaultOwner): string {
-  return `${backend} ${account}`;
+/** The first default there was has no name in it: the file is as old as that. */
+function keyOf({ backend, account }: DefaultOwner, retired: string): string {
+  return [backend, account, ...(retired === DEFAULT_MODEL ? [] : [retired])].join(' ');
 }
 
 function parseEntries(value: unknown): ReadonlyMap<string, Entry> | undefined {

@@ -1,6 +1,6 @@
 import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
-import { ALIASES, type Backend, DEFAULT_MODEL, MODELS, modelFacts, SUCCESSORS } from '../core/models.ts';
+import { ALIASES, type Backend, DEFAULT_MODEL, MODELS, modelFacts } from '../core/models.ts';
 
 /** The model a run asks for. */
 export interface ModelChoice {
@@ -24,7 +24,7 @@ const POSSIBLE = /^[A-Za-z0-9][\w.@:-]*(?:\/[A-Za-z0-9][\w.@:-]*)*$/;
  * passes with a notice. Throws AppError `usage` if it cannot be a model's name.
  */
 export function resolveModel(name: string | undefined, { backend, source }: ChoiceContext): ModelChoice {
-  if (name === undefined) return { id: DEFAULT_MODEL, notices: [], isDefault: true };
+  if (name === undefined) return builtIn(DEFAULT_MODEL);
   const wanted = name.startsWith('models/') ? name.slice('models/'.length) : name;
   if (!POSSIBLE.test(wanted)) {
     throw new AppError('usage', `"${name}" cannot be the name of a model${source ? ` (${source})` : ''}`, {
@@ -44,9 +44,9 @@ export function resolveModel(name: string | undefined, { backend, source }: Choi
   return { id: wanted, notices: isKnown ? [] : [unknownNotice(wanted)], isDefault: false };
 }
 
-/** The model to use where the default is retired. */
-export function successor(backend: Backend): string {
-  return SUCCESSORS[backend];
+/** The choice of a model that nobody named. */
+export function builtIn(id: string): ModelChoice {
+  return { id, notices: [], isDefault: true };
 }
 
 function unknownNotice(name: string): string {

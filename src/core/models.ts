@@ -123,13 +123,43 @@ export const SUCCESSORS: Readonly<Record<Backend, string>> = {
   'code-assist': 'gemini-3-flash',
 };
 
+const PRO: Readonly<Record<Backend, string>> = {
+  'gemini-api': 'gemini-pro-latest',
+  vertex: 'gemini-3.1-pro-preview',
+  'code-assist': 'gemini-2.5-pro',
+};
+
+/** Who answers a prompt of the plain tools of the MCP server that names no model; the servers before us had the same. */
+const PLAIN_MODEL = 'gemini-3-pro-preview';
+
 /** Names that stand for another model, by backend. `auto…` is not among them: it stands for the default. */
 export const ALIASES: Readonly<Record<string, Readonly<Record<Backend, string>>>> = {
   'gemini-3-pro': same('gemini-3-pro-preview'),
   'gemini-3-flash': { ...same('gemini-3-flash-preview'), 'code-assist': 'gemini-3-flash' },
-  pro: { 'gemini-api': 'gemini-pro-latest', vertex: 'gemini-3.1-pro-preview', 'code-assist': 'gemini-2.5-pro' },
+  pro: PRO,
   flash: SUCCESSORS,
   'flash-lite': { ...same('gemini-3.1-flash-lite'), 'gemini-api': 'gemini-flash-lite-latest' },
+};
+
+/** A model that is asked where nobody chose one, and who stands in for it where it is retired. */
+export interface BuiltInModel {
+  readonly id: string;
+  readonly successors: Readonly<Record<Backend, string>>;
+  /** How to choose another, for good and now: words for notices and hints. */
+  readonly choose: { readonly once: string; readonly now: string };
+}
+
+export const BUILT_IN: BuiltInModel = {
+  id: DEFAULT_MODEL,
+  successors: SUCCESSORS,
+  choose: { once: 'set GMN_MODEL to choose', now: 'choose one with -m or GMN_MODEL' },
+};
+
+/** Settings do not change it: it is what the schemas of these tools name. */
+export const PLAIN_BUILT_IN: BuiltInModel = {
+  id: PLAIN_MODEL,
+  successors: PRO,
+  choose: { once: 'give `model` to choose', now: 'give one as `model`' },
 };
 
 /** The facts about a model; undefined if gmn does not know it. */

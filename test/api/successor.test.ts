@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { failureOf } from '../../src/api/failure.ts';
 import { withSuccessor } from '../../src/api/succession.ts';
 import type { Model, ReplyEvent } from '../../src/core/model.ts';
+import { BUILT_IN } from '../../src/core/models.ts';
 import { REQUEST } from './conversation.ts';
 
 /** What is told and remembered where the default answers 404 with this body. */
@@ -26,6 +27,7 @@ async function asked(body: string) {
   const succession = {
     retired: REQUEST.model,
     successor: 'heir',
+    choose: BUILT_IN.choose,
     generationConfig: () => ({}),
     remember: async () => void remembered.push('heir'),
   };

@@ -34,6 +34,18 @@ describe('a default that is gone', () => {
     expect(models()).toEqual(['gemini-2.5-flash', 'gemini-flash-latest', 'gemini-2.5-flash']);
   });
 
+  test('leaves the wanted form of the answer as it was', async (t) => {
+    const { google, me } = await keyed(t, [GONE, reply('{"a":1}')]);
+    const schema = { type: 'object', properties: { a: { type: 'integer' } } };
+    const { stdout } = await me.run(['hi', '--output-schema', JSON.stringify(schema), '--temperature', '0']);
+    expect(JSON.parse(stdout)).toEqual({ a: 1 });
+    expect(google.requests[1]?.body.generationConfig).toMatchObject({
+      responseMimeType: 'application/json',
+      responseJsonSchema: schema,
+      temperature: 0,
+    });
+  });
+
   test('leaves one start, which names the model that was asked', async (t) => {
     const { me } = await keyed(t, [GONE, reply('hello')]);
     const { stdout, stderr } = await me.run(['hi', '-o', 'stream-json']);

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { rememberDefault, rememberedDefault } from '../../src/config/default-model.ts';
 import { keepListing, lastListing } from '../../src/config/listed-models.ts';
-import { resolveModel, successor } from '../../src/config/model-choice.ts';
-import { ALIASES, type Backend, DEFAULT_MODEL, MODELS, modelFacts } from '../../src/core/models.ts';
+import { resolveModel } from '../../src/config/model-choice.ts';
+import { ALIASES, type Backend, BUILT_IN, DEFAULT_MODEL, MODELS, modelFacts } from '../../src/core/models.ts';
 import { place } from './place.ts';
 
 const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
@@ -22,7 +22,7 @@ test('aliases mean a model on each backend', () => {
     flash: ['gemini-flash-latest', 'gemini-3.5-flash', 'gemini-3-flash'],
     'flash-lite': ['gemini-flash-lite-latest', 'gemini-3.1-flash-lite', 'gemini-3.1-flash-lite'],
   });
-  expect(BACKENDS.map(successor)).toEqual(ids('flash'));
+  expect(BACKENDS.map((backend) => BUILT_IN.successors[backend])).toEqual(ids('flash'));
 });
 
 test('every alias means a model that gmn knows and that backend carries', () => {
@@ -94,7 +94,7 @@ test('the table has each model once, with either levels or a budget or neither',
 
 const DAY = 86_400_000;
 
-test('a default that was found out is remembered for a day, per backend and account', async (t) => {
+test('a default that was found out is remembered for 30 days, per backend and account', async (t) => {
   const { app } = place(t);
   const owner = { backend: 'vertex', account: 'a' } as const;
   const at = (ms: number) => ({ ...app, clock: { ...app.clock, now: () => app.clock.now() + ms } });
@@ -102,11 +102,14 @@ test('a default that was found out is remembered for a day, per backend and acco
   await rememberDefault(app, owner, 'gemini-3.5-flash');
   await rememberDefault(app, { ...owner, account: 'b' }, 'other');
   expect(rememberedDefault(app, owner)).toBe('gemini-3.5-flash');
-  expect(rememberedDefault(at(DAY - 1), owner)).toBe('gemini-3.5-flash');
-  expect(rememberedDefault(at(DAY), owner)).toBeUndefined();
+  expect(rememberedDefault(at(30 * DAY - 1), owner)).toBe('gemini-3.5-flash');
+  expect(rememberedDefault(at(30 * DAY), owner)).toBeUndefined();
   expect(rememberedDefault(at(-1), owner)).toBeUndefined();
   expect(rememberedDefault(app, { ...owner, backend: 'gemini-api' })).toBeUndefined();
   expect(rememberedDefault(app, { ...owner, account: 'b' })).toBe('other');
+  await rememberDefault(app, owner, 'gemini-3.1-pro-preview', 'gemini-3-pro-preview');
+  expect(rememberedDefault(app, owner, 'gemini-3-pro-preview')).toBe('gemini-3.1-pro-preview');
+  expect(rememberedDefault(app, owner)).toBe('gemini-3.5-flash');
 });
 
 test('a spoilt memory is no memory, and is written anew', async (t) => {

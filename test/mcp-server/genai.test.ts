@@ -1,5 +1,6 @@
+import type { ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
-import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
 import { echo, serve, silence } from './support.ts';
 
 const PNG = Buffer.from(
@@ -74,6 +75,67 @@ test('a thinking level the model does not have is refused before the network', a
   expect(content[0].text).toBe('gemini-3-pro-preview has no thinking level "minimal"\nIts levels: low, high');
 });
 
+const GONE = failure(404, 'NOT_FOUND', 'models/gemini-3-pro-preview is no longer available.');
+const RETIRED = 'gemini-3-pro-preview is retired, using gemini-pro-latest (give `model` to choose)';
+
+function askedModels({ requests }: { readonly requests: readonly { readonly path: string }[] }) {
+  return requests.map(({ path }) => /models\/([^:]+):/.exec(path)?.[1]);
+}
+
+test('a default of the plain tools that is gone has a successor, which is named once and remembered', async (t) => {
+  const gemini = await fakeGemini(t, [GONE, reply('{}'), reply('again'), reply('A dot.')]);
+  const server = await serve(t, { gemini, files: { 'dot.png': PNG } });
+  const jsonSchema = { type: 'object', properties: { a: { type: 'string' } } };
+  const first = await server.call('generate_text', { prompt: 'x', jsonSchema, temperature: 0 });
+  expect(first._meta.notices).toEqual([RETIRED]);
+  expect(first.content).toEqual([
+    { type: 'text', text: '{}' },
+    { type: 'text', text: `Note:\n- ${RETIRED}` },
+  ]);
+  expect(gemini.requests[1]?.body.generationConfig).toMatchObject({
+    temperature: 0,
+    responseMimeType: 'application/json',
+    responseJsonSchema: jsonSchema,
+  });
+  expect((await server.call('generate_text', { prompt: 'y' })).content).toEqual([{ type: 'text', text: 'again' }]);
+  const image = await server.call('analyze_image', { prompt: 'z', imagePath: 'dot.png' });
+  expect(image.content).toEqual([{ type: 'text', text: 'A dot.' }]);
+  expect(askedModels(gemini)).toEqual(['gemini-3-pro-preview', ...Array(3).fill('gemini-pro-latest')]);
+});
+
+test('the successor of the plain tools is not that of the command line', async (t) => {
+  const gemini = await fakeGemini(t, [GONE, reply('one'), echo]);
+  const server = await serve(t, { gemini });
+  await server.call('generate_text', { prompt: 'x' });
+  await server.call('chat', { prompt: 'x' });
+  expect(askedModels(gemini)).toEqual(['gemini-3-pro-preview', 'gemini-pro-latest', 'gemini-2.5-flash']);
+});
+
+test.for([
+  ['nobody chose', {}, 'API error: gemini-3-pro-preview is retired, and so is gemini-pro-latest (404)'],
+  ['somebody chose', { model: 'gemini-9' }, 'API error: model gemini-9 not found (404 NOT_FOUND)'],
+] as const)('a model that %s and that is gone leaves a next step to its caller', async ([_, model, words], t) => {
+  const gone = 'model' in model ? [GONE] : [GONE, failure(404, 'NOT_FOUND')];
+  const server = await serve(t, { gemini: await fakeGemini(t, gone) });
+  const { isError, content } = await server.call('generate_text', { prompt: 'x', ...model });
+  expect(isError).toBe(true);
+  expect(content[0].text.split('\n')).toEqual([
+    expect.stringContaining(words),
+    expect.stringMatching(
+      /^See which models there are: gmn models --refresh.*\. The resource gmn:\/\/models lists .* `model`\.$/,
+    ),
+  ]);
+});
+
+test('count_tokens counts with the successor where its model is gone', async (t) => {
+  const counted = (response: ServerResponse): void => void response.end('{"totalTokens":7}');
+  const gemini = await fakeGemini(t, [GONE, counted]);
+  const server = await serve(t, { gemini });
+  const { content, isError } = await server.call('count_tokens', { text: 'x' });
+  expect([isError, content[0].text]).toEqual([undefined, expect.stringContaining('7')]);
+  expect(askedModels(gemini)).toEqual(['gemini-3-pro-preview', 'gemini-pro-latest']);
+});
+
 test('a conversation grows by one exchange a turn, and lives in this process only', async (t) => {
   const gemini = await fakeGemini(t, [echo, echo, echo, echo]);
   const server = await serve(t, { gemini });
@@ -144,7 +206,7 @@ test('what is no image, or not for this caller, never reaches the model', async 
 });
 
 test('tokens are counted and texts embedded by the service', async (t) => {
-  const json = (value: object) => (response: import('node:http').ServerResponse) => {
+  const json = (value: object) => (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(value));
   };

@@ -2,14 +2,16 @@ import type { Content } from '../../core/content.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import type { History } from '../../core/history.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { ThinkingLevel } from '../../core/models.ts';
+import type { BuiltInModel, ThinkingLevel } from '../../core/models.ts';
 import type { SessionStore, SessionSummary } from '../../core/session.ts';
 
 /** One prompt for the model, as a tool call asks it. */
 export interface TurnRequest {
   readonly prompt: Content;
-  /** An id or an alias; gmn's default unless given. */
+  /** An id or an alias. */
   readonly model?: string | undefined;
+  /** Asked if `model` names none; gmn's default unless given. */
+  readonly builtIn?: BuiltInModel;
   /** The very words: never the name of a file. */
   readonly systemText?: string | undefined;
   /** Where the model's tools may look, free of links; absent: it has none. */

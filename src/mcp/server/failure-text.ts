@@ -5,7 +5,7 @@ const LONGEST_ERROR = 2000;
 /** What whoever runs the server can give; all other flags of the command line are none that a caller has. */
 const SERVER_FLAGS = [
   ...['--root', '--allow-write', '--allow-shell', '--max-running', '--max-queued'],
-  ...['--auth', '--backend', '--demo'],
+  ...['--auth', '--backend', '--demo', '--refresh'],
 ];
 
 /** A line for a shell that feeds gmn's stdin. */

@@ -1,9 +1,6 @@
 import type { JsonObject } from '../../core/json.ts';
 import type { Answer } from './turn.ts';
 
-/** The model of the plain tools; the servers before us had the same. */
-export const GENAI_MODEL = 'gemini-3-pro-preview';
-
 export type TextAnswer = Pick<Answer, 'text' | 'model' | 'usage' | 'finishReason' | 'sources' | 'notices'>;
 
 /** What callers are told about an answer besides its text. */

@@ -48,7 +48,7 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
     }
     if (event.type === 'notice') notices.push(forCallers(event.message));
     if (event.type === 'answer') listener.onRefused?.(turn.refused);
-    if (event.type === 'failure') throw isBlind ? withRootAdvice(event.error) : event.error;
+    if (event.type === 'failure') throw withAdvice(event.error, isBlind);
     if (event.type === 'end') {
       const { model, usage = NO_USAGE, finishReason, sources, sessionId, notices: last = [] } = event;
       notices.push(...last.map(forCallers));
@@ -58,12 +58,18 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
   throw new AppError('internal', 'the turn ended without an ending');
 }
 
-/** A model that wanted tools lacked a root, whatever its prompt says. */
-function withRootAdvice(error: AppError): AppError {
-  return error.objection === 'tools'
-    ? new AppError(error.fault, error.message, { cause: error, hint: NO_ROOT })
-    : error;
+/** The failure with what its caller can do: a model that wanted tools lacked a root, and one that is not there has others. */
+function withAdvice(error: AppError, isBlind: boolean): AppError {
+  const { fault, message, hint = '', objection } = error;
+  if (isBlind && objection === 'tools') return new AppError(fault, message, { cause: error, hint: NO_ROOT });
+  if (objection === 'model') {
+    const sentence = hint.endsWith('.') ? hint : `${hint}.`;
+    return new AppError(fault, message, { cause: error, hint: `${sentence} ${OTHER_MODELS}` });
+  }
+  return error;
 }
+
+const OTHER_MODELS = 'The resource gmn://models lists those gmn knows: any of them can be given as `model`.';
 
 function tooLong(): AppError {
   return new AppError('limit', `the answer is longer than ${LONGEST_ANSWER / 1_000_000} million characters`, {

@@ -1,4 +1,5 @@
-import { GENAI_MODEL, metadataOf } from '../genai.ts';
+import { PLAIN_BUILT_IN } from '../../../core/models.ts';
+import { metadataOf } from '../genai.ts';
 import { imageOf } from '../image.ts';
 import { checkedModel } from '../model-name.ts';
 import { plainFailure, plainResult } from '../results.ts';
@@ -19,7 +20,7 @@ export const analyzeImage = serverTool({
       imageUrl: { type: 'string', description: 'The https address of an image.' },
       imageBase64: { type: 'string', description: 'The image itself, in base64.' },
       mimeType: { type: 'string', description: 'What imageBase64 is, e.g. image/png; found out if it is not given.' },
-      model: { type: 'string', description: 'Model id or alias.', default: GENAI_MODEL },
+      model: { type: 'string', description: 'Model id or alias.', default: PLAIN_BUILT_IN.id },
       mediaResolution: {
         type: 'string',
         description: 'How closely to look; more costs more tokens.',
@@ -31,7 +32,7 @@ export const analyzeImage = serverTool({
   },
   fail: plainFailure,
   async run(args, { host, progress, signal }) {
-    const { prompt, model = GENAI_MODEL, mediaResolution = 'media_resolution_medium' } = args;
+    const { prompt, model, mediaResolution = 'media_resolution_medium' } = args;
     checkedModel(model);
     const engine = await host.engine();
     return host.gate.pass(signal, async () => {
@@ -43,6 +44,7 @@ export const analyzeImage = serverTool({
           {
             prompt: { role: 'user', parts: [{ inlineData: image }, { text: prompt }] },
             model,
+            builtIn: PLAIN_BUILT_IN,
             kept: { kind: 'history', history },
             generationConfig: { mediaResolution: mediaResolution.toUpperCase() },
             signal,

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../core/json.ts';
+import { PLAIN_BUILT_IN } from '../../../core/models.ts';
 import type { TurnSampling } from '../engine.ts';
-import { GENAI_MODEL, given, metadataOf, type TextAnswer } from '../genai.ts';
+import { given, metadataOf, type TextAnswer } from '../genai.ts';
 import { checkedModel } from '../model-name.ts';
 import { plainFailure, plainResult } from '../results.ts';
 import { serverTool } from '../tool.ts';
@@ -17,7 +18,7 @@ export const generateText = serverTool({
   input: {
     properties: {
       prompt: { type: 'string', description: 'What to answer.' },
-      model: { type: 'string', description: 'Model id or alias.', default: GENAI_MODEL },
+      model: { type: 'string', description: 'Model id or alias.', default: PLAIN_BUILT_IN.id },
       systemInstruction: { type: 'string', description: 'How the model should behave.' },
       temperature: { type: 'number', description: 'Randomness, 0 to 2.', default: 1, minimum: 0, maximum: 2 },
       maxTokens: { type: 'integer', description: 'At most so many output tokens.', minimum: 1 },
@@ -42,12 +43,13 @@ export const generateText = serverTool({
   },
   fail: plainFailure,
   async run(args, { host, progress, signal }) {
-    const { prompt, model = GENAI_MODEL, systemInstruction, safetySettings, conversationId, grounding } = args;
+    const { prompt, model, systemInstruction, safetySettings, conversationId, grounding } = args;
     checkedModel(model);
     const engine = await host.engine();
     const turn = {
       prompt: { role: 'user', parts: [{ text: prompt }] },
       model,
+      builtIn: PLAIN_BUILT_IN,
       systemText: systemInstruction,
       sampling: samplingOf(args),
       generationConfig: formatOf(args),
