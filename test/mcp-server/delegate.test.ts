@@ -135,6 +135,25 @@ test('what is too much is refused at once, and only that', async (t) => {
   expect(cancelled.structuredContent.started_at).toBeUndefined();
 });
 
+test('an answer is on disk when it is told: the job, what it said and its session', async (t) => {
+  const gemini = await fakeGemini(t, [echo, failure(400, 'INVALID_ARGUMENT', 'no'), echo]);
+  const server = await serve(t, { gemini });
+  const read = (directory: string, id: string, ending: string): string => {
+    const folder = join(server.home, '.gmn', directory);
+    const name = readdirSync(folder).find((found) => found.includes(id) && found.endsWith(ending)) ?? '';
+    return readFileSync(join(folder, name), 'utf8');
+  };
+  const lastLine = (id: string) => JSON.parse(read('jobs', id, '.jsonl').split('\n').at(-1) ?? '');
+  const done = (await server.call('delegate', { prompt: 'quick' })).structuredContent;
+  expect(lastLine(done.job_id)).toMatchObject({ status: 'completed', session_id: done.session_id });
+  expect(read('jobs', done.job_id, '.txt')).toBe('echo: quick');
+  expect(read('sessions', done.session_id, '.jsonl')).toContain('echo: quick');
+  const failed = (await server.call('delegate', { prompt: 'bad' })).structuredContent;
+  expect(lastLine(failed.job_id)).toMatchObject({ status: 'failed', code: 'EXECUTION_FAILED' });
+  const { sessionId } = (await server.call('chat', { prompt: 'hello' }))._meta;
+  expect(read('sessions', sessionId, '.jsonl')).toContain('echo: hello');
+});
+
 test('after kill -9 the ten jobs that ran are failed, with what they had said, and the others as they were', async (t) => {
   const work = Array.from({ length: 10 }, (_, index) => silence(`so far ${index}`));
   const gemini = await fakeGemini(t, [echo, ...work.map(({ scripted }) => scripted)]);
@@ -155,7 +174,6 @@ test('after kill -9 the ten jobs that ran are failed, with what they had said, a
   killed.child.kill('SIGKILL');
   const server = await serve(t, { at });
   const status = async (job_id: string) => (await server.call('delegate_status', { job_id })).structuredContent;
-  await expect.poll(async () => (await status(done)).status).toBe('completed');
   const after = await Promise.all(running.map(status));
   for (const job of after) {
     expect(job).toMatchObject({

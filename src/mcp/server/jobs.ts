@@ -36,7 +36,7 @@ export interface SubmittedJob {
   readonly id: string;
   /** Resolves when the job is written down, or cannot be: from then on its id outlives this process. */
   readonly noted: Promise<void>;
-  /** Resolves when the job is over, however it ended. */
+  /** Resolves when the job is over, however it ended, and that is written down, or cannot be: a server that is killed must not leave it as under way. */
   readonly over: Promise<JobView>;
 }
 
@@ -90,8 +90,9 @@ export interface JobRunner {
   readonly live: ReadonlyMap<string, LiveJob>;
 }
 
-/** Finished jobs that could not be written down are remembered, up to so many. */
+/** Finished jobs that could not be written down are remembered, up to so many and so many characters of output. */
 const MOST_UNSAVED = 100;
+const MOST_UNSAVED_CHARACTERS = 32_000_000;
 
 /** Runs at most `maxRunning` jobs at once, in their order, and lets `maxQueued` wait. */
 export function jobRunner(options: JobsOptions): JobRunner {
@@ -159,8 +160,10 @@ async function run(entry: Entry, options: JobsOptions): Promise<void> {
 function finish(entry: Entry, { clock }: JobsOptions, changes: Partial<JobRecord>): void {
   entry.stopTimer();
   entry.record = { ...entry.record, ...changes, ...endedAt(entry.record, clock.now()) };
-  entry.settle(viewOf(entry));
-  void entry.save().then(entry.onSaved);
+  void entry.save().then((isSaved) => {
+    entry.onSaved(isSaved);
+    entry.settle(viewOf(entry));
+  });
 }
 
 function isoNow({ clock }: Pick<JobsOptions, 'clock'>): string {
@@ -222,6 +225,11 @@ function overloaded(running: number, queued: number): AppError {
 }
 
 function forgetOldest(live: Map<string, LiveJob>): void {
-  const over = [...live.values()].filter((job) => isOver(job.view().record));
-  for (const { id } of over.slice(0, Math.max(0, over.length - MOST_UNSAVED))) live.delete(id);
+  const newestFirst = [...live.values()].reverse().filter((job) => isOver(job.view().record));
+  let characters = 0;
+  for (const [index, job] of newestFirst.entries()) {
+    characters += job.view().output.length;
+    // The newest stays, however long it is: somebody may be about to ask for it.
+    if (index > 0 && (index >= MOST_UNSAVED || characters > MOST_UNSAVED_CHARACTERS)) live.delete(job.id);
+  }
 }
