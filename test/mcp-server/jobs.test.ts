@@ -152,17 +152,7 @@ test('waiting ends with the job, with the time, or with the caller', async (t) =
 });
 
 test('a disk that takes nothing costs no answer', async () => {
-  const full = async (): Promise<never> => {
-    throw new Error('ENOSPC');
-  };
-  const files: RecordDirectory = {
-    names: async () => [],
-    read: async () => undefined,
-    status: async () => undefined,
-    append: full,
-    remove: async () => {},
-  };
-  const jobs = table(files);
+  const jobs = table(memory(() => true));
   const { id, over } = jobs.submit(
     work(async ({ onText }) => {
       onText('answer');
@@ -172,6 +162,56 @@ test('a disk that takes nothing costs no answer', async () => {
   await over;
   await jobs.close();
   expect(await jobs.find(id)).toMatchObject({ output: 'answer', record: { status: 'completed' } });
+});
+
+/** A disk in memory, or one that takes nothing. */
+function memory(isFull: () => boolean = () => false): RecordDirectory {
+  const files = new Map<string, string>();
+  return {
+    names: async () => [...files.keys()],
+    read: async (name) => files.get(name),
+    status: async (name) => (files.has(name) ? { size: 1, changedAt: 0 } : undefined),
+    append: async (name, text) => {
+      if (isFull()) throw new Error('ENOSPC');
+      files.set(name, (files.get(name) ?? '') + text);
+    },
+    remove: async (name) => void files.delete(name),
+  };
+}
+
+test('of the jobs that work nowhere a thousand are remembered, and those under way', async () => {
+  const jobs = table(memory(), { maxRunning: 2, maxQueued: 2 });
+  const task = held();
+  const { id: running } = jobs.submit(work(task.run, { workingDirectory: undefined }));
+  const ids: string[] = [];
+  for (let index = 0; index < 1001; index += 1) {
+    const { id, over } = jobs.submit(work(async () => ({}), { workingDirectory: undefined }));
+    await over;
+    ids.push(id);
+  }
+  const isKnown = async (id: string | undefined) => (await jobs.find(id ?? '')) !== undefined;
+  expect([await isKnown(ids[0]), await isKnown(ids[1]), await isKnown(ids.at(-1))]).toEqual([false, true, true]);
+  expect(await isKnown(running)).toBe(true);
+  await jobs.close();
+});
+
+test('what a full disk did not take is remembered up to a length, the newest always', async () => {
+  const jobs = table(memory(() => true));
+  const say = async (length: number): Promise<string> => {
+    const { id, over } = jobs.submit(
+      work(async ({ onText }) => {
+        onText('x'.repeat(length));
+        return {};
+      }),
+    );
+    await over;
+    return id;
+  };
+  const ids = [await say(15_000_000), await say(15_000_000), await say(15_000_000)];
+  const known = await Promise.all(ids.map(async (id) => (await jobs.find(id)) !== undefined));
+  expect(known).toEqual([false, true, true]);
+  const long = await say(40_000_000);
+  expect((await jobs.list()).map(({ job_id }) => job_id)).toEqual([long]);
 });
 
 test('a job of a process that is gone is INTERRUPTED, one of a process that runs is not', async (t) => {

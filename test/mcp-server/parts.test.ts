@@ -9,8 +9,10 @@ import { holds } from '../../src/mcp/server/holds.ts';
 import { linesOf } from '../../src/mcp/server/lines.ts';
 import { readMessage } from '../../src/mcp/server/message.ts';
 import { checkedModel } from '../../src/mcp/server/model-name.ts';
+import { opening } from '../../src/mcp/server/opening.ts';
 import { pages } from '../../src/mcp/server/pages.ts';
 import { progressTo } from '../../src/mcp/server/progress.ts';
+import { recentIds } from '../../src/mcp/server/recent.ts';
 import { roots } from '../../src/mcp/server/roots.ts';
 
 async function* pieces(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
@@ -161,6 +163,40 @@ test('conversations are bounded, and turns of one follow each other behind a gat
   expect(await Promise.all([say('a'), say('a'), say('a')])).toEqual([0, 1, 2]);
   for (let index = 0; index < 100; index += 1) await say(`other ${index}`);
   expect(await say('a')).toBe(0);
+});
+
+test('conversations that hold too much are forgotten, the one that was silent longest first', async () => {
+  const talks = conversations(1000);
+  const say = (id: string, length: number) =>
+    talks.turn(id, async (history) => {
+      const before = history.contents.length;
+      await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: 'x'.repeat(length) }] } });
+      return before;
+    });
+  for (const id of ['a', 'b', 'a', 'b']) await say(id, 100);
+  expect([await say('c', 500), await say('b', 1), await say('a', 1)]).toEqual([0, 2, 0]);
+  // One that is too long by itself goes on: its model says when it is too much.
+  expect([await say('d', 5000), await say('d', 1), await say('b', 1)]).toEqual([0, 1, 0]);
+});
+
+test('of ids the newest are remembered, and one that is added again is new', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 9 }).map(String)), fc.integer({ min: 1, max: 5 }), (added, most) => {
+      const ids = recentIds(most);
+      for (const id of added) ids.add(id);
+      const newest = [...new Set(added.toReversed())].slice(0, most);
+      for (const id of new Set(added)) expect(ids.has(id)).toBe(newest.includes(id));
+    }),
+  );
+});
+
+test('however often a client says that it has begun, the SDK is told once', () => {
+  const first = opening({ host: { allowed: {}, name: 'n', version: '1', roots: { list: [] } }, tools: [] } as never);
+  expect(first.answer({ jsonrpc: '2.0', id: 1, method: 'initialize' })).toHaveProperty('result');
+  for (let index = 0; index < 100; index += 1) {
+    expect(first.answer({ jsonrpc: '2.0', method: 'notifications/initialized' })).toBe('heard');
+  }
+  expect(first.heard).toHaveLength(2);
 });
 
 test('progress grows with what happens and stops when told', () => {

@@ -2,6 +2,7 @@ import type { KeptContent } from '../../core/content.ts';
 import type { History } from '../../core/history.ts';
 
 const MOST = 100;
+const MOST_CHARACTERS = 64_000_000;
 
 /** Conversations that callers name, in this process only. */
 export interface Conversations {
@@ -13,19 +14,35 @@ export interface Conversations {
   turn<Result>(id: string | undefined, work: (history: History) => Promise<Result>): Promise<Result>;
 }
 
-/** At most a hundred of them; the one that was silent longest is forgotten first. */
-export function conversations(): Conversations {
-  const kept = new Map<string, readonly KeptContent[]>();
-  const keep = (id: string, contents: readonly KeptContent[]): void => {
+interface Kept {
+  readonly contents: readonly KeptContent[];
+  readonly characters: number;
+}
+
+/** At most a hundred of them, and so many characters; the one that was silent longest is forgotten first. */
+export function conversations(mostCharacters = MOST_CHARACTERS): Conversations {
+  const kept = new Map<string, Kept>();
+  let characters = 0;
+  const forget = (id: string): void => {
+    characters -= kept.get(id)?.characters ?? 0;
     kept.delete(id);
-    kept.set(id, contents);
-    const [oldest] = kept.keys();
-    if (kept.size > MOST && oldest !== undefined) kept.delete(oldest);
+  };
+  const keep = (id: string, contents: readonly KeptContent[]): void => {
+    const before = kept.get(id);
+    const added = contents.slice(before?.contents.length ?? 0);
+    const length = added.reduce((sum, content) => sum + JSON.stringify(content).length, before?.characters ?? 0);
+    forget(id);
+    kept.set(id, { contents, characters: length });
+    characters += length;
+    for (const oldest of [...kept.keys()]) {
+      if (oldest === id || (kept.size <= MOST && characters <= mostCharacters)) break;
+      forget(oldest);
+    }
   };
   return {
     async turn(id, work) {
       if (id === undefined) return work(historyFrom([], 0));
-      const history = historyFrom(kept.get(id) ?? [], Number.POSITIVE_INFINITY);
+      const history = historyFrom(kept.get(id)?.contents ?? [], Number.POSITIVE_INFINITY);
       const result = await work(history);
       keep(id, history.contents);
       return result;

@@ -4,6 +4,7 @@ import type { Engine } from './engine.ts';
 import type { Gate } from './gate.ts';
 import type { Jobs } from './job-table.ts';
 import type { Pages } from './pages.ts';
+import type { RecentIds } from './recent.ts';
 import type { Roots } from './roots.ts';
 
 /** A tool, as far as the tools themselves know of each other. */
@@ -36,8 +37,8 @@ export interface Host {
   readonly gate: Gate;
   /** The calls that are being answered. */
   readonly calls: Set<Promise<unknown>>;
-  /** The ids of the sessions that were begun or continued here, wherever that was. */
-  readonly ownSessions: Set<string>;
+  /** The sessions that were begun or continued here, wherever that was; the newest of them. */
+  readonly ownSessions: RecentIds;
   /** What `chat` began, or went on with, last. */
   readonly latest: { sessionId?: string };
 }

@@ -7,7 +7,8 @@ import { endedAt, isOver, type JobRecord, type JobView, jobLine, newestFirst, pa
 
 const LONGEST_MS = 7 * 86_400_000;
 const STRAY_MS = 86_400_000;
-const MOST_JOBS = 1000;
+/** Of those that are over, so many are kept. */
+export const MOST_JOBS = 1000;
 const MOST_BYTES = 200_000_000;
 /** What is known of a job is a few lines; a file that large is not ours. */
 const MOST_RECORD_BYTES = 16_000_000;

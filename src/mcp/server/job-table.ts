@@ -1,7 +1,9 @@
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { isOver, type JobRecord, type JobView, newestFirst } from './job.ts';
+import { MOST_JOBS } from './job-store.ts';
 import { type JobRunner, type JobsOptions, jobRunner, type LiveJob } from './jobs.ts';
+import { recentIds } from './recent.ts';
 
 /** The jobs of this process, and a look at those of others inside its roots. */
 export interface Jobs {
@@ -24,10 +26,12 @@ export function jobTable(options: JobsOptions): Jobs {
   const { store, clock } = options;
   const { live, submit } = jobRunner(options);
   let prunedAt = Number.NEGATIVE_INFINITY;
-  /** Those that work nowhere belong to nobody but this process. */
-  const placeless = new Set<string>();
-  const isVisible = ({ job_id, working_directory }: JobRecord): boolean =>
-    working_directory === undefined ? placeless.has(job_id) : options.isInside(working_directory);
+  /** Those that work nowhere belong to nobody but this process. No more of them are on disk for long. */
+  const placeless = recentIds(MOST_JOBS);
+  const isVisible = ({ job_id, working_directory }: JobRecord): boolean => {
+    if (working_directory !== undefined) return options.isInside(working_directory);
+    return live.has(job_id) || placeless.has(job_id);
+  };
   const find = async (id: string): Promise<JobView | undefined> => {
     const job = live.get(id);
     const view = await (job === undefined ? store.find(id) : told(job));
@@ -94,7 +98,7 @@ async function overOrAfter(job: LiveJob, clock: Clock, { ms, signal }: Patience)
   signal.throwIfAborted();
 }
 
-/** That a job is over is told once it is written down: a server that is killed must not leave it as under way. */
+/** As `over`: that a job is over is told once it is written down. */
 async function told(job: LiveJob): Promise<JobView> {
   if (isOver(job.view().record)) await job.idle();
   return job.view();

@@ -48,7 +48,8 @@ export function opening({ host, tools }: Service): Opening {
 
 function noted(heard: SdkMessage[], message: SdkMessage): 'heard' | undefined {
   if (heard.length === 0) return undefined;
-  heard.push(message);
+  // Once is enough, however often it is said.
+  if (heard.length === 1) heard.push(message);
   return 'heard';
 }
 

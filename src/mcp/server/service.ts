@@ -10,6 +10,7 @@ import type { Host } from './host.ts';
 import { jobStore } from './job-store.ts';
 import { jobTable } from './job-table.ts';
 import { pages } from './pages.ts';
+import { recentIds } from './recent.ts';
 import { roots } from './roots.ts';
 import type { ServerTool, Service, ToolGroup } from './tool.ts';
 import { toolsOf } from './tools/list.ts';
@@ -29,6 +30,9 @@ export interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed
 
 /** For the plain tools; delegated jobs have limits of their own. */
 const PLAIN_CALLS = { mostInside: 64, mostWaiting: 1000 } as const;
+
+/** A caller that has no root cannot go on with an older one: a server may run for months. */
+const OWN_SESSIONS = 1000;
 
 /** The chosen tools, with what all clients of this process share. Touches nothing before the first call. */
 export function openService(options: ServiceOptions): Service {
@@ -73,7 +77,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
     conversations: conversations(),
     gate: gate({ ...PLAIN_CALLS, holds: inUse, overloaded }),
     calls: new Set(),
-    ownSessions: new Set(),
+    ownSessions: recentIds(OWN_SESSIONS),
     latest: {},
   };
 }
