@@ -1,5 +1,5 @@
-import { constants } from 'node:fs';
-import { appendFile, readdir, readFile, stat, unlink } from 'node:fs/promises';
+import { appendFileSync, constants } from 'node:fs';
+import { appendFile, open, readdir, readFile, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makePrivateDirectory } from './atomic-file.ts';
 
@@ -16,8 +16,18 @@ export interface RecordDirectory {
   status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
   /** With one write where there is room. Rejects if it cannot be written; a part of it may be there then. */
   append(name: string, text: string): Promise<void>;
+  /** Opens a file that is added to more than once, and makes it if it is not there. Rejects if it cannot be opened. */
+  open(name: string): Promise<RecordFile>;
   /** Never rejects. */
   remove(name: string): Promise<void>;
+}
+
+/** A file that is held open: adding to it does not wait for the pool of threads, which others may fill. */
+export interface RecordFile {
+  /** Throws if it cannot be written; a part of it may be there then. */
+  append(text: string): void;
+  /** Never rejects. */
+  close(): Promise<void>;
 }
 
 /**
@@ -51,6 +61,11 @@ export function recordDirectory(directory: string): RecordDirectory {
     async append(name, text) {
       await ready();
       await appendFile(join(directory, name), text, { mode: 0o600 });
+    },
+    async open(name) {
+      await ready();
+      const file = await open(join(directory, name), 'a', 0o600);
+      return { append: (text) => appendFileSync(file.fd, text), close: () => file.close().catch(() => {}) };
     },
     remove: (name) => unlink(join(directory, name)).catch(() => {}),
   };

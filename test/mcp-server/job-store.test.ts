@@ -80,7 +80,7 @@ test('what belongs to no job is removed after a day', async (t) => {
   const job_id = randomId();
   const created_at = new Date(now).toISOString();
   await store.save({ job_id, status: 'completed', created_at, prompt_sha256: 'x', timeout_ms: 1 });
-  await store.append(job_id, 'said');
+  await recordDirectory(path).append(`${job_id}.txt`, 'said');
   const names = [`${randomId()}.txt`, 'old.tmp', `${randomId()}.jsonl`];
   for (const name of [...names, 'new.tmp']) writeFileSync(join(path, name), 'not a job');
   const days = (count: number): number => (now - count * DAY_MS) / 1000;

@@ -9,7 +9,7 @@ import { type Jobs, jobTable } from '../../src/mcp/server/job-table.ts';
 import type { JobWork } from '../../src/mcp/server/jobs.ts';
 import { systemClock } from '../../src/platform/clock.ts';
 import { randomId } from '../../src/platform/random-id.ts';
-import { recordDirectory } from '../../src/platform/record-directory.ts';
+import { type RecordFile, recordDirectory } from '../../src/platform/record-directory.ts';
 
 /** Jobs, and what was written of them so far: their state, or what they said. */
 function heardJobs(): { readonly jobs: Jobs; readonly heard: readonly string[] } {
@@ -17,12 +17,24 @@ function heardJobs(): { readonly jobs: Jobs; readonly heard: readonly string[] }
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   const files = recordDirectory(path);
   const heard: string[] = [];
+  const hear = (name: string, text: string): void =>
+    void heard.push(name.endsWith('.txt') ? text : JSON.parse(text).status);
   const append = async (name: string, text: string): Promise<void> => {
     await files.append(name, text);
-    heard.push(name.endsWith('.txt') ? text : JSON.parse(text).status);
+    hear(name, text);
+  };
+  const open = async (name: string): Promise<RecordFile> => {
+    const file = await files.open(name);
+    return {
+      ...file,
+      append(text) {
+        file.append(text);
+        hear(name, text);
+      },
+    };
   };
   const jobs = jobTable({
-    store: jobStore({ ...files, append }, systemClock),
+    store: jobStore({ ...files, append, open }, systemClock),
     clock: systemClock,
     newId: randomId,
     isInside: () => true,

@@ -167,14 +167,16 @@ test('a disk that takes nothing costs no answer', async () => {
 /** A disk in memory, or one that takes nothing. */
 function memory(isFull: () => boolean = () => false): RecordDirectory {
   const files = new Map<string, string>();
+  const add = (name: string, text: string): void => {
+    if (isFull()) throw new Error('ENOSPC');
+    files.set(name, (files.get(name) ?? '') + text);
+  };
   return {
     names: async () => [...files.keys()],
     read: async (name) => files.get(name),
     status: async (name) => (files.has(name) ? { size: 1, changedAt: 0 } : undefined),
-    append: async (name, text) => {
-      if (isFull()) throw new Error('ENOSPC');
-      files.set(name, (files.get(name) ?? '') + text);
-    },
+    append: async (name, text) => add(name, text),
+    open: async (name) => ({ append: (text) => add(name, text), close: async () => {} }),
     remove: async (name) => void files.delete(name),
   };
 }
@@ -285,7 +287,7 @@ test('jobs that are over are removed when they are old or too many; those under 
     const job_id = newId();
     const created_at = new Date(now - ageMs).toISOString();
     await store.save({ job_id, status, created_at, prompt_sha256: 'x', timeout_ms: 1 });
-    await store.append(job_id, 'said');
+    await files.append(`${job_id}.txt`, 'said');
     return job_id;
   };
   const kept = [await save(DAY_MS, 'completed'), await save(30 * DAY_MS, 'running')];

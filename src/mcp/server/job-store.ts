@@ -2,7 +2,7 @@ import type { Clock } from '../../core/io.ts';
 import { parseJson } from '../../core/json.ts';
 import { isUuid } from '../../core/uuid.ts';
 import { stateOf, thisProcess } from '../../platform/process-identity.ts';
-import type { RecordDirectory } from '../../platform/record-directory.ts';
+import type { RecordDirectory, RecordFile } from '../../platform/record-directory.ts';
 import { endedAt, isOver, type JobRecord, type JobView, jobLine, newestFirst, parseJob } from './job.ts';
 
 const LONGEST_MS = 7 * 86_400_000;
@@ -19,14 +19,22 @@ const FILES_AT_ONCE = 64;
 export interface JobStore {
   /** Rejects if it cannot be written. */
   save(record: JobRecord): Promise<void>;
-  /** Adds to what a job has said. Rejects if it cannot be written. */
-  append(id: string, delta: string): Promise<void>;
+  /** For the process that runs the job. */
+  writer(id: string): JobWriter;
   /** A job that was under way in a process that is gone has failed, and is INTERRUPTED. Undefined: there is no such job. */
   find(id: string): Promise<JobView | undefined>;
   /** The newest first. */
   list(): Promise<readonly JobRecord[]>;
   /** Removes what is over and too old, too many or too much, and what belongs to no job. Never rejects. */
   prune(): Promise<void>;
+}
+
+/** What a job says, and what is known of it, as it comes. Its files are open while it runs. */
+export interface JobWriter {
+  /** Rejects if it cannot be written. */
+  save(record: JobRecord): Promise<void>;
+  /** Adds to what a job has said. Rejects if it cannot be written. */
+  append(delta: string): Promise<void>;
 }
 
 /**
@@ -72,7 +80,7 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
   return {
     save,
     list,
-    append: (id, delta) => files.append(`${id}.txt`, delta),
+    writer: (id) => jobWriter(files, id, save),
     async find(id) {
       const record = await load(id);
       return record && { record, output: (await files.read(`${id}.txt`)) ?? '' };
@@ -90,6 +98,30 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
         if (!isOver(record) || (!isOld && count <= MOST_JOBS && bytes <= MOST_BYTES)) continue;
         await Promise.all([files.remove(`${id}.jsonl`), files.remove(`${id}.txt`)]);
       }
+    },
+  };
+}
+
+function jobWriter(files: RecordDirectory, id: string, save: JobStore['save']): JobWriter {
+  let known: RecordFile | undefined;
+  let said: RecordFile | undefined;
+  return {
+    async save(record) {
+      // Those that wait have no open file: there may be any number of them.
+      const isRunning = record.status === 'running';
+      try {
+        if (isRunning) known ??= await files.open(`${id}.jsonl`);
+        if (known === undefined) await save(record);
+        else known.append(jobLine(record, await thisProcess()));
+        // An answer that is there should not wait for this.
+        if (isRunning) said ??= await files.open(`${id}.txt`);
+      } finally {
+        if (isOver(record)) void Promise.all([known?.close(), said?.close()]);
+      }
+    },
+    async append(delta) {
+      said ??= await files.open(`${id}.txt`);
+      said.append(delta);
     },
   };
 }

@@ -189,10 +189,11 @@ function newEntry({ newId, store, clock }: JobsOptions, work: JobWork): Entry {
     prompt_sha256: work.promptSha256,
     timeout_ms: work.timeoutMs,
   };
-  const output = outputKeeper((delta) => store.append(id, delta));
+  const writer = store.writer(id);
+  const output = outputKeeper(writer.append);
   const nothing = (): void => {};
   const timer = { startTimer: nothing, stopTimer: nothing, onSaved: nothing };
-  const saveRecord = output.saver(store.save);
+  const saveRecord = output.saver(writer.save);
   const save = (): Promise<boolean> => saveRecord(entry.record);
   const entry: Entry = { id, work, record, output, save, controller: new AbortController(), ...timer, settle, over };
   return entry;
