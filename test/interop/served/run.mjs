@@ -1,6 +1,7 @@
 // `npm run test:served [-- --allow-skip]`: `gmn mcp serve` with the clients of other people: the MCP inspector's CLI and the SDK's
-// client, each in both eras and on both transports, and the official Gemini CLI. The model is gmn's offline one.
-// They come from this folder's own lock file, and that of the folder above, and are installed into a cache outside the tree.
+// client, each in both eras and on both transports, the official Gemini CLI, Claude Code and Codex. The model is gmn's offline one.
+// They come from this folder's own lock file, that of the folder above and that of ../agents, and are installed into a cache
+// outside the tree.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -9,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { installPeers } from '../install.mjs';
 import { cleanEnv } from '../processes.mjs';
+import { agents } from './agents.mjs';
 import { geminiCli } from './gemini-cli.mjs';
 import { inspector } from './inspector.mjs';
 import { sdkClient } from './sdk-client.mjs';
@@ -25,6 +27,16 @@ const caches = (() => {
   } catch (thrown) {
     console.log(`skipped: the clients cannot be installed (${thrown.message})`);
     process.exit(flags['allow-skip'] ? 0 : 1);
+  }
+})();
+
+/** They are large, and not for every system: the others are run without them. */
+const agentCache = (() => {
+  try {
+    return installPeers(fileURLToPath(new URL('../agents', import.meta.url)));
+  } catch (thrown) {
+    console.log(`skipped: Claude Code and Codex cannot be installed (${thrown.message})`);
+    return undefined;
   }
 })();
 
@@ -46,12 +58,14 @@ try {
   await inspector(context);
   await sdkClient(context);
   await geminiCli(context);
+  if (agentCache !== undefined) await agents({ ...context, agentCache });
 } finally {
   await Promise.all(started.map(ended));
   rmSync(scratch, { recursive: true, force: true });
 }
 report();
-process.exitCode = rows.length > 0 && rows.every(({ ok }) => ok) ? 0 : 1;
+const isWhole = agentCache !== undefined || flags['allow-skip'];
+process.exitCode = isWhole && rows.length > 0 && rows.every(({ ok }) => ok) ? 0 : 1;
 
 /** Notes what came of one thing; `check` says whether it is right, or throws. */
 async function row(client, mode, what, check) {
