@@ -24,15 +24,12 @@ export function npm(args) {
   else run('npm', args, { shell: process.platform === 'win32' });
 }
 
-/**
- * Installs what the lock file names, unless that has been done since it last changed. Not `npm ci`: it refuses a lock file
- * that was made where the optional packages of other systems could not be had.
- */
+/** Installs what the lock file names, unless that has been done since it last changed. */
 export function ensureInstalled() {
   const marker = join(root, 'node_modules', '.package-lock.json');
   const lock = join(root, 'package-lock.json');
   if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(lock).mtimeMs) return;
-  npm(['install', '--no-save', '--no-audit', '--no-fund']);
+  npm(['ci', '--no-audit', '--no-fund']);
 }
 
 /** Runs a tool that the lock file installed. */

@@ -17,6 +17,27 @@ test('nothing runs when gmn is installed, and nothing comes along but what is bu
   expect(versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([]);
 });
 
+type Packages = Record<string, { readonly resolved?: string; readonly optionalDependencies?: Record<string, string> }>;
+
+test('every lock file has the packages of all systems, and no address', () => {
+  const files = ['.', 'scripts', 'test']
+    .flatMap((folder) =>
+      readdirSync(`${ROOT}/${folder}`, { recursive: folder !== '.' }).map((name) => `${folder}/${name}`),
+    )
+    .filter((name) => /(?:^|[\\/])package-lock\.json$/.test(name) && !name.includes('node_modules'));
+  expect(files.length).toBeGreaterThan(5);
+  for (const file of files) {
+    const packages: Packages = json(file).packages;
+    const places = Object.keys(packages);
+    // `npm ci` refuses a lock file that lacks one, on every system.
+    const missing = Object.values(packages)
+      .flatMap(({ optionalDependencies = {} }) => Object.keys(optionalDependencies))
+      .filter((name) => !places.some((place) => place.endsWith(`node_modules/${name}`)));
+    expect([file, missing]).toEqual([file, []]);
+    expect([file, places.filter((place) => packages[place]?.resolved !== undefined)]).toEqual([file, []]);
+  }
+});
+
 test('the program is ASCII, as it is read', () => {
   const files = readdirSync(`${ROOT}/dist`).filter((name) => name.endsWith('.js'));
   expect(files.length).toBeGreaterThan(50);
