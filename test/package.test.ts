@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const json = (name: string) => JSON.parse(readFileSync(`${ROOT}/${name}`, 'utf8'));
@@ -36,6 +37,44 @@ test('every lock file has the packages of all systems, and no address', () => {
     expect([file, missing]).toEqual([file, []]);
     expect([file, places.filter((place) => packages[place]?.resolved !== undefined)]).toEqual([file, []]);
   }
+});
+
+test('the workflows install by the lock file, and name every action by its commit', () => {
+  const lines = readdirSync(`${ROOT}/.github/workflows`).flatMap((name) =>
+    readFileSync(`${ROOT}/.github/workflows/${name}`, 'utf8').split('\n'),
+  );
+  const actions = lines.filter((line) => /\buses:/.test(line));
+  expect(actions.length).toBeGreaterThan(5);
+  expect(actions.filter((line) => !/uses: [\w/-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/.test(line))).toEqual([]);
+  expect(lines.filter((line) => /npm (?:i|install)\b/.test(line))).toEqual([]);
+});
+
+describe('the page of the package', () => {
+  const page = (...args: readonly string[]) =>
+    spawnSync(process.execPath, [`${ROOT}/scripts/package-page.mjs`, ...args], { encoding: 'utf8' });
+  const HOME = 'https://github.com/someone/gmn';
+
+  test('links to the repository at its tag, and to nothing beside itself', () => {
+    const { stdout, status } = page(HOME, 'v1.2.3');
+    const readme = readFileSync(`${ROOT}/README.md`, 'utf8');
+    expect([status, stdout.split('\n').length]).toEqual([0, readme.split('\n').length]);
+    const targets = [...stdout.replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, '').matchAll(/\]\(([^)\s]+)\)/g)].map(
+      ([, to]) => to ?? '',
+    );
+    expect(targets.filter((to) => !/^(?:https:|#)/.test(to))).toEqual([]);
+    const own = targets.filter((to) => to.startsWith(HOME));
+    expect(own.length).toBeGreaterThan(30);
+    for (const to of own) {
+      const [, kind, path = ''] = /^\/(blob|raw)\/v1\.2\.3\/([^#]+)/.exec(to.slice(HOME.length)) ?? [];
+      expect([to, existsSync(`${ROOT}/${path}`), kind === 'raw']).toEqual([to, true, path.endsWith('.svg')]);
+    }
+    // Nothing else is changed.
+    expect(stdout.replaceAll(/https:\/\/github\.com\/someone\/gmn\/(?:blob|raw)\/v1\.2\.3\//g, '')).toBe(readme);
+  });
+
+  test.for([[], ['gmn', 'v1'], [HOME], [HOME, '"v1"']])('is not made for %j', (args) => {
+    expect(page(...args)).toMatchObject({ status: 1, stdout: '', stderr: expect.stringContaining('Usage:') });
+  });
 });
 
 test('the program is ASCII, as it is read', () => {
