@@ -6,9 +6,10 @@ export interface OutputKeeper {
   text(): string;
   /**
    * Makes a function that writes what it is given after all that came before it, and tells whether all of that succeeded. What
-   * is given while an earlier one waits, and nothing else behind it, is written in its place. Never rejects.
+   * is given while an earlier one waits, and nothing else behind it, is written in its place. `isAwaited`: somebody waits
+   * for it, so it gives way to nothing. Never rejects.
    */
-  saver<Value>(write: (value: Value) => Promise<void>): (value: Value) => Promise<boolean>;
+  saver<Value>(write: (value: Value) => Promise<void>): (value: Value, isAwaited?: boolean) => Promise<boolean>;
   /** Resolves when nothing is left to write. */
   idle(): Promise<void>;
 }
@@ -19,10 +20,10 @@ export function outputKeeper(append: (delta: string) => Promise<void>): OutputKe
   let unwritten = '';
   let isWhole = true;
   let last: Promise<void> = Promise.resolve();
-  const enqueue = (write: () => Promise<void>): Promise<void> => {
-    // The request, and then the answer, goes first; and what is asked for until then is written at once.
+  const enqueue = (write: () => Promise<void>, isAwaited = false): Promise<void> => {
+    // The request goes first; and what is asked for until then is written at once.
     last = last
-      .then(afterUrgent)
+      .then(isAwaited ? undefined : afterUrgent)
       .then(write)
       .catch(() => {
         isWhole = false;
@@ -44,14 +45,14 @@ export function outputKeeper(append: (delta: string) => Promise<void>): OutputKe
     },
     saver<Value>(write: (value: Value) => Promise<void>) {
       let waiting: { value: Value; written: Promise<void> } | undefined;
-      return async (value: Value) => {
+      return async (value: Value, isAwaited = false) => {
         if (waiting?.written === last) waiting.value = value;
         else {
           const next = { value, written: last };
           next.written = enqueue(() => {
             if (waiting === next) waiting = undefined;
             return write(next.value);
-          });
+          }, isAwaited);
           waiting = next;
         }
         await last;

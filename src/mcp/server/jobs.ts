@@ -62,7 +62,7 @@ interface Entry {
   readonly output: ReturnType<typeof outputKeeper>;
   record: JobRecord;
   /** Writes the record as it is now, after what was said until now; false if that, or what was to be written before, failed. */
-  readonly save: () => Promise<boolean>;
+  readonly save: (isAwaited?: boolean) => Promise<boolean>;
   stoppedBy?: Stop;
   startTimer: () => void;
   stopTimer: () => void;
@@ -160,7 +160,7 @@ async function run(entry: Entry, options: JobsOptions): Promise<void> {
 function finish(entry: Entry, { clock }: JobsOptions, changes: Partial<JobRecord>): void {
   entry.stopTimer();
   entry.record = { ...entry.record, ...changes, ...endedAt(entry.record, clock.now()) };
-  void entry.save().then((isSaved) => {
+  void entry.save(true).then((isSaved) => {
     entry.onSaved(isSaved);
     entry.settle(viewOf(entry));
   });
@@ -194,7 +194,7 @@ function newEntry({ newId, store, clock }: JobsOptions, work: JobWork): Entry {
   const nothing = (): void => {};
   const timer = { startTimer: nothing, stopTimer: nothing, onSaved: nothing };
   const saveRecord = output.saver(writer.save);
-  const save = (): Promise<boolean> => saveRecord(entry.record);
+  const save = (isAwaited?: boolean): Promise<boolean> => saveRecord(entry.record, isAwaited);
   const entry: Entry = { id, work, record, output, save, controller: new AbortController(), ...timer, settle, over };
   return entry;
 }
