@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/json.ts';
 import { builtinAnswer } from './builtin.ts';
-import { calledAnswer } from './call.ts';
+import { calledAnswer, forcedAnswer, mustCall } from './call.ts';
 import { type Answer, sayAll } from './chunk.ts';
 import { describeMedia, isMedia } from './media.ts';
 import { activeLoop, type DemoPart, type DemoRequest, parseObject } from './request.ts';
@@ -9,7 +9,11 @@ import { minimalInstance } from './schema.ts';
 /** What the demo model answers: the sample runs, calls on request, an instance of the schema, or an echo. Never random. */
 export function answerTo(request: DemoRequest, sign: (call: JsonObject) => string): Answer {
   const answer =
-    builtinAnswer(request, sign) ?? calledAnswer(request, sign) ?? structuredAnswer(request) ?? sayAll(echo(request));
+    (mustCall(request) ? undefined : builtinAnswer(request, sign)) ??
+    calledAnswer(request, sign) ??
+    forcedAnswer(request, sign) ??
+    structuredAnswer(request) ??
+    sayAll(echo(request));
   const { includeThoughts } = parseObject(request.generationConfig.thinkingConfig);
   if (includeThoughts !== true) return answer;
   const thought = { parts: [{ text: '**Reading the prompt**\n\nThe demo model looks it up.', thought: true }] };

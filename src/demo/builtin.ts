@@ -1,6 +1,6 @@
 import type { JsonObject } from '../core/json.ts';
 import { type Answer, type Chunk, say } from './chunk.ts';
-import { type DemoRequest, isAnswer, parseObject, textOf } from './request.ts';
+import { callableTools, type DemoRequest, isAnswer, parseObject, textOf } from './request.ts';
 
 type Usage = NonNullable<Answer['usage']>;
 
@@ -85,7 +85,7 @@ function editAnswer(request: DemoRequest, sign: (call: JsonObject) => string): A
     const isDone = parseObject(response).error === undefined;
     return say([isDone ? '日本語の挨拶に変えました。' : '変更できませんでした。'], [56, 12]);
   }
-  const name = ['edit_file', 'replace'].find((tool) => request.tools.has(tool));
+  const name = ['edit_file', 'replace'].find((tool) => callableTools(request).includes(tool));
   if (name === undefined) return undefined;
   const call = { name, args: name === 'replace' ? { ...EDIT.args, instruction: EDIT.ask } : EDIT.args };
   const part = { functionCall: { id: 'demo-edit', ...call }, thoughtSignature: sign(call) };

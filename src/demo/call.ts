@@ -1,22 +1,57 @@
 import type { JsonObject } from '../core/json.ts';
 import { type Answer, sayAll } from './chunk.ts';
-import { activeLoop, type DemoRequest, isAnswer, isCall, parseBody, parseObject, textOf } from './request.ts';
+import {
+  activeLoop,
+  callableTools,
+  type DemoRequest,
+  isAnswer,
+  isCall,
+  parseBody,
+  parseObject,
+  textOf,
+} from './request.ts';
+import { minimalInstance } from './schema.ts';
+
+type Sign = (call: JsonObject) => string;
 
 const CALL = /^(?:then\s+)?call\s+([\w.:-]+)(?:\s+(\{.*\}))?(?:\s+x(\d{1,4}))?$/;
 
 /**
  * Carries out `call <tool> {json}`: every such line at the start of the prompt is a call, all of them in one reply;
  * `then` in front of a line makes it wait for the answers, `x<n>` at its end repeats it n times, one reply each.
- * Undefined if the prompt does not begin so or names a tool that was not declared.
+ * Undefined if the prompt does not begin so or names a tool that was not declared, or must not be called.
  */
-export function calledAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
+export function calledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
   const loop = activeLoop(request.contents);
   const plan = planOf(textOf(loop[0]?.parts.slice(-1) ?? []));
-  if (plan.length === 0 || plan.flat().some(({ name }) => !request.tools.has(name))) return undefined;
+  const callable = callableTools(request);
+  if (plan.length === 0 || plan.flat().some(({ name }) => !callable.includes(name))) return undefined;
   const done = loop.filter(({ role, parts }) => role === 'model' && parts.some(isCall)).length;
   const next = plan[done];
-  if (next === undefined) return sayAll(summary(loop.at(-1)?.parts ?? []));
-  const parts = next.map((call, index) => {
+  if (next !== undefined) return callsIn(request, next, sign);
+  return mustCall(request) ? undefined : sayAll(summary(loop.at(-1)?.parts ?? []));
+}
+
+/**
+ * The call that mode ANY demands whatever was asked: the first function it allows, with the smallest arguments that its
+ * schema accepts. Undefined in every other mode.
+ */
+export function forcedAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
+  const [name] = callableTools(request);
+  if (!mustCall(request) || name === undefined) return undefined;
+  const schema = request.tools.get(name);
+  // A function without parameters may be declared without a schema.
+  const args = schema === undefined || schema === null ? {} : parseObject(minimalInstance(schema));
+  return callsIn(request, [{ name, args }], sign);
+}
+
+/** Whether the reply must be a call and nothing else. */
+export function mustCall({ calling }: DemoRequest): boolean {
+  return calling.mode === 'ANY';
+}
+
+function callsIn(request: DemoRequest, calls: readonly PlannedCall[], sign: Sign): Answer {
+  const parts = calls.map((call, index) => {
     const functionCall = { id: `demo-${request.contents.length}-${index}`, ...call };
     // Only the first of several calls carries a signature.
     return index === 0 ? { functionCall, thoughtSignature: sign({ ...call }) } : { functionCall };

@@ -14,10 +14,19 @@ export interface DemoRequest {
   readonly contents: readonly DemoContent[];
   readonly systemText: string;
   readonly generationConfig: JsonObject;
-  /** Names of the declared functions. */
-  readonly tools: ReadonlySet<string>;
+  /** The declared functions by name, each with the schema of its arguments. */
+  readonly tools: ReadonlyMap<string, JsonValue | undefined>;
+  readonly calling: Calling;
   /** Whether Google Search was offered. */
   readonly isSearch: boolean;
+}
+
+/** `toolConfig.functionCallingConfig`: whether the model may call a function, must, or must not. */
+export interface Calling {
+  /** `AUTO`, `ANY`, `NONE` or `VALIDATED`; what else was sent is kept, to be objected to. */
+  readonly mode: string;
+  /** The functions it is limited to; empty: all that are declared. */
+  readonly allowed: readonly string[];
 }
 
 export type Parsed<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
@@ -78,6 +87,7 @@ export function parseRequest(body: JsonObject, model: string): Parsed<DemoReques
       systemText: Array.isArray(systemParts) ? textOf(systemParts.map(parsePart)) : '',
       generationConfig,
       tools: declaredTools(outer.tools),
+      calling: parseCalling(outer.toolConfig),
       isSearch: isList(outer.tools) && outer.tools.some((tool) => isObject(camelKeys(parseObject(tool)).googleSearch)),
     },
   };
@@ -108,16 +118,30 @@ function parsePart(value: JsonValue | undefined): DemoPart {
   return { ...part, inlineData: camelKeys(parseObject(part.inlineData)) };
 }
 
-function declaredTools(value: JsonValue | undefined): ReadonlySet<string> {
-  const names = new Set<string>();
+function declaredTools(value: JsonValue | undefined): DemoRequest['tools'] {
+  const tools = new Map<string, JsonValue | undefined>();
   for (const tool of Array.isArray(value) ? value : []) {
     const declarations = camelKeys(parseObject(tool)).functionDeclarations;
     for (const declaration of Array.isArray(declarations) ? declarations : []) {
-      const { name } = parseObject(declaration);
-      if (typeof name === 'string') names.add(name);
+      const { name, parameters, parametersJsonSchema } = camelKeys(parseObject(declaration));
+      if (typeof name === 'string') tools.set(name, parametersJsonSchema ?? parameters);
     }
   }
-  return names;
+  return tools;
+}
+
+function parseCalling(toolConfig: JsonValue | undefined): Calling {
+  const { functionCallingConfig } = camelKeys(parseObject(toolConfig));
+  const { mode, allowedFunctionNames } = camelKeys(parseObject(functionCallingConfig));
+  const isUnsaid = mode === undefined || mode === null || mode === 'MODE_UNSPECIFIED';
+  const names = isList(allowedFunctionNames) ? allowedFunctionNames : [];
+  return { mode: isUnsaid ? 'AUTO' : String(mode), allowed: names.map(String) };
+}
+
+/** The functions that the model may call in this turn. */
+export function callableTools({ tools, calling }: DemoRequest): readonly string[] {
+  if (calling.mode === 'NONE') return [];
+  return calling.allowed.length === 0 ? [...tools.keys()] : calling.allowed;
 }
 
 /** The value if it is an object, else an empty one. */

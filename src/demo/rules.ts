@@ -13,7 +13,28 @@ const DATA_KEYS = [
 
 /** What a real server would object to in a well-formed request, in a sentence; undefined if it is fine. */
 export function objection(request: DemoRequest): string | undefined {
-  return rolesObjection(request.contents) ?? callsObjection(request.contents) ?? configObjection(request);
+  return (
+    rolesObjection(request.contents) ??
+    callsObjection(request.contents) ??
+    callingObjection(request) ??
+    configObjection(request)
+  );
+}
+
+const CALLING_MODES = ['AUTO', 'ANY', 'NONE', 'VALIDATED'];
+
+function callingObjection({ calling: { mode, allowed }, tools }: DemoRequest): string | undefined {
+  if (!CALLING_MODES.includes(mode)) {
+    return `Invalid value at 'tool_config.function_calling_config.mode': "${mode}" is not one of ${CALLING_MODES.join(', ')}.`;
+  }
+  if (mode === 'ANY' && tools.size === 0) return 'Function calling mode ANY needs function_declarations.';
+  if (allowed.length > 0 && mode !== 'ANY' && mode !== 'VALIDATED') {
+    return `allowed_function_names can be set with mode ANY or VALIDATED only, not ${mode}.`;
+  }
+  const strange = allowed.find((name) => !tools.has(name));
+  return strange === undefined
+    ? undefined
+    : `allowed_function_names: "${strange}" is not among the function_declarations.`;
 }
 
 function rolesObjection(contents: readonly DemoContent[]): string | undefined {

@@ -17,12 +17,13 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A small value that the schema accepts: only what is required, each as short as allowed.
+ * A small value that the schema accepts: only what is required, each as short as allowed. An array of unsaid length gets
+ * one element: some SDKs lose `minItems` on the way, and then refuse an empty list.
  * Understands JSON Schema and Google's upper-case dialect; `pattern` and `not` are beyond it.
  */
 export function minimalInstance(schema: JsonValue | undefined): JsonValue {
   const root = parseObject(schema);
-  return make({ root, schema: root, depth: 0, salt: 0 });
+  return make({ root, schema: root, depth: 0, salt: 0, refs: ['#'] });
 }
 
 interface Work {
@@ -31,12 +32,15 @@ interface Work {
   readonly depth: number;
   /** Makes neighbours in an array differ. */
   readonly salt: number;
+  /** The references that led here. */
+  readonly refs: readonly string[];
 }
 
 function make(work: Work): JsonValue {
   if (work.depth > MAX_DEPTH) return null;
   const schema = resolve(work);
-  const inner = { ...work, schema, depth: work.depth + 1 };
+  const refs = [...work.refs, ...refsOf(work.schema)];
+  const inner = { ...work, schema, refs, depth: work.depth + 1 };
   if (schema.const !== undefined) return schema.const;
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return schema.enum[work.salt % schema.enum.length] ?? null;
   const branches = Array.isArray(schema.anyOf) ? schema.anyOf : schema.oneOf;
@@ -68,7 +72,7 @@ function typeOf(schema: JsonObject): string {
   return schema.items === undefined ? 'string' : 'array';
 }
 
-function resolve({ root, schema, depth }: Work): JsonObject {
+function resolve({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'depth'>): JsonObject {
   let current = schema;
   for (let hops = 0; typeof current.$ref === 'string' && hops + depth < MAX_DEPTH; hops += 1) {
     const { $ref, ...rest } = current;
@@ -76,12 +80,18 @@ function resolve({ root, schema, depth }: Work): JsonObject {
   }
   if (!Array.isArray(current.allOf)) return current;
   const { allOf, ...own } = current;
-  const all = [own, ...allOf.map((item) => resolve({ root, schema: parseObject(item), depth: depth + 1, salt: 0 }))];
+  const all = [own, ...allOf.map((item) => resolve({ root, schema: parseObject(item), depth: depth + 1 }))];
   return {
     ...Object.assign({}, ...all),
     properties: Object.assign({}, ...all.map(({ properties }) => properties)),
     required: all.flatMap(({ required }) => strings(required)),
   };
+}
+
+/** The references that a schema is made of, as far as they stand in it. */
+function refsOf({ $ref, allOf }: JsonObject): readonly string[] {
+  const own = typeof $ref === 'string' ? [$ref] : [];
+  return Array.isArray(allOf) ? [...own, ...allOf.flatMap((item) => refsOf(parseObject(item)))] : own;
 }
 
 function lookUp(root: JsonObject, pointer: string): JsonObject {
@@ -103,10 +113,19 @@ function makeObject(work: Work): JsonObject {
 
 function makeArray(work: Work): JsonValue {
   const prefix = Array.isArray(work.schema.prefixItems) ? work.schema.prefixItems : [];
-  const length = Math.max(numberOf(work.schema.minItems) ?? 0, prefix.length);
+  const least = numberOf(work.schema.minItems) ?? Math.min(usualLength(work), numberOf(work.schema.maxItems) ?? 1);
+  const length = Math.max(least, prefix.length);
   return Array.from({ length }, (_item, index) =>
     make({ ...work, salt: index, schema: parseObject(prefix[index] ?? work.schema.items) }),
   );
+}
+
+/** An element that is what it is part of, a tree of trees say, would have one in turn, and so on. */
+function usualLength({ schema, refs }: Work): number {
+  const items = parseObject(schema.items);
+  const branches = Array.isArray(items.anyOf) ? items.anyOf : items.oneOf;
+  const first = Array.isArray(branches) ? parseObject(branches[0]) : {};
+  return [...refsOf(items), ...refsOf(first)].some((ref) => refs.includes(ref)) ? 0 : 1;
 }
 
 function makeNumber(schema: JsonObject, salt: number): number {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { errorOf, events, parts, type TestDemo, testDemo, texts, type WirePart } from './support.ts';
+import { errorOf, events, parts, STREAM, type TestDemo, testDemo, texts, type WirePart } from './support.ts';
 
 interface Turn {
   role: string;
@@ -113,3 +113,65 @@ test('the greeting is put into Japanese by an edit', async () => {
   const total = (key: string): number => (first[0]?.usageMetadata?.[key] ?? 0) + (second[0]?.usageMetadata?.[key] ?? 0);
   expect([total('promptTokenCount'), total('candidatesTokenCount'), total('totalTokenCount')]).toEqual([96, 41, 137]);
 });
+
+const CITY = { name: 'city', parameters: { type: 'OBJECT', required: ['at'], properties: { at: { type: 'STRING' } } } };
+
+function calling(config: object): object {
+  return { tools: [{ functionDeclarations: [{ name: 'glob' }, CITY] }], toolConfig: { functionCallingConfig: config } };
+}
+
+async function replyTo(demo: TestDemo, prompt: string, more: object): Promise<WirePart[]> {
+  const response = await demo.post(STREAM, { contents: [user(prompt)], ...more });
+  if (response.status !== 200) throw new Error((await errorOf(response)).message);
+  return (await events(response)).flatMap(parts);
+}
+
+test.for([
+  ['hello', { mode: 'ANY' }, { name: 'glob', args: {} }],
+  ['what is the weather?', { mode: 'ANY', allowedFunctionNames: ['city'] }, { name: 'city', args: { at: 'demo' } }],
+  ['call glob {"pattern":"*"}', { mode: 'ANY', allowedFunctionNames: ['city'] }, { name: 'city' }],
+  ['call city {"at":"Kyoto"}', { mode: 'ANY' }, { name: 'city', args: { at: 'Kyoto' } }],
+  ['call city {"at":"Kyoto"}', { mode: 'VALIDATED' }, { name: 'city', args: { at: 'Kyoto' } }],
+] as const)('%s, %j: must be a call', async ([prompt, config, call]) => {
+  const reply = await replyTo(await testDemo(), prompt, calling(config));
+  expect(reply).toEqual([{ functionCall: expect.objectContaining(call), thoughtSignature: expect.any(String) }]);
+});
+
+test.for([
+  ['call glob {}', { mode: 'NONE' }],
+  ['call glob {}', { mode: 'VALIDATED', allowedFunctionNames: ['city'] }],
+  ['no call', { mode: 'AUTO' }],
+  ['no call', { mode: 'MODE_UNSPECIFIED' }],
+] as const)('%s, %j: is answered with text', async ([prompt, config]) => {
+  const reply = await replyTo(await testDemo(), prompt, calling(config));
+  expect(reply.map(({ text }) => text).join('')).toBe(`demo: ${prompt}`);
+});
+
+test('mode ANY is also obeyed after an answer, and in the other spelling of the keys', async () => {
+  const demo = await testDemo();
+  const config = { tool_config: { function_calling_config: { mode: 'ANY', allowed_function_names: ['glob'] } } };
+  const first = await replyTo(demo, 'hello', { ...calling({}), toolConfig: undefined, ...config });
+  const contents = [user('hello'), model(first), answers(first)];
+  const response = await demo.post(STREAM, { ...calling({}), toolConfig: undefined, ...config, contents });
+  expect((await events(response)).flatMap(parts)[0]?.functionCall?.name).toBe('glob');
+});
+
+test.for([
+  [{ mode: 'SOMETIMES' }, /mode.: "SOMETIMES" is not one of AUTO/],
+  [{ mode: 'AUTO', allowedFunctionNames: ['glob'] }, /can be set with mode ANY or VALIDATED only/],
+  [{ mode: 'ANY', allowedFunctionNames: ['rm'] }, /"rm" is not among the function_declarations/],
+] as const)('%j is refused', async ([config, why]) => {
+  await expect(replyTo(await testDemo(), 'hello', calling(config))).rejects.toThrow(why);
+});
+
+test('mode ANY without functions is refused', async () => {
+  const toolConfig = { functionCallingConfig: { mode: 'ANY' } };
+  await expect(replyTo(await testDemo(), 'hello', { toolConfig })).rejects.toThrow(/needs function_declarations/);
+});
+
+test.for(['/v1beta/models/gemini-2.5-flash:computeTokens', '/v1beta/openai/chat/completions', '/v1/chat/completions'])(
+  '%s is not served, as docs/demo.md says',
+  async (path) => {
+    expect((await (await testDemo()).post(path, { contents: [user('hello')] })).status).toBe(404);
+  },
+);

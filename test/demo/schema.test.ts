@@ -49,6 +49,30 @@ test('the instance of a schema is valid', () => {
 });
 
 test.each<[JsonObject, unknown]>([
+  [{ type: 'array', items: { type: 'string' } }, ['demo']],
+  [{ type: 'array', items: { type: 'string' }, minItems: 0 }, []],
+  [{ type: 'array', items: { type: 'string' }, maxItems: 0 }, []],
+  [
+    {
+      $ref: '#/$defs/tree',
+      $defs: {
+        tree: {
+          type: 'object',
+          required: ['branches'],
+          properties: { branches: { type: 'array', items: { $ref: '#/$defs/tree' } } },
+        },
+      },
+    },
+    { branches: [] },
+  ],
+  [
+    {
+      type: 'object',
+      required: ['rows'],
+      properties: { rows: { type: 'array', items: { anyOf: [{ $ref: '#' }, { type: 'null' }] } } },
+    },
+    { rows: [] },
+  ],
   [{ type: 'ARRAY', minItems: '2', items: { type: 'STRING' } }, ['demo', '2 demo']],
   [{ type: ['null', 'integer'] }, 0],
   [{ $ref: '#/$defs/p~1q', $defs: { 'p/q': { const: 5 } } }, 5],
