@@ -46,10 +46,10 @@ export function count(models: readonly ListedModel[]): string {
   return `${models.length} ${models.length === 1 ? 'model' : 'models'}`;
 }
 
-/** A system instruction counts only inside a whole request, and that must name its model again. */
-function countBody({ contents, systemInstruction }: ModelRequest, model: string): object {
-  if (systemInstruction === undefined) return { contents };
-  return { generateContentRequest: { model, contents, systemInstruction } };
+/** A system instruction and tools count only inside a whole request, and that must name its model again. */
+function countBody({ contents, systemInstruction, tools }: ModelRequest, model: string): object {
+  if (systemInstruction === undefined && tools === undefined) return { contents };
+  return { generateContentRequest: { model, contents, systemInstruction, tools } };
 }
 
 /** The number in the answer to `countTokens`. Throws AppError `api` if there is none. */

@@ -23,9 +23,9 @@ export function vertexInquiries(place: VertexPlace, caller: Caller): Inquiries {
   };
   return {
     listModels,
-    async countTokens({ model, contents, systemInstruction }, signal) {
+    async countTokens({ model, contents, systemInstruction, tools }, signal) {
       const url = vertexUrl(place, `${vertexModelPath(place, model)}:countTokens`);
-      return parseCount(await callJson(caller, { url, body: { contents, systemInstruction }, model }, signal));
+      return parseCount(await callJson(caller, { url, body: { contents, systemInstruction, tools }, model }, signal));
     },
     async embed({ model, text }, signal) {
       const url = vertexUrl(place, `${vertexModelPath(place, model)}:predict`);

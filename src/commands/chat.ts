@@ -54,6 +54,9 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   for (const path of options.file ?? []) await checkFile(path, cwd);
   const reports: string[] = [];
   const onNotice = (words: string): void => void reports.push(words);
+  if (options.noMcp && options.allowedMcpServerNames !== undefined) {
+    onNotice('--allowed-mcp-server-names has no effect with --no-mcp');
+  }
   const store = openStore(app, onNotice, 'chat');
   const kept = await openSession(options, app, store);
   const { chosen, words } = chosenBefore(options, kept.session.setup, env);
@@ -88,6 +91,9 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
 function checkUsage(options: ChatOptions): void {
   if (options.prompt !== undefined && options.args.length > 0) {
     throw new AppError('usage', '-p cannot be combined with a positional prompt', { hint: 'Use one of them.' });
+  }
+  if (options.noMcp && options.mcpConfig !== undefined) {
+    throw new AppError('usage', '--mcp-config cannot be combined with --no-mcp', { hint: 'Use one of them.' });
   }
   checkSessionFlags(options);
 }

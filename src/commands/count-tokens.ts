@@ -45,6 +45,9 @@ export async function* countEvents(
   request: ModelRequest,
   context: { readonly app: App; readonly signal: AbortSignal },
 ): AsyncGenerator<TurnEvent, void> {
+  if (request.tools !== undefined && opened.backend === 'code-assist') {
+    yield { type: 'notice', message: 'the tools are not in the count: Code Assist has no place for them' };
+  }
   yield { type: 'wait', what: request.model };
   const { model, totalTokens } = await countTokens(opened, request, context);
   yield { type: 'text', delta: `${totalTokens}\n` };

@@ -13,10 +13,14 @@ const VARIABLES: ReadonlyMap<string, string> = new Map([
   ['debugFile', 'GMN_LOG_FILE'],
 ]);
 
-/** Whether an option may come from the environment, so that it is no mistake of the one who typed the command. */
-export function isDefault(option: string, env: Env): boolean {
+/**
+ * Whether an option may come from the environment, so that it is no mistake of the one who typed the command. A text that
+ * is not the variable's was typed.
+ */
+export function isDefault(option: string, env: Env, value?: unknown): boolean {
   const variable = VARIABLES.get(option);
-  return variable !== undefined && (env[variable] ?? '') !== '';
+  const text = variable === undefined ? '' : (env[variable] ?? '');
+  return text !== '' && (typeof value !== 'string' || value === text);
 }
 
 /** An option as it is typed: `outputFormat` → `--output-format`. */

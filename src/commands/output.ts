@@ -6,14 +6,14 @@ import type { TurnEvent } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
 import { type OutputFile, openOutputFile } from '../platform/output-file.ts';
 import { type Clipboard, openClipboard } from './output-clipboard.ts';
-import { checkOutput, isPaged, type OutputSetting } from './output-options.ts';
+import { isPaged, type OutputSetting } from './output-options.ts';
 import { pagedIo } from './output-pager.ts';
 
 /** What becomes of an answer besides being shown. */
 export interface Output {
   /** What the renderer writes to. */
   readonly io: Io;
-  /** The events of a run, as they are to be shown. Throws AppError `usage` before the run begins if a flag is in vain. */
+  /** The events of a run, as they are to be shown. Throws AppError `usage` before the run begins if the file cannot be written. */
   events(run: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void>;
   /** After the last event. */
   close(): Promise<void>;
@@ -26,7 +26,6 @@ export function openOutput(options: OutputSetting, app: App): Output {
     io: pages?.io ?? app.io,
     async *events(run) {
       try {
-        checkOutput(options);
         const file = options.outputFile === undefined ? undefined : await placeOf(options.outputFile, app);
         const clipboard = options.copy ? openClipboard(app) : undefined;
         for await (const event of shaped(run, options, { file, name: options.outputFile ?? '', clipboard })) {

@@ -1,12 +1,18 @@
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import { stderr } from '../render/stderr.ts';
 import { type ChatOptions, run } from './chat.ts';
 import { flagOf, isDefault } from './foreign-flag.ts';
+import { OFFICIAL_FLAGS } from './idle-flags.ts';
 import type { PromptOptions } from './prompt-options.ts';
 
 /** The one-shot's options that say nothing to a chat, and those that would say something else. */
 type OneShotOption =
-  | Exclude<keyof PromptOptions, keyof ChatOptions | 'isBare' | 'promptInteractive' | 'listSessions' | 'deleteSession'>
+  | Exclude<
+      keyof PromptOptions,
+      // For `--screen-reader` a chat has another name.
+      keyof ChatOptions | 'isBare' | 'promptInteractive' | 'listSessions' | 'deleteSession' | 'screenReader'
+    >
   | 'outputFormat'
   | 'dryRun'
   | 'prompt';
@@ -21,7 +27,6 @@ const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
   render: true,
   noRender: true,
   rawOutput: true,
-  screenReader: true,
   usage: true,
   countTokens: true,
   dryRun: true,
@@ -42,16 +47,24 @@ const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
   paste: true,
 };
 
-/** `-i`: a chat that begins with this prompt. Throws AppError `usage` if a flag is for one-shots alone. */
+/**
+ * `-i`: a chat that begins with this prompt. Throws AppError `usage` if a flag is for one-shots alone; one that the
+ * official CLI has too is told to have no effect.
+ */
 export async function runInChat(options: PromptOptions, prompt: string, app: App): Promise<number> {
-  const given = Object.entries(options).filter(([name, value]) => value !== undefined && !isDefault(name, app.env));
-  const foreign = given.find(([name]) => Object.hasOwn(ONE_SHOT_ALONE, name));
+  const given = Object.entries(options).filter(
+    ([name, value]) =>
+      Object.hasOwn(ONE_SHOT_ALONE, name) && value !== undefined && !isDefault(name, app.env, value) && value !== false,
+  );
+  const idle = given.map(([name]) => name).filter((name) => OFFICIAL_FLAGS.some((flag) => flag === name));
+  const foreign = given.find(([name]) => !idle.includes(name));
   if (foreign !== undefined || options.args.length > 0) {
     const what = foreign === undefined ? 'a positional prompt' : flagOf(foreign[0]);
     throw new AppError('usage', `-i cannot be combined with ${what}`, {
       hint: 'To see what a chat takes: gmn chat --help',
     });
   }
-  const { outputFormat: _, ...rest } = options;
-  return run({ ...rest, prompt }, app);
+  if (!options.quiet) for (const name of idle) await stderr(app.io.err).notice(`${flagOf(name)} has no effect with -i`);
+  const { outputFormat: _, screenReader, ...rest } = options;
+  return run({ ...rest, prompt, ...(screenReader ? { plain: true } : {}) }, app);
 }

@@ -3,6 +3,7 @@ import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
+import { thinks } from '../core/models.ts';
 import { noPrompt, promptContent } from '../input/prompt.ts';
 import type { PromptInput } from '../input/prompt-input.ts';
 import { onAbort } from '../platform/abort.ts';
@@ -39,12 +40,12 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
     await app.io.out.write(await card(app));
     return 0;
   }
-  const output = await outputFor(options, app);
+  const checked = await checkedFlags(options, app);
+  const output = checked instanceof AppError ? undefined : await outputFor(options, app);
   const render = await rendererFor(options, output === undefined ? app : { ...app, io: output.io });
   let exitCode = 0;
   let isSaved = false;
-  const events = ask(options, app);
-  for await (const event of settle(output?.events(events) ?? events)) {
+  for await (const event of settle(checkedRun(checked, output, ask(options, app)))) {
     await render(inFull(event, app.signal));
     if (event.type === 'failure') exitCode = event.error.exitCode;
     if (event.type === 'end' && event.sessionId !== undefined) isSaved = true;
@@ -52,6 +53,26 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
   await output?.close();
   if (isSaved) await tidySessions(app);
   return exitCode;
+}
+
+/** Notices about the flags, or the failure of a run whose flags cannot be taken; a line without flags loads no code for it. */
+async function checkedFlags(options: PromptOptions, { env }: App): Promise<readonly string[] | AppError> {
+  if (Object.keys(options).length === 1) return [];
+  try {
+    return (await import('./idle-flags.ts')).checkFlags(options, env);
+  } catch (thrown) {
+    return AppError.from(thrown);
+  }
+}
+
+async function* checkedRun(
+  checked: readonly string[] | AppError,
+  output: Output | undefined,
+  run: AsyncIterable<TurnEvent>,
+): AsyncGenerator<TurnEvent, void> {
+  if (checked instanceof AppError) throw checked;
+  for (const message of checked) yield { type: 'notice', message };
+  yield* output?.events(run) ?? run;
 }
 
 /** A signal knows nothing of answers. */
@@ -114,6 +135,7 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     for (const message of kept.notices) yield { type: 'notice', message };
     opened = await openModel(options, app, limit.endsAt);
     for (const message of opened.notices) yield { type: 'notice', message };
+    if (options.showThoughts) checkThoughts(opened);
     side = yield* remoteSide(options, app, limit);
     const prompt = yield* readPrompt(options, { app, limit, ...side });
     const agent = shape.agent(yield* openAgent(options, { app, opened, lend: untimed(limit), ...side }));
@@ -252,29 +274,10 @@ function checkUsage(options: PromptOptions): void {
       hint: 'Use one of them: gmn "…" or gmn -p "…"',
     });
   }
-  if (options.dryRun && options.countTokens) {
-    throw new AppError('usage', '--dry-run cannot be combined with --count-tokens', { hint: 'Use one of them.' });
-  }
-  if (options.stdin && options.noStdin) {
-    throw new AppError('usage', '--stdin cannot be combined with --no-stdin', { hint: 'Use one of them.' });
-  }
-  checkToolFlags(options);
 }
 
-/** What says how far tools may go is a mistake where there are none to go anywhere: neither tools, servers nor a template. */
-function checkToolFlags(options: PromptOptions): void {
-  const { tools = 'none', mcpConfig, allowedMcpServerNames, template } = options;
-  if (tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined) return;
-  const approving = [
-    options.allowedTools && '--allowed-tools',
-    options.yolo && '--yolo',
-    options.approvalMode && '--approval-mode',
-  ];
-  const given = [...(template === undefined ? approving : []), options.includeDirectories && '--include-directories'];
-  const flag = given.find(Boolean);
-  if (flag) {
-    throw new AppError('usage', `${flag} means nothing without tools`, {
-      hint: 'Add those the model may use, e.g. --tools edit; or leave it out.',
-    });
-  }
+/** Other models would refuse the question for their thoughts, so that it is not asked. */
+function checkThoughts({ modelId }: OpenedModel): void {
+  if (thinks(modelId)) return;
+  throw new AppError('usage', `${modelId} does not think, as far as gmn knows`, { hint: 'Leave --show-thoughts out.' });
 }

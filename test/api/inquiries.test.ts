@@ -71,6 +71,13 @@ test('Code Assist is given the model with its prefix, and neither project nor pr
   });
 });
 
+test('Vertex is given the tools to count', async (t) => {
+  const server = await loopback(t, [answer(200, '{"totalTokens":3}', JSON_TYPE)]);
+  const tools = [{ functionDeclarations: [{ name: 'glob' }] }];
+  await INQUIRIES.Vertex?.(server.url).countTokens({ ...REQUEST, tools }, SIGNAL);
+  expect(JSON.parse(server.requests[0]?.body ?? '')).toEqual({ contents: REQUEST.contents, tools });
+});
+
 test('a list that never ends is left after a hundred pages', async (t) => {
   const server = await loopback(t, [
     answer(200, '{"models":[{"name":"models/a-1"}],"nextPageToken":"more"}', JSON_TYPE),

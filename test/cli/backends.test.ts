@@ -36,6 +36,15 @@ describe('Code Assist', () => {
     expect(me.files()['.gmn/code-assist.json']).not.toContain('canary');
   });
 
+  test('--count-tokens says that the tools are not in the count', async (t) => {
+    const me = signedIn(t, await fakeGemini(t, [json({ totalTokens: 7 })]));
+    expect(await me.run(['--count-tokens', '--tools', 'read', 'hi'])).toMatchObject({
+      stdout: '7\n',
+      stderr: 'gmn: the tools are not in the count: Code Assist has no place for them\n',
+      exitCode: 0,
+    });
+  });
+
   test('another account, project or server is asked for its own project', async (t) => {
     const google = await fakeGemini(t, [
       served('p'),

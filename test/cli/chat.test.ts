@@ -38,12 +38,26 @@ test('-i of the root command is a chat with that first prompt, and takes only wh
   const { stdout, exitCode } = await runGmn(t, ['--demo', '-i', 'hello'], { stdin: 'hi\n' });
   expect(stdout).toBe('Hello! How can I help you today?\nHi! What are we building today?\n');
   expect(exitCode).toBe(0);
-  const refused = await runGmn(t, ['--demo', '-i', 'hello', '-o', 'json']);
-  expect(refused.exitCode).toBe(1);
-  expect(refused.stdout).toContain('-i cannot be combined with --output-format');
+  const refused = await runGmn(t, ['--demo', '-i', 'hello', '--no-stdin']);
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+  expect(refused.stderr).toMatch(/^Error: -i cannot be combined with --no-stdin\n/);
+  // The official CLI has these flags, and its chat does nothing with them either.
+  const wrapped = ['--demo', '-i', 'hello', '-o', 'json', '--raw-output', '--screen-reader'];
+  const idle = await runGmn(t, wrapped, { stdin: '' });
+  expect(idle).toMatchObject({ exitCode: 0, stdout: 'Hello! How can I help you today?\n' });
+  expect(idle.stderr).toMatch(/^gmn: --output-format has no effect with -i\ngmn: --raw-output has no effect with -i\n/);
   const exported = { GMN_OUTPUT_FORMAT: 'json', GMN_RENDER: 'never' };
   const told = await runGmn(t, ['--demo', '-i', 'hello'], { stdin: '', env: exported });
   expect([told.stdout, told.exitCode]).toEqual(['Hello! How can I help you today?\n', 0]);
+});
+
+test('--no-mcp takes no other flag about servers in silence', async (t) => {
+  const { stderr, exitCode } = await pipedChat(t, [], { args: ['--demo', '--no-mcp', '--mcp-config', 'x.json'] });
+  expect([stderr, exitCode]).toEqual(['Error: --mcp-config cannot be combined with --no-mcp\nUse one of them.\n', 1]);
+  const args = ['--demo', '--no-mcp', '--allowed-mcp-server-names', 'files'];
+  const told = await pipedChat(t, ['hello'], { args });
+  expect(told).toMatchObject({ exitCode: 0, stdout: 'Hello! How can I help you today?\n' });
+  expect(told.stderr).toContain('--allowed-mcp-server-names has no effect with --no-mcp\n');
 });
 
 test('a failure is shown, the next line is asked, and the exit code is that of the first failure', async (t) => {

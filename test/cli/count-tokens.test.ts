@@ -17,3 +17,17 @@ test.for([
   expect(gmn).toMatchObject({ stdout, stderr: '', exitCode: 0 });
   expect(gemini.requests[0]?.path).toBe('/v1beta/models/gemini-2.5-flash:countTokens');
 });
+
+test('--count-tokens counts the tools and the system instruction too', async (t) => {
+  const gemini = await fakeGemini(t, [counted]);
+  const gmn = await runGmn(t, ['--count-tokens', '--tools', 'glob', '--system', 'brief', 'hi'], { gemini });
+  expect(gmn).toMatchObject({ stdout: '42\n', stderr: '', exitCode: 0 });
+  expect(gemini.requests[0]?.body).toEqual({
+    generateContentRequest: {
+      model: 'models/gemini-2.5-flash',
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      systemInstruction: { role: 'user', parts: [{ text: 'brief' }] },
+      tools: [{ functionDeclarations: [expect.objectContaining({ name: 'glob' })] }],
+    },
+  });
+});

@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../../src/cli/commands.ts';
 import { REFUSED_FLAGS } from '../../src/cli/official-flags.ts';
+import { flagOf } from '../../src/commands/foreign-flag.ts';
+import { OFFICIAL_FLAGS } from '../../src/commands/idle-flags.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
-import { runGmn } from '../support/gmn.ts';
+import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 /** The flags that `gemini --help` of 0.61 lists, and those it hides. */
@@ -20,6 +23,39 @@ test('every flag of the official CLI is either honoured or refused with a reason
   const honoured = ROOT.flags.map(({ long }) => long);
   expect(OFFICIAL.filter((name) => !honoured.includes(name))).toEqual(expect.arrayContaining(refused));
   expect(OFFICIAL.filter((name) => !honoured.includes(name) && !refused.includes(name))).toEqual([]);
+});
+
+test('what is only a notice where it has no effect is a flag of the official CLI', () => {
+  expect(OFFICIAL_FLAGS.map((name) => flagOf(name).slice(2)).filter((name) => !OFFICIAL.includes(name))).toEqual([]);
+});
+
+test.for([
+  [['--yolo', '--include-directories', '..'], ['--yolo', '--include-directories'], 'without tools'],
+  [['--approval-mode', 'auto_edit', '--allowed-tools', 'x'], ['--allowed-tools', '--approval-mode'], 'without tools'],
+  [['--raw-output', '-o', 'json'], ['--raw-output'], 'with -o json'],
+] as const)('%j of a wrapper is a notice, and the prompt is asked', async ([args, flags, when], t) => {
+  const gmn = await runGmn(t, [...args, 'hello'], { gemini: await fakeGemini(t, [reply('hi')]) });
+  const words = flags.map((flag) => `${flag} has no effect ${when}`);
+  if (gmn.stderr === '') expect(JSON.parse(gmn.stdout)).toMatchObject({ response: 'hi', warnings: words });
+  else expect(gmn).toMatchObject({ stdout: 'hi\n', stderr: words.map((text) => `gmn: ${text}\n`).join('') });
+  expect(gmn.exitCode).toBe(0);
+});
+
+test.for([
+  [['-o', 'json', '-u'], '--usage cannot be combined with -o json'],
+  [['-o', 'json', '--render', 'always'], '--render always cannot be combined with -o json'],
+  [['-o', 'json', '--show-thoughts'], '--show-thoughts cannot be combined with -o json'],
+  [['--count-tokens', '--output-schema', '{}'], '--output-schema cannot be combined with --count-tokens'],
+  [['--max-turns', '3'], '--max-turns means nothing without tools'],
+  [['-qu'], '--usage cannot be combined with --quiet'],
+  [['-m', 'gemini-2.0-flash', '--show-thoughts'], 'gemini-2.0-flash does not think, as far as gmn knows'],
+] as const)('%j of gmn alone is refused, and nothing is sent or written', async ([args, message], t) => {
+  const here = place(t, { gemini: await fakeGemini(t, []) });
+  const file = args.includes('--count-tokens' as never) ? [] : ['--output-file', 'out.txt'];
+  const gmn = await runGmnIn(t, here, [...args, ...file, 'hello']);
+  expect(gmn.exitCode).toBe(1);
+  expect(gmn.stdout === '' ? gmn.stderr : gmn.stdout).toContain(message);
+  expect(existsSync(join(here.cwd, 'out.txt'))).toBe(false);
 });
 
 test('docs/compat.md lists those that are refused', () => {

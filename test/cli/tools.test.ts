@@ -58,10 +58,8 @@ test.for([
 });
 
 test.for<readonly [args: readonly string[], message: string]>([
-  [['--allowed-tools', 'nope'], '--allowed-tools means nothing without tools'],
-  [['--yolo', '--approval-mode', 'plan'], '--yolo means nothing without tools'],
-  [['--approval-mode', 'plan', '--tools', 'none'], '--approval-mode means nothing without tools'],
-  [['--include-directories', '/nonexist'], '--include-directories means nothing without tools'],
+  [['--yolo', '--approval-mode', 'plan'], '--yolo cannot be combined with --approval-mode plan'],
+  [['--max-turns', '3'], '--max-turns means nothing without tools'],
   [['--tools', 'none,read_file'], 'none cannot be combined with other tools'],
   [['--demo', '--auth', 'foo'], '--auth cannot be combined with --demo: the offline model needs no account'],
   [['--demo', '--backend', 'vertex'], '--backend cannot be combined with --demo: the offline model needs no account'],
