@@ -48,6 +48,10 @@ async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: Se
   const { path, options } = invocation;
   guardNearMiss(OUTLINE, path === 'gmn' ? options.args : [], isAttended);
   const app = await processApp({ ...setting, findHomes: homes, loadSettings });
+  if (invocation.idle === undefined) return invocation.run(options, app);
+  const notices = invocation.idle.map((flag) => `${flag} has no effect on "${path}"`);
+  if (options.json === true) return invocation.run(options, { ...app, notices });
+  if (options.quiet !== true) for (const notice of notices) await app.io.err.write(`gmn: ${notice}\n`);
   return invocation.run(options, app);
 }
 

@@ -14,6 +14,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'cli/completion/plan.ts placeholders': 'a test walks the command table with it',
   'cli/completion/values.ts PLACEHOLDERS': 'a test compares the command table with it',
   'commands/doctor-program.ts OLDEST_NODE': 'a test compares package.json with it',
+  'commands/idle-flags.ts IDLE_FLAGS': 'a test goes through its rows',
   'auth/token.ts EXPIRY_MARGIN_MS': 'can be made private',
   'chat/commands/table.ts usageOf': 'a test compares docs/chat.md with it',
 };

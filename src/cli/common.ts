@@ -63,6 +63,11 @@ export const MODEL_FLAGS = [
   { long: 'no-fallback', help: 'Fail if the default model is retired, instead of asking its successor' },
 ] as const;
 
+const [MODEL, TIMEOUT, AUTH, BACKEND, DEMO] = MODEL_FLAGS;
+
+/** The flags that every command takes; one that has no use for them says so. */
+export const COMMON_FLAGS = [MODEL, TIMEOUT, ...APP_FLAGS, QUIET_FLAG, AUTH, BACKEND, DEMO] as const;
+
 /** Which MCP servers there are, for the commands that use them. */
 export const SERVER_FLAGS = [
   { long: 'mcp-config', value: 'file', help: 'More MCP servers: a file with "mcpServers"' },

@@ -1,3 +1,4 @@
+import { COMMON_FLAGS } from './common.ts';
 import type { Command, Flag } from './flag.ts';
 import { TOPICS } from './topics/names.ts';
 
@@ -19,15 +20,26 @@ export function helpText(command: Command, path: string): string {
     sections.push(`Commands:\n${columns(subcommands.map(({ name, summary }) => [name, summary]))}`);
   }
   if (path === 'gmn') sections.push(`Topics (gmn help <topic>):\n${columns(Object.entries(TOPICS))}`);
-  const flags = [...command.flags, ...builtInFlags(path)];
+  const flags = [...command.flags, ...BUILT_IN_FLAGS];
   sections.push(`Flags:\n${columns(flags.map((flag) => [signature(flag), description(flag)]))}`);
+  const idle = idleFlags(command).map(({ long }) => `--${long}`);
+  if (idle.length > 0) sections.push(`Taken as everywhere, without effect here:\n${lines(idle.join(', '))}`);
   return sections.join('\n');
 }
 
-/** The flags of a command that are answered before it is run. */
-export function builtInFlags(path: string): readonly Flag[] {
-  const help = { long: 'help', short: 'h', help: 'Print this help' };
-  return path === 'gmn' ? [help, { long: 'version', short: 'v', help: 'Print the version' }] : [help];
+/** The flags that are answered before a command is run. */
+export const BUILT_IN_FLAGS: readonly Flag[] = [
+  { long: 'help', short: 'h', help: 'Print this help' },
+  { long: 'version', short: 'v', help: 'Print the version' },
+];
+
+/** The common flags that say nothing to a command: taken, and told to have no effect. */
+export function idleFlags({ flags }: Command): readonly Flag[] {
+  const shorts = flags.map(({ short }) => short);
+  return COMMON_FLAGS.filter(({ long }) => !flags.some((flag) => flag.long === long)).map((flag: Flag) => {
+    const { short, ...rest } = flag;
+    return short === undefined || shorts.includes(short) ? rest : flag;
+  });
 }
 
 /** How a command is called, a line for each way. */
@@ -55,6 +67,12 @@ export function description({ help, aliases = [], choices, fallback, env }: Flag
 export function columns(rows: readonly (readonly [left: string, right: string])[]): string {
   const left = Math.min(Math.max(...rows.map(([text]) => text.length)), 42);
   return rows.map(([term, text]) => row(term, text, left)).join('');
+}
+
+function lines(text: string): string {
+  return wrap(text, WIDTH - 2)
+    .map((line) => `  ${line}\n`)
+    .join('');
 }
 
 function row(term: string, text: string, left: number): string {

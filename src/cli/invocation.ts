@@ -13,6 +13,8 @@ export type Invocation =
       readonly path: string;
       readonly run: NonNullable<Command['run']>;
       readonly options: Options;
+      /** The common flags that have no effect on this command. */
+      readonly idle?: readonly string[];
     };
 
 export type Options = Readonly<Record<string, unknown>> & {

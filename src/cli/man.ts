@@ -1,6 +1,6 @@
-import { APP_FLAGS } from './common.ts';
+import { APP_FLAGS, COMMON_FLAGS } from './common.ts';
 import type { Command, Flag } from './flag.ts';
-import { builtInFlags, description, signature, usageLines } from './help.ts';
+import { BUILT_IN_FLAGS, description, signature, usageLines } from './help.ts';
 import { environmentSections } from './topics/environment.ts';
 import { exitCodeRows } from './topics/exit-codes.ts';
 import { TOPICS } from './topics/names.ts';
@@ -32,7 +32,7 @@ export function manPage(root: Command, version: string): string {
     section('NAME', `gmn \\- ${roff(summary)}`),
     section('SYNOPSIS', synopsis(root)),
     section('DESCRIPTION', roff(DESCRIPTION)),
-    section('OPTIONS', flagList([...root.flags, ...builtInFlags(root.name)])),
+    section('OPTIONS', flagList([...root.flags, ...BUILT_IN_FLAGS])),
     section('COMMANDS', commands(root)),
     section('EXIT STATUS', list([['0', 'the model answered'], ...exitCodeRows()])),
     section('ENVIRONMENT', ...environmentSections(root).map(([title, rows]) => `.SS ${roff(title)}\n${list(rows)}`)),
@@ -55,8 +55,9 @@ function synopsis(root: Command): string {
 }
 
 function commands(root: Command): string {
-  const common = APP_FLAGS.map(({ long }) => `--${long}`).join(', ');
-  const intro = `Those with flags also take ${common} and --help.`;
+  const names = (flags: readonly Flag[]): string => flags.map(({ long }) => `--${long}`).join(', ');
+  const others = COMMON_FLAGS.filter(({ long }) => !APP_FLAGS.some((flag) => flag.long === long));
+  const intro = `All of them also take ${names(APP_FLAGS)}, --help and --version, and ${names(others)}, which have no effect where they are not listed.`;
   return [
     roff(intro),
     ...(root.subcommands ?? []).map((child) => commandText(child, `${root.name} ${child.name}`)),

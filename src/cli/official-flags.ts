@@ -59,3 +59,21 @@ export const REFUSED_FLAGS: readonly RefusedFlag[] = [
   { names: '--fake-responses-non-strict <file>', ...NO_RECORDINGS },
   { names: '--record-responses <file>', ...NO_RECORDINGS },
 ];
+
+/**
+ * The switches of the official CLI, which takes a value for each: `--sandbox=false`, `--no-sandbox`, `--yolo=true`. Off, none
+ * of them asks for anything, the refused ones included.
+ */
+export const OFFICIAL_SWITCHES = [
+  'sandbox',
+  'yolo',
+  'debug',
+  'raw-output',
+  'screen-reader',
+  'list-sessions',
+  'skip-trust',
+  'accept-raw-output-risk',
+  'acp',
+  'experimental-acp',
+  'list-extensions',
+] as const;

@@ -2,10 +2,12 @@ import { type CommanderError, Command as Parser } from 'commander';
 import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
+import { QUIET_FLAG } from './common.ts';
 import { environmentOptions } from './environment-options.ts';
 import { type Command, type Flag, optionKey } from './flag.ts';
+import { idleFlags } from './help.ts';
 import type { Invocation } from './invocation.ts';
-import { REFUSED_FLAGS, type RefusedFlag } from './official-flags.ts';
+import { OFFICIAL_SWITCHES, REFUSED_FLAGS, type RefusedFlag } from './official-flags.ts';
 import { readValue } from './value.ts';
 
 /** Reads argv by the command tree. Throws AppError `usage` for anything that is not in it. */
@@ -18,10 +20,18 @@ export function parseCommandLine(root: Command, argv: readonly string[], env: En
     onRun: (invocation) => (found = invocation),
     env,
   });
-  parser.parse(argv, { from: 'user' });
+  try {
+    parser.parse(argv, { from: 'user' });
+  } catch (thrown) {
+    if (thrown instanceof VersionAsked) return { kind: 'version' };
+    throw thrown;
+  }
   if (found === undefined) throw new AppError('usage', 'nothing to do', { hint: 'Run: gmn --help' });
   return found;
 }
+
+/** Leaves the parser at once: whoever asks for the version need not name what a command needs. */
+class VersionAsked extends Error {}
 
 interface Level {
   readonly parser: Parser;
@@ -47,9 +57,15 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
   parser.configureOutput({ writeErr: () => {}, writeOut: () => {} });
   parser.helpOption(false).helpCommand(false).enablePositionalOptions().showSuggestionAfterError(true);
   parser.option('-h, --help').allowExcessArguments(command.subcommands === undefined);
-  if (path.length === 0) parser.option('-v, --version');
-  for (const flag of command.flags) declare(parser, flag);
-  if (path.length === 0 || command.name === 'chat') for (const flag of REFUSED_FLAGS) refuse(parser, flag);
+  parser.option('-v, --version').on('option:version', () => {
+    throw new VersionAsked();
+  });
+  const idle = idleFlags(command);
+  for (const flag of [...command.flags, ...idle]) declare(parser, flag);
+  if (path.length === 0 || command.name === 'chat') {
+    for (const flag of REFUSED_FLAGS) refuse(parser, flag);
+    for (const name of OFFICIAL_SWITCHES) declareValued(parser, name, argv);
+  }
   if (command.endsFlags) parser.passThroughOptions();
   if (command.args) parser.arguments(command.args);
   else if (command.subcommands) parser.argument('[command]');
@@ -62,21 +78,23 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
   parser.action(() => {
     const words = command.endsFlags === undefined ? parser.args : ownWords(parser, command.endsFlags, here);
     const given = parser.opts<Record<string, unknown>>();
-    if (given.version === true) return onRun({ kind: 'version' });
     if (command.name === 'help') return onRun({ kind: 'help', path: parser.args });
     if (given.help === true || above.some((level) => level.parser.opts().help === true))
       return onRun({ kind: 'help', path: here.slice(1) });
     if (command.name === 'completion') return onRun({ kind: 'completion', shell: onlyWord(parser.args, here) });
     if (command.run === undefined || (command.args === undefined && parser.args.length > 0))
       throw unknownWord(command, here, parser.args);
-    const inherited = Object.assign({}, ...above.map((level) => inheritedOptions(level, command, here)));
-    const options = {
-      ...environmentOptions(command.flags, env),
-      ...inherited,
-      ...given,
-      args: words,
-    };
-    return onRun({ kind: 'run', path: here.join(' '), run: command.run, options });
+    const inherited = above.map((level) => inheritedOptions(level, [...command.flags, ...idle], here));
+    const typed: Record<string, unknown> = Object.assign({}, ...inherited, given);
+    const idled = idle.filter((flag) => typed[optionKey(flag)] !== undefined);
+    for (const flag of idled) delete typed[optionKey(flag)];
+    const all = { ...environmentOptions(command.flags, env), ...typed };
+    // A switch that was turned off is as good as absent, whatever a variable says.
+    const options = { ...Object.fromEntries(Object.entries(all).filter(([key]) => typed[key] !== false)), args: words };
+    // Who wants quiet has it.
+    const told = idled.filter(({ long }) => long !== QUIET_FLAG.long).map(({ long }) => `--${long}`);
+    const run = { kind: 'run', path: here.join(' '), run: command.run, options } as const;
+    return onRun(told.length === 0 || idled.length > told.length ? run : { ...run, idle: told });
   });
   return parser;
 }
@@ -141,12 +159,34 @@ function refuse(parser: Parser, { names, why, hint }: RefusedFlag): void {
   });
 }
 
+/**
+ * A switch as the official CLI takes it too: `--x=true` is `--x`; `--x=false` and `--no-x` ask for nothing. Only what stands
+ * on the line is declared, under its whole text.
+ */
+function declareValued(parser: Parser, name: string, argv: readonly string[]): void {
+  const plain = parser.options.find(({ long }) => long === `--${name}`);
+  if (plain === undefined) return;
+  for (const word of [`--${name}=true`, `--${name}=false`, `--no-${name}`]) {
+    if (!argv.includes(word)) continue;
+    const isOn = word.endsWith('=true');
+    const refused = REFUSED_FLAGS.find(({ names }) => names.split(', ').includes(`--${name}`));
+    if (isOn && refused !== undefined) {
+      refuse(parser, { ...refused, names: word });
+      continue;
+    }
+    const option = parser.createOption(word).hideHelp();
+    option.negate = !isOn;
+    option.attributeName = () => plain.attributeName();
+    parser.addOption(option);
+  }
+}
+
 /** Flags given before the sub-command's name count for it, if it has them; otherwise they would be silently ignored. */
-function inheritedOptions(level: Level, command: Command, here: readonly string[]): Record<string, unknown> {
+function inheritedOptions(level: Level, taken: readonly Flag[], here: readonly string[]): Record<string, unknown> {
   const options = level.parser.opts<Record<string, unknown>>();
   for (const flag of level.command.flags) {
     const isGiven = options[optionKey(flag)] !== undefined;
-    if (isGiven && !command.flags.some(({ long }) => long === flag.long)) {
+    if (isGiven && !taken.some(({ long }) => long === flag.long)) {
       throw new AppError('usage', `--${flag.long} does not apply to "${here.join(' ')}"`, {
         hint: `Run: ${here.join(' ')} --help`,
       });

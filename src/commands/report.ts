@@ -25,7 +25,8 @@ export interface Report {
  * obey.
  */
 export async function printReport(report: Report, options: PrintOptions, app: App): Promise<void> {
-  const { json, notices } = report;
+  const { json } = report;
+  const notices = [...(app.notices ?? []), ...report.notices];
   const { out, err } = app.io;
   if (options.json) {
     const warnings = notices.length > 0 ? { warnings: notices } : {};

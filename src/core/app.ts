@@ -48,6 +48,8 @@ export interface Settings {
 /** Everything a command may need, handed to it. Thunks are memoised: building an App costs nothing. */
 export interface App {
   readonly version: string;
+  /** What the command line itself gives cause to say, for the `warnings` of a report. Absent: nothing. */
+  readonly notices?: readonly string[];
   readonly io: Io;
   readonly env: Env;
   readonly cwd: string;

@@ -102,3 +102,39 @@ test('--screen-reader lays nothing out, and draws no spinner', async (t) => {
   const { exitCode, output } = await runInTerminal(t, ['--screen-reader', '--no-color', 'x'], { gemini }).ended;
   expect({ exitCode, output: output.replaceAll('\r', '') }).toEqual({ exitCode: 0, output: '# Title\n**bold**\n' });
 });
+
+test.for([
+  ['extensions', 'list'],
+  ['skills', 'install', 'x'],
+  ['hooks', 'migrate'],
+])('gemini %j is refused with the reason, and not sent as a prompt', async (words, t) => {
+  const gmn = await runGmn(t, words, { gemini: await fakeGemini(t, []) });
+  expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+  expect(gmn.stderr).toMatch(
+    new RegExp(`^Error: "gemini ${words.slice(0, 2).join(' ')}" is a command of the official CLI: gmn .*\nTo send it`),
+  );
+});
+
+test('words that only begin like one are a prompt, and -p always is', async (t) => {
+  const gemini = await fakeGemini(t, [reply('many'), reply('none')]);
+  expect(await runGmn(t, ['extensions', 'of', 'python', 'files?'], { gemini })).toMatchObject({ stdout: 'many\n' });
+  expect(await runGmn(t, ['-p', 'extensions list'], { gemini })).toMatchObject({ stdout: 'none\n', exitCode: 0 });
+});
+
+test.for([[['chat', '-v']], [['mcp', '-v']], [['mcp', 'call', '--version']]] as const)(
+  '%j prints the version',
+  async ([args], t) => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    expect(await runGmn(t, args)).toMatchObject({ stdout: `${version}\n`, stderr: '', exitCode: 0 });
+  },
+);
+
+test('a common flag that says nothing to a command is taken, and told', async (t) => {
+  const words = '--model has no effect on "gmn mcp list"';
+  const text = await runGmn(t, ['mcp', 'list', '-m', 'x']);
+  expect([text.stderr.split('\n')[0], text.exitCode]).toEqual([`gmn: ${words}`, 0]);
+  const json = await runGmn(t, ['-m', 'x', 'mcp', 'list', '--json']);
+  expect([json.stderr, json.exitCode]).toEqual(['', 0]);
+  expect(JSON.parse(json.stdout).warnings).toContain(words);
+  expect((await runGmn(t, ['mcp', 'list', '-q', '-m', 'x'])).stderr).toBe('');
+});

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { readCommandLine } from '../../src/cli/command-line.ts';
 import { ROOT } from '../../src/cli/commands.ts';
+import { COMMON_FLAGS } from '../../src/cli/common.ts';
+import type { Command, Flag } from '../../src/cli/flag.ts';
 import { plainPrompt } from '../../src/cli/invocation.ts';
 import { outlineOf } from '../../src/cli/outline.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
@@ -123,6 +125,77 @@ describe('help and version', () => {
 
   test('-v anywhere among the flags asks for the version', () => {
     expect(parse(['-m', 'x', '-v'])).toEqual({ kind: 'version' });
+  });
+});
+
+describe('the common flags', () => {
+  const commands = (command: Command, path: readonly string[] = []): readonly (readonly string[])[] => [
+    ...(command.run === undefined ? [] : [path]),
+    ...(command.subcommands ?? []).flatMap((child) => commands(child, [...path, child.name])),
+  ];
+  const needed = (path: readonly string[]): readonly string[] => {
+    const args = path.reduce((at, name) => at.subcommands?.find((child) => child.name === name) ?? at, ROOT).args ?? '';
+    return [...args.matchAll(/<[^>]+>/g)].map(() => 'x');
+  };
+  const typed = COMMON_FLAGS.map((flag: Flag) => [
+    `--${flag.long}`,
+    ...(flag.value === undefined ? [] : [flag.choices?.[0] ?? (flag.kind === 'duration' ? '5s' : 'x')]),
+  ]);
+  // `mcp add --timeout` is a number of milliseconds.
+  const valuesFor = (path: readonly string[], [flag = '', value]: readonly string[]): readonly string[] =>
+    path.join(' ') === 'mcp add' && flag === '--timeout' ? [flag, '5'] : value === undefined ? [flag] : [flag, value];
+
+  test.each(commands(ROOT).map((path) => [path] as const))('%j takes all of them', (path) => {
+    for (const words of typed) {
+      expect(parse([...path, ...valuesFor(path, words), ...needed(path)])).toMatchObject({ kind: 'run' });
+    }
+    expect(parse([...path, '-v'])).toEqual({ kind: 'version' });
+    expect(parse([...path, '--version'])).toEqual({ kind: 'version' });
+  });
+
+  test('that have no effect are named, and not handed on', () => {
+    const { idle, options: given } = parse(['mcp', 'list', '-m', 'x', '-t', '5s']) as Extract<
+      ReturnType<typeof parse>,
+      { kind: 'run' }
+    >;
+    expect(idle).toEqual(['--model', '--timeout']);
+    expect(given).toEqual({ args: [] });
+  });
+
+  test('count before the name of the command as behind it', () => {
+    expect(parse(['-m', 'x', 'mcp', 'list'])).toMatchObject({ path: 'gmn mcp list', idle: ['--model'] });
+    expect(parse(['mcp', '-m', 'x', 'list'])).toMatchObject({ path: 'gmn mcp list', idle: ['--model'] });
+    expect(options(['mcp', '-t', '5s', 'call', 'a', 'b'])).toMatchObject({ timeout: 5000, args: ['a', 'b'] });
+    expect(parse(['-v', 'chat'])).toEqual({ kind: 'version' });
+  });
+
+  test('leave a letter that a command has for something else alone', () => {
+    expect(options(['mcp', 'add', '-t', 'http', 'a', 'http://x/'])).toMatchObject({ transport: 'http' });
+  });
+});
+
+describe('a switch of the official CLI with a value', () => {
+  test.each([
+    [['--sandbox=false', 'hi'], {}],
+    [['--no-sandbox', 'hi'], {}],
+    [['--yolo=false', '--no-acp', 'hi'], {}],
+    [['--yolo=true', 'hi'], { yolo: true }],
+    [['-y', '--no-yolo', 'hi'], {}],
+    [['--no-yolo', '-y', 'hi'], { yolo: true }],
+    [['-p', '--sandbox=false'], { prompt: '--sandbox=false', args: [] }],
+    [['--', '--no-sandbox'], { args: ['--no-sandbox'] }],
+  ])('%j', (argv, expected) => {
+    expect(options(argv)).toEqual({ path: 'gmn', args: ['hi'], ...expected });
+  });
+
+  test('wins over a variable, and is refused where the switch is', () => {
+    expect(options(['--debug=false', 'hi'], { GMN_DEBUG: '1' })).toEqual({ path: 'gmn', args: ['hi'] });
+    expect(refusal(['--sandbox=true', 'hi'])).toMatch(/^--sandbox=true: gmn has no sandbox/);
+    expect(refusal(['--sandbox=maybe', 'hi'])).toMatch(/^unknown option '--sandbox=maybe'/);
+  });
+
+  test('is taken by a chat too', () => {
+    expect(options(['chat', '--sandbox=false', '--yolo=true'])).toEqual({ path: 'gmn chat', yolo: true, args: [] });
   });
 });
 

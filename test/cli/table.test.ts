@@ -42,7 +42,7 @@ describe.each(COMMANDS.map((found) => [found.path, found] as const))('%s', (path
     const plain = manPage(ROOT, '1.2.3').replaceAll('\\-', '-').replaceAll('\\(aq', "'").replaceAll('\\(ti', '~');
     const own =
       path === 'gmn' ? sectionOf(plain, '.SH OPTIONS', /^\.SH /m) : sectionOf(plain, `.SS ${path}`, /^\.S[SH] /m);
-    const common = path === 'gmn' ? '' : `--help -h ${APP_FLAGS.map(shortAndLong).join(' ')}`;
+    const common = path === 'gmn' ? '' : `--help -h --version -v ${APP_FLAGS.map(shortAndLong).join(' ')}`;
     expect(missing(found, `${own} ${common}`)).toEqual([]);
     if (path !== 'gmn') expect(own).toContain(found.command.summary);
   });

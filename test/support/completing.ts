@@ -21,12 +21,12 @@ function everyCommand(command: Command, path = 'gmn'): readonly Found[] {
 export const COMMANDS = everyCommand(ROOT);
 
 /** Every flag of a command as it is typed. */
-export function flagsOf({ path, command }: Found): readonly string[] {
+export function flagsOf({ command }: Found): readonly string[] {
   const own = command.flags.flatMap(({ short, long, aliases = [] }) => [
     ...(short ? [`-${short}`] : []),
     ...[long, ...aliases].map((name) => `--${name}`),
   ]);
-  return [...own, '-h', '--help', ...(path === 'gmn' ? ['-v', '--version'] : [])];
+  return [...own, '-h', '--help', '-v', '--version'];
 }
 
 /** Files and servers whose names are hard to type. */

@@ -1,7 +1,7 @@
 import { ROOT } from '../../src/cli/commands.ts';
 import { placeholders } from '../../src/cli/completion/plan.ts';
 import type { Command } from '../../src/cli/flag.ts';
-import { builtInFlags } from '../../src/cli/help.ts';
+import { BUILT_IN_FLAGS } from '../../src/cli/help.ts';
 
 /** Stands for what is only known at run time. */
 const HOLE = '‹hole›';
@@ -61,7 +61,7 @@ function commandLine(words: readonly string[]): readonly (readonly string[])[] {
       path = `${path} ${child.name}`;
     } else if (/^--?[a-zA-Z]/.test(word)) {
       const name = word.replace(/=.*$/, '');
-      const flags = [...command.flags, ...builtInFlags(path), ...ROOT.flags];
+      const flags = [...command.flags, ...BUILT_IN_FLAGS, ...ROOT.flags];
       const flag = flags.find(({ short, long, aliases = [] }) =>
         [`-${short}`, ...[long, ...aliases].map((other) => `--${other}`)].includes(name),
       );

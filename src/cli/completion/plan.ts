@@ -1,5 +1,5 @@
 import type { Command } from '../flag.ts';
-import { builtInFlags } from '../help.ts';
+import { BUILT_IN_FLAGS } from '../help.ts';
 import { TOPICS } from '../topics/names.ts';
 import { flagValues, placeholderValues, type Values } from './values.ts';
 
@@ -27,12 +27,12 @@ export interface PlannedCommand {
 export function completionPlan(root: Command): readonly PlannedCommand[] {
   const plan = (command: Command, path: string): readonly PlannedCommand[] => {
     const children = command.subcommands ?? [];
-    if (command.name === 'help') return helpPlan(root, { path, flags: flagsOf(command, path) });
+    if (command.name === 'help') return helpPlan(root, { path, flags: flagsOf(command) });
     const args = placeholders(command.args ?? '');
     const own: PlannedCommand = {
       path,
       commands: children.map(({ name, summary }) => ({ name, summary })),
-      flags: flagsOf(command, path),
+      flags: flagsOf(command),
       words: args.map(placeholderValues),
       repeats: /\.\.\.[\]>]$/.test(command.args ?? ''),
     };
@@ -62,8 +62,8 @@ export function placeholders(args: string): readonly string[] {
   return [...args.matchAll(/[<[]([^\]>]+?)(?:\.\.\.)?[\]>]/g)].map(([, name = '']) => name);
 }
 
-function flagsOf(command: Command, path: string): readonly PlannedFlag[] {
-  return [...command.flags, ...builtInFlags(path)].map((flag) => {
+function flagsOf(command: Command): readonly PlannedFlag[] {
+  return [...command.flags, ...BUILT_IN_FLAGS].map((flag) => {
     const values = flagValues(flag);
     const longs = [flag.long, ...(flag.aliases ?? [])].map((name) => `--${name}`);
     const names = [...(flag.short === undefined ? [] : [`-${flag.short}`]), ...longs];
