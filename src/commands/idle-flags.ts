@@ -139,6 +139,17 @@ export function checkFlags(options: PromptOptions, env: Env): readonly string[] 
   return notices;
 }
 
+/**
+ * The flags of a wrapper of the official CLI, as that one means them, if `--output-dialect gemini` was typed: `--yolo` offers
+ * all tools, since there they are always offered. A variable is for all runs and changes nothing but names.
+ */
+export function asOfficial(options: PromptOptions, env: Env): PromptOptions {
+  const { outputDialect, tools, yolo, approvalMode, search } = options;
+  if (outputDialect !== 'gemini' || isDefault('outputDialect', env, outputDialect)) return options;
+  const isYolo = (yolo || approvalMode === 'yolo') && tools === undefined && !search;
+  return { ...options, isOfficial: true, ...(isYolo ? { tools: 'all' } : {}) };
+}
+
 function isGiven(flag: FlagName, options: PromptOptions, env: Env): boolean {
   const value = options[flag];
   // Anything but `always` is what such a run does by itself.

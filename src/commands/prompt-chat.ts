@@ -11,7 +11,13 @@ type OneShotOption =
   | Exclude<
       keyof PromptOptions,
       // For `--screen-reader` a chat has another name.
-      keyof ChatOptions | 'isBare' | 'promptInteractive' | 'listSessions' | 'deleteSession' | 'screenReader'
+      | keyof ChatOptions
+      | 'isBare'
+      | 'isOfficial'
+      | 'promptInteractive'
+      | 'listSessions'
+      | 'deleteSession'
+      | 'screenReader'
     >
   | 'outputFormat'
   | 'dryRun'

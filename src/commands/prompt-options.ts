@@ -20,6 +20,8 @@ export interface PromptOptions
   readonly args: readonly string[];
   /** Nothing at all stood on the command line. */
   readonly isBare?: boolean;
+  /** gmn stands in the place of the official CLI: `--output-dialect gemini` was typed. */
+  readonly isOfficial?: boolean;
   readonly prompt?: string;
   readonly promptInteractive?: string;
   readonly outputFormat?: 'text' | 'json' | 'stream-json';

@@ -40,6 +40,11 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
     await app.io.out.write(await card(app));
     return 0;
   }
+  if (options.outputDialect === undefined) return runPrompt(options, app);
+  return runPrompt((await import('./idle-flags.ts')).asOfficial(options, app.env), app);
+}
+
+async function runPrompt(options: PromptOptions, app: App): Promise<number> {
   const checked = await checkedFlags(options, app);
   const output = checked instanceof AppError ? undefined : await outputFor(options, app);
   const render = await rendererFor(options, output === undefined ? app : { ...app, io: output.io });
@@ -204,6 +209,7 @@ async function* readPrompt(
     files: options.file ?? [],
     stdinMode,
     mentions: !options.noAt,
+    ...(options.isOfficial ? { stdinMentions: true } : {}),
     ...(await extras(options, app)),
     ...(readResource === undefined ? {} : { readResource }),
     ...(yield* composed(options, { app, words: prompt, stdin, stdinMode, lend: untimed(limit), signal })),

@@ -1,4 +1,4 @@
-import { dirname, isAbsolute, join, relative } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
 import { realPath } from '../platform/real-path.ts';
@@ -93,14 +93,38 @@ function systemMd(
       hint: 'Write that file, name another, or set GEMINI_SYSTEM_MD=0.',
     });
   }
-  // Whoever wrote the folder must not speak for the user.
-  const isOfProject = contains(realPath(projectFolders(question.cwd)[0] ?? question.cwd) ?? question.cwd, real);
-  const verdict = isOfProject ? judge(dirname(real)) : TRUSTED;
+  const verdict = systemMdVerdict({ file, real }, value, question, judge);
   return verdict.isTrusted ? { system: filledIn(text, tools) } : { notice: untrusted(file, verdict) };
 }
 
+/**
+ * Whoever wrote the folder must not speak for the user: a file of the project counts if the project is trusted, or if the
+ * user's own environment names that very file. Even then a link of an untrusted folder must not lead out of it.
+ */
+function systemMdVerdict(
+  { file, real }: { readonly file: string; readonly real: string },
+  value: string,
+  { cwd, env }: ContextQuestion,
+  judge: (folder: string) => Verdict,
+): Verdict {
+  const top = projectFolders(cwd)[0] ?? cwd;
+  const root = realPath(top) ?? top;
+  const place = join(realPath(dirname(file)) ?? dirname(file), basename(file));
+  const isOfProject = contains(top, file) || contains(root, place);
+  if (!isOfProject && !contains(root, real)) return TRUSTED;
+  const verdict = judge(isOfProject ? dirname(file) : dirname(real));
+  const isNamed =
+    !isUsualPlace(value) && (isAbsolute(value) || value.startsWith('~') || env.GEMINI_SYSTEM_MD !== undefined);
+  return isNamed && contains(root, real) ? TRUSTED : verdict;
+}
+
+/** Switched on, it is a file of whatever folder one is in: nobody named that one. */
+function isUsualPlace(value: string): boolean {
+  return /^(?:1|true)$/i.test(value);
+}
+
 function systemMdFile(value: string, { cwd, env, homes }: ContextQuestion): string {
-  if (/^(?:1|true)$/i.test(value)) return join(cwd, '.gemini', 'system.md');
+  if (isUsualPlace(value)) return join(cwd, '.gemini', 'system.md');
   if (value === '~' || /^~[\\/]/.test(value)) return join(env.HOME ?? dirname(homes.gemini), value.slice(1));
   return isAbsolute(value) ? value : join(cwd, value);
 }

@@ -24,10 +24,12 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
     const { addExtras } = await import('./extras.ts');
     ({ stdinPlace, stdinType } = await addExtras(input.extras, { ...context, stdinPlace }));
   }
-  if (input.mentions && prompt?.includes('@')) {
+  const mentions = async function* (text: string): AsyncGenerator<TurnEvent, string> {
+    if (!input.mentions || !text.includes('@')) return text;
     const { addMentions } = await import('./mentions.ts');
-    prompt = yield* addMentions(prompt, { ...context, readResource });
-  }
+    return yield* addMentions(text, { ...context, readResource });
+  };
+  if (prompt !== undefined) prompt = yield* mentions(prompt);
   if (stdinPlace !== undefined && input.stdinMode === 'never') {
     throw new AppError('usage', '- needs stdin, and --no-stdin forbids it', { hint: 'Leave one of them away.' });
   }
@@ -39,7 +41,8 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
     clock: input.clock,
     signal: input.signal,
   });
-  const stdinText = addStdin(bytes, { place: stdinPlace, type: stdinType, basket: context.basket });
+  let stdinText = addStdin(bytes, { place: stdinPlace, type: stdinType, basket: context.basket });
+  if (input.stdinMentions && prompt === undefined && stdinText !== undefined) stdinText = yield* mentions(stdinText);
   return partsOf(context.basket, [stdinText, prompt]);
 }
 

@@ -37,6 +37,8 @@ export interface PromptInput {
   readonly stdinMode: StdinMode;
   /** Whether `@path` in the prompt attaches a file. */
   readonly mentions: boolean;
+  /** The same for a prompt that comes through stdin, where no words are given. */
+  readonly stdinMentions?: boolean;
   /** What `@server:uri` means; absent: it is text. */
   readonly readResource?: ReadResource;
   /** Told of every file that goes along as a whole: its real path, and what it holds. */

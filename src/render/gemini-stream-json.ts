@@ -14,24 +14,17 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
   const timestamp = (): string => new Date(options.clock.now()).toISOString();
   const line = (type: string, fields: JsonObject): Promise<void> =>
     out.write(encodeLine({ type, timestamp: timestamp(), ...fields }));
-  /** Notices that came before `init`, which readers expect first. */
-  let early: string[] | undefined = [];
-  const warn = (message: string): Promise<void> => line('error', { severity: 'warning', message });
-  const warnEarly = async (): Promise<void> => {
-    const held = early ?? [];
-    early = undefined;
-    for (const message of held) await warn(message);
-  };
+  // The only event the official CLI has for words to the person is `error`; that a file was attached is none.
+  const warnings: string[] = [];
+  let isBegun = false;
   const begin = async (model: string, sessionId: string | undefined): Promise<void> => {
-    if (early === undefined) return;
+    if (isBegun) return;
+    isBegun = true;
     await line('init', { session_id: sessionId, model });
     await line('message', { role: 'user', content: options.prompt });
-    await warnEarly();
   };
-  const result = async (fields: JsonObject, model?: string, usage = NO_USAGE): Promise<void> => {
-    await warnEarly();
-    await line('result', { ...fields, stats: stats.ofStream(model, usage) });
-  };
+  const result = (fields: JsonObject, model?: string, usage = NO_USAGE): Promise<void> =>
+    line('result', { ...fields, stats: stats.ofStream(model, usage), ...(warnings.length > 0 ? { warnings } : {}) });
   return async (event: TurnEvent) => {
     stats.note(event);
     switch (event.type) {
@@ -47,11 +40,10 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
       case 'answer':
         return line('tool_result', { tool_id: event.id, ...outcomeFields(event.outcome) });
       case 'notice':
-        if (early === undefined) return warn(event.message);
-        early.push(event.message);
+        warnings.push(event.message);
         return;
       case 'end':
-        for (const message of event.notices ?? []) await warn(message);
+        warnings.push(...(event.notices ?? []));
         return result({ status: 'success', ...addedFields(event) }, event.model, event.usage);
       case 'failure':
         return event.error.fault === 'pipe'

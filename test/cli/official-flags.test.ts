@@ -138,3 +138,56 @@ test('a common flag that says nothing to a command is taken, and told', async (t
   expect(JSON.parse(json.stdout).warnings).toContain(words);
   expect((await runGmn(t, ['mcp', 'list', '-q', '-m', 'x'])).stderr).toBe('');
 });
+
+describe('in the place of the official CLI, with --output-dialect gemini', () => {
+  const DIALECT = ['--output-dialect', 'gemini'];
+  const namesIn = (body: { tools?: { functionDeclarations: { name: string }[] }[] }): readonly string[] =>
+    (body.tools ?? []).flatMap(({ functionDeclarations }) => functionDeclarations.map(({ name }) => name));
+
+  test.for([[['--yolo']], [['--approval-mode', 'yolo']]] as const)('%j offers all tools', async ([flags], t) => {
+    const gemini = await fakeGemini(t, [reply('hi')]);
+    const gmn = await runGmn(t, [...flags, ...DIALECT, '-o', 'json', 'hello'], { gemini });
+    expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
+    expect(JSON.parse(gmn.stdout)).not.toHaveProperty('warnings');
+    expect(namesIn(gemini.requests[0]?.body)).toEqual(expect.arrayContaining(['write_file', 'run_shell_command']));
+  });
+
+  test('--tools still says which, and the variable changes names only', async (t) => {
+    const gemini = await fakeGemini(t, [reply('hi'), reply('hi')]);
+    await runGmn(t, ['--yolo', '--tools', 'read', ...DIALECT, 'hello'], { gemini });
+    expect(namesIn(gemini.requests[0]?.body)).not.toContain('write_file');
+    const env = { GMN_OUTPUT_DIALECT: 'gemini' };
+    const gmn = await runGmn(t, ['--yolo', '-o', 'json', 'hello'], { gemini, env });
+    expect(JSON.parse(gmn.stdout).warnings).toEqual(['--yolo has no effect without tools']);
+    expect(namesIn(gemini.requests[1]?.body)).toEqual([]);
+  });
+
+  test('@file of a prompt that is piped in is attached, which is a warning of the result and no error', async (t) => {
+    const gemini = await fakeGemini(t, [reply('A!')]);
+    const files = { 'a.txt': 'AAA' };
+    const stdin = 'explain @a.txt, but not \\@b.txt\n';
+    const gmn = await runGmn(t, [...DIALECT, '-o', 'stream-json'], { gemini, files, stdin });
+    expect(gemini.requests[0]?.body.contents[0].parts).toEqual([
+      { text: '=== a.txt ===\nAAA\n\nexplain @a.txt, but not @b.txt\n' },
+    ]);
+    const events = gmn.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(events.map(({ type }) => type)).toEqual(['init', 'message', 'message', 'result']);
+    expect(events.at(-1)).toMatchObject({ status: 'success', warnings: ['+ a.txt (3 B)'] });
+    expect(gmn.stderr).toBe('');
+  });
+
+  test.for([
+    { args: ['-p', 'review'], env: {}, why: 'beside a prompt it is data' },
+    { args: ['--no-at'], env: {}, why: '--no-at forbids it' },
+    { args: [], env: { GMN_OUTPUT_DIALECT: 'gemini' }, why: 'a variable changes names only' },
+  ])('@file on stdin stays text where $why', async ({ args, env, why }, t) => {
+    const gemini = await fakeGemini(t, [reply('A!')]);
+    const flags = why.startsWith('a variable') ? [] : DIALECT;
+    const gmn = await runGmn(t, [...flags, ...args], { gemini, env, files: { 'a.txt': 'AAA' }, stdin: '@a.txt' });
+    expect(gmn).toMatchObject({ stdout: 'A!\n', stderr: '', exitCode: 0 });
+    expect(JSON.stringify(gemini.requests[0]?.body)).not.toContain('AAA');
+  });
+});

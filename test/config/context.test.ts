@@ -5,6 +5,7 @@ import { readContext, systemInstructionText } from '../../src/config/context.ts'
 import { hasContext } from '../../src/config/context-place.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import { AppError } from '../../src/core/error.ts';
+import { posixTest } from '../support/posix.ts';
 import { type Place, place } from './place.ts';
 
 const TRUST = { GEMINI_CLI_TRUST_WORKSPACE: 'true' };
@@ -207,6 +208,34 @@ test('GEMINI_SYSTEM_MD that is off, missing or of an untrusted folder', async (t
   const { system, notices } = await contextOf(here, { env: { GEMINI_SYSTEM_MD: '1' } });
   expect(system).toBeUndefined();
   expect(notices).toEqual([expect.stringContaining('is not used: this folder is not trusted')]);
+});
+
+test('GEMINI_SYSTEM_MD that names a file of a folder that is not trusted is heard: the user named it', async (t) => {
+  const here = place(t, { 'work/prompts/system.md': 'mine', 'work/.git/HEAD': '' });
+  for (const value of [here.path('work/prompts/system.md'), 'prompts/system.md', './prompts/system.md']) {
+    expect(await contextOf(here, { env: { GEMINI_SYSTEM_MD: value } })).toEqual({ system: 'mine', notices: [] });
+  }
+});
+
+test('a relative GEMINI_SYSTEM_MD of a file is about no folder in particular, and an absolute one is', async (t) => {
+  const files = { 'work/system.md': 'theirs', 'work/.git/HEAD': '' };
+  const relative = place(t, { ...files, 'home/.gemini/.env': 'GEMINI_SYSTEM_MD=system.md\n' });
+  expect((await contextOf(relative, { env: {} })).system).toBeUndefined();
+  const absolute = place(t, { ...files, 'home/.gmn/config.json': '{}' });
+  writeFileSync(join(absolute.app.homes().gmn, '.env'), `GEMINI_SYSTEM_MD=${absolute.path('work/system.md')}\n`);
+  expect((await contextOf(absolute, { env: {} })).system).toBe('theirs');
+});
+
+posixTest('a link of a folder that is not trusted leads nowhere, whoever named it', async (t) => {
+  const here = place(t, { 'home/key': 'secret', 'home/keys/system.md': 'secret', 'work/.git/HEAD': '' });
+  mkdirSync(here.path('work/.gemini'));
+  symlinkSync(here.path('home/key'), here.path('work/.gemini/system.md'));
+  symlinkSync(here.path('home/keys'), here.path('work/linked'));
+  for (const value of ['1', '.gemini/system.md', here.path('work/.gemini/system.md'), 'linked/system.md']) {
+    const { system, notices } = await contextOf(here, { env: { GEMINI_SYSTEM_MD: value } });
+    expect(system).toBeUndefined();
+    expect(notices).toEqual([expect.stringContaining('is not used: this folder is not trusted')]);
+  }
 });
 
 test('the instruction is --system, else GEMINI_SYSTEM_MD; then the context; then --append-system-prompt', () => {

@@ -143,12 +143,11 @@ describe('stream-json in the gemini dialect', () => {
     );
   });
 
-  test('tools and notices have their official names, and init comes before an early notice', async () => {
+  test('tools have their official names, and notices are warnings of the result, no errors', async () => {
     const events = lines((await renderAll('stream-json', savedAs('a1b2', withTools), gemini)).out);
-    expect(events.slice(0, 7)).toEqual([
+    expect(events.slice(0, 6)).toEqual([
       { type: 'init', timestamp: at, session_id: 'a1b2', model: 'gemini-2.5-flash' },
       { type: 'message', timestamp: at, role: 'user', content: 'Hello there' },
-      { type: 'error', timestamp: at, severity: 'warning', message: 'settings.json: unknown key "modle"' },
       { type: 'tool_use', timestamp: at, tool_name: 'read_file', tool_id: 'c1', parameters: { file_path: 'a.txt' } },
       { type: 'tool_use', timestamp: at, tool_name: 'read_file', tool_id: 'c2', parameters: { file_path: 'b.txt' } },
       { type: 'tool_result', timestamp: at, tool_id: 'c1', status: 'success', output: 'hello' },
@@ -161,7 +160,12 @@ describe('stream-json in the gemini dialect', () => {
         error: { type: 'TOOL_EXECUTION_ERROR', message: 'b.txt does not exist' },
       },
     ]);
-    expect(events).toHaveLength(9);
+    expect(events).toHaveLength(8);
+    expect(events.at(-1)).toMatchObject({
+      type: 'result',
+      status: 'success',
+      warnings: ['settings.json: unknown key "modle"'],
+    });
   });
 
   test('an error before the request is a single result', async () => {
