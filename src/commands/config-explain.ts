@@ -7,7 +7,7 @@ import { printReport, table } from './report.ts';
 export async function run(options: ConfigOptions, app: App): Promise<number> {
   const path = parseKey(onlyKey(options, 'explain'));
   const { layers, notices } = await allLayers(app);
-  const { key, value, layers: found, isCombined } = explain(path, layers);
+  const { key, value, layers: found, isCombined, isRead } = explain(path, layers);
   const rows = found.map(({ layer, source, value: said }, index) => [
     index === 0 ? '→' : isCombined ? '+' : ' ',
     layer,
@@ -15,11 +15,13 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
     JSON.stringify(said),
   ]);
   const headline = value === undefined ? `${key} is not set` : `${key} = ${JSON.stringify(value)}`;
-  const text = `${headline}\n${found.length > 0 ? '\n' : ''}${table(rows)}`;
+  const unread = isRead ? '' : 'gmn does not read this key; the official CLI may.\n';
+  const text = `${headline}\n${unread}${found.length > 0 ? '\n' : ''}${table(rows)}`;
   const json = {
     key,
     ...(value === undefined ? {} : { value }),
     isCombined,
+    isRead,
     layers: found.map((said, index) => ({ ...said, wins: index === 0 })),
   };
   await printReport({ text, json, notices }, options, app);

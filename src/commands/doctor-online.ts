@@ -1,5 +1,6 @@
 import type { Choice } from '../auth/choice.ts';
 import { resolveModel } from '../config/model-choice.ts';
+import { configuredModel } from '../config/model-configs.ts';
 import type { App, Settings } from '../core/app.ts';
 import { formatDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
@@ -26,7 +27,9 @@ export async function onlineFindings(choice: Choice, app: App, settings: Setting
     const inquiries = await patientInquiries(opened, listening);
     const { lines } = await inquiries.standing(app.signal);
     found.push({ check: 'online', state: 'ok', text: lines.join(' ') });
-    const { id } = resolveModel(settings.model, { backend: opened.name });
+    const idOf = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;
+    const configured = configuredModel(settings.modelConfigs ?? {}, settings.model, idOf);
+    const id = idOf(configured.model ?? settings.model);
     const models = await inquiries.listModels(app.signal);
     found.push(
       modelFinding(

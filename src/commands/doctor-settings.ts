@@ -2,7 +2,8 @@ import { parseSettingsText } from '../config/document.ts';
 import type { Layer } from '../config/layer.ts';
 import { readLayers } from '../config/layers.ts';
 import { resolveModel } from '../config/model-choice.ts';
-import { strayKeys } from '../config/stray-keys.ts';
+import { configuredModel } from '../config/model-configs.ts';
+import { strayKeys, unreadKeys } from '../config/stray-keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type Backend, DEFAULT_MODEL, modelFacts, SUCCESSORS } from '../core/models.ts';
@@ -42,7 +43,11 @@ async function brokenFile(file: string): Promise<readonly Finding[]> {
 
 function layerFinding({ source, document }: Layer): Finding {
   const strays = strayKeys(document);
-  if (strays.length === 0) return { check: 'settings', state: 'ok', text: source };
+  const unread = unreadKeys(document);
+  if (strays.length === 0) {
+    const text = unread.length === 0 ? source : `${source}; what gmn does not read there: ${unread.join(', ')}`;
+    return { check: 'settings', state: 'ok', text };
+  }
   const list = strays.map(({ key, meant }) => `${key} (did you mean ${meant}?)`).join(', ');
   return {
     check: 'settings',
@@ -62,8 +67,20 @@ function trustFindings(layers: readonly Layer[]): readonly Finding[] {
 }
 
 /** The model a run would ask for. */
-export function modelFinding({ model }: Settings, backend: Backend = 'gemini-api'): Finding {
-  const { id, isDefault, notices } = resolveModel(model, { backend, source: 'settings' });
+export function modelFinding(settings: Settings, backend: Backend = 'gemini-api'): Finding {
+  try {
+    return chosenModel(settings, backend);
+  } catch (thrown) {
+    return failureOf('model', AppError.from(thrown));
+  }
+}
+
+function chosenModel({ model, modelConfigs = {} }: Settings, backend: Backend): Finding {
+  const resolved = (name: string | undefined) => resolveModel(name, { backend, source: 'settings' });
+  const configured = configuredModel(modelConfigs, model, (name) => resolved(name).id);
+  const choice = resolved(configured.model ?? model);
+  const { id, isDefault } = choice;
+  const notices = [...choice.notices, ...configured.notices];
   const list = { words: 'To choose another', command: 'gmn models' };
   if (isDefault) {
     const text = `${DEFAULT_MODEL}, the default; where it is retired, ${SUCCESSORS[backend]} answers`;

@@ -164,7 +164,9 @@ function refusal(flag: FlagName, when: string, options: PromptOptions): AppError
     });
   }
   const mode = flag === 'yolo' ? ` ${options.approvalMode}` : '';
-  return new AppError('usage', `${typed(flag)} cannot be combined ${when}${mode}`, { hint: 'Use one of them.' });
+  // The format may be a variable's choice, or that of the settings.
+  const hint = when.startsWith('with -o') ? 'Use one of them, e.g. with -o text.' : 'Use one of them.';
+  return new AppError('usage', `${typed(flag)} cannot be combined ${when}${mode}`, { hint });
 }
 
 function typed(flag: FlagName): string {

@@ -6,6 +6,7 @@ import { chooseCredential } from '../auth/credential.ts';
 import { rememberDefault, rememberedDefault } from '../config/default-model.ts';
 import { generationConfig, type Sampling } from '../config/generation.ts';
 import { builtIn, resolveModel } from '../config/model-choice.ts';
+import type { ConfiguredModel } from '../config/model-configs.ts';
 import type { App, Settings } from '../core/app.ts';
 import type { Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
@@ -78,7 +79,8 @@ export async function openModel(
   const wanted = options.backend === undefined ? {} : { wanted: options.backend };
   const opened = await openBackend(choice, { app, settings, ...wanted });
   const { credential } = choice;
-  const model = assemble(options, { app, settings, endsAt, opened, credential });
+  const configure = await configurator(settings);
+  const model = assemble(options, { app, settings, endsAt, opened, credential, configure });
   return {
     ...model,
     model: choice.carrier === 'key' ? model.model : said.relay(model.model),
@@ -104,6 +106,16 @@ interface Setting {
 interface Assembly extends Setting {
   readonly opened: OpenedBackend;
   readonly credential: Credential;
+  readonly configure: Configure;
+}
+
+type Configure = (name: string | undefined, idOf: (name: string | undefined) => string) => ConfiguredModel;
+
+/** What the aliases and overrides of the settings make of a model; nothing is loaded where there are none. */
+async function configurator({ modelConfigs }: Settings): Promise<Configure> {
+  if (modelConfigs === undefined) return () => ({ config: {}, notices: [] });
+  const { configuredModel } = await import('../config/model-configs.ts');
+  return (name, idOf) => configuredModel(modelConfigs, name, idOf);
 }
 
 const ADDRESSES: Readonly<Record<OpenedBackend['name'], string>> = {
@@ -129,13 +141,16 @@ function sendTo(name: OpenedBackend['name'], { env, send }: App): App['send'] {
 }
 
 function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
-  const { app, settings, endsAt, opened, credential } = assembly;
+  const { app, settings, endsAt, opened, credential, configure } = assembly;
   const { name, backend } = opened;
   const source = options.model === undefined ? 'the settings' : '-m';
   const standard = options.model === undefined ? options.builtIn : undefined;
-  const choice = standard
-    ? builtIn(standard.id)
-    : resolveModel(options.model ?? settings.model, { backend: name, source });
+  const resolved = (asked: string | undefined) => resolveModel(asked, { backend: name, source });
+  const idOf = (asked: string | undefined): string => resolved(asked).id;
+  const asked = standard?.id ?? options.model ?? settings.model;
+  const configured = configure(asked, idOf);
+  const choice =
+    standard && configured.model === undefined ? builtIn(standard.id) : resolved(configured.model ?? asked);
   const isReplaceable = choice.isDefault && !options.noFallback;
   const retries = retriesOf(options);
   // `account` may have to be worked out, so it is handed over as a question.
@@ -165,10 +180,10 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
     retired: choice.id,
     successor: heir,
     choose,
-    generationConfig: (asked: JsonObject) => {
-      const own = generationConfig(choice.id, options);
-      const others = Object.entries(asked).filter(([key]) => !Object.hasOwn(own, key));
-      return { ...generationConfig(heir, options), ...Object.fromEntries(others) };
+    generationConfig: (sent: JsonObject) => {
+      const own = generationConfig(choice.id, options, configured.config);
+      const others = Object.entries(sent).filter(([key]) => !Object.hasOwn(own, key));
+      return { ...generationConfig(heir, options, configure(heir, idOf).config), ...Object.fromEntries(others) };
     },
     remember: () => rememberDefault(app, owner, heir, choice.id),
   };
@@ -177,8 +192,12 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
     modelId,
     backend: name,
     account: () => credential.account,
-    generationConfig: generationConfig(modelId, options),
-    notices: choice.notices,
+    generationConfig: generationConfig(
+      modelId,
+      options,
+      modelId === choice.id ? configured.config : configure(modelId, idOf).config,
+    ),
+    notices: [...choice.notices, ...configured.notices],
     preview: async (request) => previewOf(await backend.preview(request)),
     inquiries: opened.inquiries,
     retryBaseMs: opened.retryBaseMs,
@@ -210,7 +229,8 @@ async function openDemo(options: ModelOptions, setting: Setting): Promise<Opened
   try {
     const context = backendContext({ credential: DEMO, carrier: 'key' }, app, settings);
     const opened = openGeminiApi(context, { baseUrl: new URL(demo.url) });
-    const model = assemble(options, { ...setting, opened, credential: DEMO });
+    const configure = await configurator(settings);
+    const model = assemble(options, { ...setting, opened, credential: DEMO, configure });
     return { ...model, notices: [...settings.notices, ...model.notices], close: () => demo.close() };
   } catch (thrown) {
     await demo.close();

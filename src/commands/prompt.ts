@@ -40,8 +40,18 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
     await app.io.out.write(await card(app));
     return 0;
   }
-  if (options.outputDialect === undefined) return runPrompt(options, app);
-  return runPrompt((await import('./idle-flags.ts')).asOfficial(options, app.env), app);
+  const outputFormat = options.outputFormat ?? (await formatOfSettings(app));
+  const chosen = outputFormat === undefined ? options : { ...options, outputFormat };
+  if (options.outputDialect === undefined) return runPrompt(chosen, app);
+  return runPrompt((await import('./idle-flags.ts')).asOfficial(chosen, app.env), app);
+}
+
+/** `output.format`; settings that cannot be read are the run's failure, in the usual format. */
+async function formatOfSettings(app: App): Promise<PromptOptions['outputFormat']> {
+  return app.settings().then(
+    ({ outputFormat }) => outputFormat,
+    () => undefined,
+  );
 }
 
 async function runPrompt(options: PromptOptions, app: App): Promise<number> {

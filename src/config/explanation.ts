@@ -25,6 +25,8 @@ export interface Explanation {
   readonly layers: readonly LayerValue[];
   /** The value is put together from several layers. */
   readonly isCombined: boolean;
+  /** Whether it means anything to gmn, and not to the official CLI alone. */
+  readonly isRead: boolean;
 }
 
 /** Short names for the keys people ask for most. */
@@ -60,14 +62,16 @@ export function explain(path: readonly string[], layers: readonly Layer[]): Expl
     if (value === undefined) return [];
     return [{ layer: layer.name, source: sourceOf(layer, key), value: withoutSecrets(value, path) }];
   });
-  if (merged === undefined && !settingKeys().some((known) => known === key || known.startsWith(`${key}.`))) {
-    throw unknownKey(key, layers);
-  }
+  const isRead = settingKeys().some(
+    (known) => known === key || known.startsWith(`${key}.`) || key.startsWith(`${known}.`),
+  );
+  if (merged === undefined && !isRead) throw unknownKey(key, layers);
   const value = merged === undefined ? undefined : withoutSecrets(merged, path);
   return {
     key,
     ...(value === undefined ? {} : { value }),
     layers: found,
+    isRead,
     isCombined: found.length > 1 && JSON.stringify(value) !== JSON.stringify(found[0]?.value),
   };
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { JsonObject, JsonValue } from '../core/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { type ModelFacts, modelFacts, type ThinkingLevel, thinks } from '../core/models.ts';
 
 /** What the sampling flags may set; everything absent gets the documented default. */
@@ -25,28 +25,45 @@ const THINKING_OUTPUT_LIMIT = 65_536;
 const MAX_INT32 = 2 ** 31 - 1;
 
 /**
- * The `generationConfig` of a request. An explicit 0 is kept. Throws AppError `usage`, before anything is sent, for a
- * value out of its range, for a thinking level or budget the model does not have, and for both of them together.
+ * The `generationConfig` of a request: flags, else what the settings have for the model (`preset`), else the documented
+ * defaults. An explicit 0 is kept. Throws AppError `usage`, before anything is sent, for a flag whose value is out of its
+ * range, for a thinking level or budget the model does not have, and for both of them together.
  */
-export function generationConfig(model: string, sampling: Sampling): JsonObject {
-  const { temperature = 1, topP = 0.95, topK = 40, maxOutputTokens = outputLimit(model), seed, stop } = sampling;
-  checkRange('--temperature', temperature, { min: 0, max: 2 });
-  checkRange('--top-p', topP, { min: 0, max: 1 });
-  checkRange('--top-k', topK, { min: 0, max: MAX_INT32, isWhole: true });
-  checkRange('--max-output-tokens', maxOutputTokens, { min: 1, max: MAX_INT32, isWhole: true });
-  if (seed !== undefined) checkRange('--seed', seed, { min: -MAX_INT32 - 1, max: MAX_INT32, isWhole: true });
-  if (stop !== undefined) checkStop(stop);
-  const thinkingConfig = thinkingOf(model, sampling);
+export function generationConfig(model: string, sampling: Sampling, preset: JsonObject = {}): JsonObject {
+  checkSampling(sampling);
+  const { temperature, topP, topK, maxOutputTokens, seed, stop } = sampling;
+  const { thinkingConfig: usual, ...rest } = preset;
+  const thinkingConfig = { ...usualThinking(usual, sampling), ...thinkingOf(model, sampling) };
+  const flags = { temperature, topP, topK, maxOutputTokens, seed, stopSequences: stop };
+  const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
   return {
+    ...rest,
     ...otherFields(sampling.option ?? []),
-    temperature,
-    topP,
-    topK,
-    maxOutputTokens,
-    ...(seed === undefined ? {} : { seed }),
-    ...(stop === undefined ? {} : { stopSequences: stop }),
+    temperature: rest.temperature ?? 1,
+    topP: rest.topP ?? 0.95,
+    topK: rest.topK ?? 40,
+    maxOutputTokens: rest.maxOutputTokens ?? outputLimit(model),
+    ...given,
     ...(Object.keys(thinkingConfig).length === 0 ? {} : { thinkingConfig }),
   };
+}
+
+function checkSampling({ temperature, topP, topK, maxOutputTokens, seed, stop }: Sampling): void {
+  if (temperature !== undefined) checkRange('--temperature', temperature, { min: 0, max: 2 });
+  if (topP !== undefined) checkRange('--top-p', topP, { min: 0, max: 1 });
+  if (topK !== undefined) checkRange('--top-k', topK, { min: 0, max: MAX_INT32, isWhole: true });
+  if (maxOutputTokens !== undefined) {
+    checkRange('--max-output-tokens', maxOutputTokens, { min: 1, max: MAX_INT32, isWhole: true });
+  }
+  if (seed !== undefined) checkRange('--seed', seed, { min: -MAX_INT32 - 1, max: MAX_INT32, isWhole: true });
+  if (stop !== undefined) checkStop(stop);
+}
+
+/** How a model thinks by the settings; a flag says it anew. Thoughts are asked for by those who show them. */
+function usualThinking(usual: JsonValue | undefined, { thinkingLevel, thinkingBudget }: Sampling): JsonObject {
+  if (!isObject(usual) || thinkingLevel !== undefined || thinkingBudget !== undefined) return {};
+  const { includeThoughts: _, ...rest } = usual as JsonObject;
+  return rest;
 }
 
 const MAX_STOPS = 5;

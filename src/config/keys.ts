@@ -6,6 +6,7 @@ interface Kinds {
   readonly boolean: boolean;
   readonly object: JsonObject;
   readonly strings: readonly string[];
+  readonly list: readonly JsonValue[];
   readonly oneOrMore: string | readonly string[];
   /** A span of time, or `never`; session/retention.ts tells how long it is. */
   readonly age: string;
@@ -29,13 +30,18 @@ const KEYS = {
   'tools.core': 'strings',
   'tools.exclude': 'strings',
   'context.fileName': 'oneOrMore',
+  'output.format': 'string',
+  'modelConfigs.aliases': 'object',
+  'modelConfigs.customAliases': 'object',
+  'modelConfigs.overrides': 'list',
+  'modelConfigs.customOverrides': 'list',
 } as const satisfies Readonly<Record<string, keyof Kinds>>;
 
 export type SettingKey = keyof typeof KEYS;
 
 /** A key whose value is replaced by a higher layer as a whole. */
 export type PlainKey = {
-  [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' | 'strings' | 'oneOrMore' ? never : Key;
+  [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' | 'strings' | 'list' | 'oneOrMore' ? never : Key;
 }[SettingKey];
 
 export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
@@ -52,6 +58,7 @@ const WANTED: Readonly<Record<keyof Kinds, string>> = {
   boolean: 'true or false',
   object: 'an object',
   strings: 'a list of strings',
+  list: 'a list',
   oneOrMore: 'a string or a list of strings',
   age: 'a duration like "30d" or "12h", or "never"',
 };
@@ -98,6 +105,7 @@ export function findMisfit(document: JsonObject): Misfit | undefined {
 
 function isOfKind(value: JsonValue, kind: keyof Kinds): boolean {
   if (kind === 'object') return isObject(value);
+  if (kind === 'list') return isList(value);
   if (kind === 'strings') return isList(value) && value.every((item) => typeof item === 'string');
   if (kind === 'oneOrMore') return isOfKind(value, 'string') || isOfKind(value, 'strings');
   if (kind === 'age') return typeof value === 'string' && AGE.test(value);

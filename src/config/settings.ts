@@ -1,6 +1,7 @@
 import type { App, ServerSetting, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
+import { visible } from '../core/visible.ts';
 import { readSetting } from './keys.ts';
 import type { Layer } from './layer.ts';
 import { readLayers, topmost } from './layers.ts';
@@ -20,11 +21,13 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
   const retention = topmost(layers, 'sessions.retention');
   // A one-shot reads neither.
   const document = once(() => deepFreeze(mergeDocuments(layers.map((layer) => layer.document))));
+  const format = outputFormatOf(layers);
+  const hasModelConfigs = layers.some((layer) => isObject(layer.document.modelConfigs));
   const servers = once(() => deepFreeze(serverSettings(document(), layers)));
   return Object.freeze({
     // Not frozen: it may be the process's own, which cannot be.
     env,
-    notices: Object.freeze([...notices]),
+    notices: Object.freeze([...notices, ...format.notices]),
     get document() {
       return document();
     },
@@ -37,7 +40,26 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     ...(oauthClient ? { oauthClient } : {}),
     ...(keepsOneShots === undefined ? {} : { keepsOneShots }),
     ...(retention ? { retention } : {}),
+    ...format.chosen,
+    ...(hasModelConfigs ? { modelConfigs: modelConfigsOf(document()) } : {}),
   });
+}
+
+const FORMATS = ['text', 'json', 'stream-json'] as const;
+
+function outputFormatOf(layers: readonly Layer[]): {
+  readonly chosen: Pick<Settings, 'outputFormat'>;
+  readonly notices: readonly string[];
+} {
+  const said = topmost(layers, 'output.format');
+  if (said === undefined) return { chosen: {}, notices: [] };
+  const outputFormat = FORMATS.find((format) => format === said);
+  if (outputFormat !== undefined) return { chosen: { outputFormat }, notices: [] };
+  return { chosen: {}, notices: [`output.format cannot be "${visible(said)}": it is ${FORMATS.join(', ')}`] };
+}
+
+function modelConfigsOf({ modelConfigs }: JsonObject): JsonObject {
+  return isObject(modelConfigs) ? (modelConfigs as JsonObject) : {};
 }
 
 function once<Value extends object>(make: () => Value): () => Value {

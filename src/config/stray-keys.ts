@@ -1,7 +1,7 @@
 import { editDistance } from '../core/edit-distance.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
 import { formatKeyPath } from './key-path.ts';
-import { settingKeys } from './keys.ts';
+import { settingKeys, valueAt } from './keys.ts';
 import { movedKeys } from './legacy-keys.ts';
 
 /** A key that nobody reads and that looks like one gmn does. */
@@ -19,6 +19,33 @@ const SHORTEST = 4;
  */
 export function strayKeys(document: JsonObject): readonly StrayKey[] {
   return strays(document, []);
+}
+
+/**
+ * Keys of the official CLI that would change what a run does or may do, and that gmn does not read; of the others, which are
+ * about its own screen and upkeep, nobody need be told.
+ */
+const UNREAD: readonly string[] = [
+  'model.maxSessionTurns',
+  'model.summarizeToolOutput',
+  'general.maxAttempts',
+  'context.includeDirectories',
+  'context.fileFiltering',
+  'tools.allowed',
+  'tools.confirmationRequired',
+  'tools.sandbox',
+  'tools.discoveryCommand',
+  'tools.callCommand',
+  'security.disableYoloMode',
+  'security.disableAlwaysAllow',
+  'security.environmentVariableRedaction',
+  'policyPaths',
+  'hooks',
+];
+
+/** Those of them that a document sets. */
+export function unreadKeys(document: JsonObject): readonly string[] {
+  return UNREAD.filter((key) => valueAt(document, key.split('.')) !== undefined);
 }
 
 function strays(value: JsonObject, parent: readonly string[]): readonly StrayKey[] {

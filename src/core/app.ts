@@ -37,6 +37,10 @@ export interface Settings {
   readonly keepsOneShots?: boolean;
   /** `sessions.retention`: how long sessions without a name are kept, e.g. `30d`, or `never`: never removed. */
   readonly retention?: string;
+  /** `output.format`: what `-o` and `GMN_OUTPUT_FORMAT` override. */
+  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  /** `modelConfigs`: the aliases and overrides of the official CLI; config/model-configs.ts reads them. */
+  readonly modelConfigs?: JsonObject;
   /** All settings as one document, unknown keys too; `readSetting` in config reads it by key. Absent: nothing is set. */
   readonly document?: JsonObject;
   /** The MCP servers that may be used here, in the order of the files. Absent: none. */

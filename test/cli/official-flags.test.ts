@@ -191,3 +191,63 @@ describe('in the place of the official CLI, with --output-dialect gemini', () =>
     expect(JSON.stringify(gemini.requests[0]?.body)).not.toContain('AAA');
   });
 });
+
+describe('settings of the official CLI', () => {
+  const settings = (value: object) => ({ '.gemini/settings.json': JSON.stringify(value) });
+
+  test('output.format is the format unless a flag or a variable says otherwise', async (t) => {
+    const gemini = await fakeGemini(t, [reply('hi'), reply('hi'), reply('hi'), reply('hi')]);
+    const home = settings({ output: { format: 'json' } });
+    expect(JSON.parse((await runGmn(t, ['hello'], { gemini, home })).stdout)).toMatchObject({ response: 'hi' });
+    expect((await runGmn(t, ['-o', 'text', 'hello'], { gemini, home })).stdout).toBe('hi\n');
+    expect((await runGmn(t, ['hello'], { gemini, home, env: { GMN_OUTPUT_FORMAT: 'text' } })).stdout).toBe('hi\n');
+    const wrong = await runGmn(t, ['hello'], { gemini, home: settings({ output: { format: 'xml' } }) });
+    expect(wrong).toMatchObject({
+      stdout: 'hi\n',
+      stderr: 'gmn: output.format cannot be "xml": it is text, json, stream-json\n',
+      exitCode: 0,
+    });
+  });
+
+  test('output.format is also that of a failure, and broken settings fail as ever', async (t) => {
+    const gemini = await fakeGemini(t, []);
+    const failed = await runGmn(t, ['-u', 'hello'], { gemini, home: settings({ output: { format: 'json' } }) });
+    expect(JSON.parse(failed.stdout).error.message).toBe('--usage cannot be combined with -o json');
+    const broken = await runGmn(t, ['hello'], { gemini, home: { '.gemini/settings.json': '{"output":' } });
+    expect([broken.stdout, broken.exitCode]).toEqual(['', 4]);
+  });
+
+  test('modelConfigs: an alias is asked for by its model, and overrides set how it samples', async (t) => {
+    const home = settings({
+      modelConfigs: {
+        customAliases: { brief: { modelConfig: { model: 'gemini-2.5-pro', generateContentConfig: { topK: 3 } } } },
+        customOverrides: [{ match: { model: 'gemini-2.5-pro' }, modelConfig: { generateContentConfig: { seed: 9 } } }],
+      },
+    });
+    const gemini = await fakeGemini(t, [reply('hi'), reply('hi')]);
+    const gmn = await runGmn(t, ['-m', 'brief', '--top-p', '0.5', 'hello'], { gemini, home });
+    expect(gmn).toMatchObject({ stdout: 'hi\n', stderr: '', exitCode: 0 });
+    expect(gemini.requests[0]?.path).toContain('/models/gemini-2.5-pro:');
+    expect(gemini.requests[0]?.body.generationConfig).toMatchObject({ topK: 3, seed: 9, topP: 0.5 });
+    await runGmn(t, ['-m', 'gemini-2.5-flash', 'hello'], { gemini, home });
+    expect(gemini.requests[1]?.body.generationConfig).not.toHaveProperty('seed');
+    const lost = await runGmn(t, ['hello'], {
+      home: settings({ model: { name: 'a' }, modelConfigs: { customAliases: { a: { extends: 'b' } } } }),
+      gemini: await fakeGemini(t, []),
+    });
+    expect(lost.exitCode).toBe(4);
+    expect(lost.stderr).toMatch(/^Error: modelConfigs: the alias "a" extends "b", which is not there\n/);
+  });
+
+  test('what gmn does not read is said by doctor and by config explain', async (t) => {
+    const home = settings({ security: { disableYoloMode: true }, ui: { theme: 'x' } });
+    const doctor = await runGmn(t, ['doctor'], { home, env: { GEMINI_API_KEY: 'test-key-0123456789' } });
+    expect(doctor.stdout).toMatch(/settings\.json; what gmn does not read there: security\.disableYoloMode\n/);
+    const explained = await runGmn(t, ['config', 'explain', 'security.disableYoloMode'], { home });
+    expect(explained.stdout).toMatch(
+      /^security\.disableYoloMode = true\ngmn does not read this key; the official CLI may\.\n/,
+    );
+    const read = await runGmn(t, ['config', 'explain', 'output.format'], { home });
+    expect(read.stdout).toBe('output.format is not set\n');
+  });
+});

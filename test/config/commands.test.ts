@@ -39,6 +39,7 @@ test('explain shows the value and every layer that sets it, the winner first', a
     key: 'model.name',
     value: 'from-environment',
     isCombined: false,
+    isRead: true,
     layers: [
       { layer: 'environment', source: 'GEMINI_MODEL', value: 'from-environment', wins: true },
       { layer: 'gmn', source: here.path(OWN), value: 'from-gmn', wins: false },

@@ -22,6 +22,30 @@ test('the defaults', () => {
   expect(generationConfig('gemma-4-31b-it', {})).toEqual({ ...common, maxOutputTokens: 32_768 });
 });
 
+test('what the settings have for a model stands between the defaults and the flags', () => {
+  const preset = {
+    temperature: 0.2,
+    seed: 5,
+    presencePenalty: 1,
+    thinkingConfig: { thinkingBudget: 64, includeThoughts: true },
+  };
+  const common = { topP: 0.95, topK: 40, maxOutputTokens: 65_536, presencePenalty: 1 };
+  expect(generationConfig('gemini-2.5-flash', {}, preset)).toEqual({
+    ...common,
+    temperature: 0.2,
+    seed: 5,
+    thinkingConfig: { thinkingBudget: 64 },
+  });
+  const flags = { temperature: 0, seed: 0, thinkingBudget: 0, showThoughts: true, option: ['presencePenalty=0.5'] };
+  expect(generationConfig('gemini-2.5-flash', flags, preset)).toEqual({
+    ...common,
+    temperature: 0,
+    seed: 0,
+    presencePenalty: 0.5,
+    thinkingConfig: { thinkingBudget: 0, includeThoughts: true },
+  });
+});
+
 test('an explicit 0 is kept', () => {
   expect(
     generationConfig('gemini-2.5-flash', { temperature: 0, topP: 0, topK: 0, seed: 0, thinkingBudget: 0 }),

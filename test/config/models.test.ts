@@ -1,7 +1,10 @@
-import { expect, test } from 'vitest';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
 import { rememberDefault, rememberedDefault } from '../../src/config/default-model.ts';
 import { keepListing, lastListing } from '../../src/config/listed-models.ts';
 import { resolveModel } from '../../src/config/model-choice.ts';
+import { configuredModel } from '../../src/config/model-configs.ts';
+import type { JsonObject, JsonValue } from '../../src/core/json.ts';
 import { ALIASES, type Backend, BUILT_IN, DEFAULT_MODEL, MODELS, modelFacts } from '../../src/core/models.ts';
 import { place } from './place.ts';
 
@@ -155,4 +158,97 @@ test('a listing is kept for a week, and asks for no home', async (t) => {
   };
   await keepListing(homeless, listing);
   expect(lastListing(homeless)).toBeUndefined();
+});
+
+describe('modelConfigs of the official CLI', () => {
+  const idOf = (name: string | undefined): string => resolveModel(name, { backend: 'gemini-api' }).id;
+  const preset = (generateContentConfig: JsonObject, model?: string): JsonObject => ({
+    modelConfig: { generateContentConfig, ...(model === undefined ? {} : { model }) },
+  });
+  const aliases = {
+    cold: {
+      ...preset({ temperature: 0, thinkingConfig: { thinkingBudget: 64 } }, 'gemini-2.5-pro'),
+      extends: 'chat-base',
+    },
+    colder: { ...preset({ topK: 1, thinkingConfig: { includeThoughts: true } }), extends: 'cold' },
+  };
+
+  test('an alias is its model and what it sets, over what it extends', () => {
+    expect(configuredModel({ customAliases: aliases }, 'colder', idOf)).toEqual({
+      model: 'gemini-2.5-pro',
+      config: {
+        temperature: 0,
+        topP: 0.95,
+        topK: 1,
+        thinkingConfig: { thinkingBudget: 64, includeThoughts: true },
+      },
+      notices: [],
+    });
+    expect(configuredModel({ customAliases: aliases }, 'gemini-2.5-pro', idOf)).toEqual({ config: {}, notices: [] });
+    expect(configuredModel({ customAliases: aliases }, 'toString', idOf)).toEqual({ config: {}, notices: [] });
+  });
+
+  test('overrides count for the model, then for an alias, the more specific later', () => {
+    const customOverrides = [
+      { match: { model: 'cold' }, ...preset({ seed: 3 }) },
+      { match: { model: 'gemini-2.5-pro', overrideScope: 'core' }, ...preset({ topP: 0.2, seed: 2 }) },
+      { match: { model: 'gemini-2.5-pro' }, ...preset({ topP: 0.1, seed: 1 }) },
+      { match: { model: 'gemini-2.5-pro', isRetry: true }, ...preset({ temperature: 2 }) },
+      { match: { model: 'gemini-2.5-pro', overrideScope: 'web-search' }, ...preset({ temperature: 2 }) },
+      { match: {}, ...preset({ temperature: 2 }) },
+    ];
+    const all = { customAliases: aliases, customOverrides };
+    expect(configuredModel(all, 'cold', idOf).config).toMatchObject({ temperature: 0, topP: 0.2, seed: 3 });
+    expect(configuredModel(all, 'gemini-2.5-pro', idOf)).toEqual({ config: { topP: 0.2, seed: 2 }, notices: [] });
+    expect(configuredModel(all, 'gemini-3-pro', idOf)).toEqual({ config: {}, notices: [] });
+  });
+
+  test('the default model, and one by its short name, are overridden as the model they are', () => {
+    const flash = [{ match: { model: DEFAULT_MODEL }, ...preset({ seed: 7 }, 'gemini-2.5-pro') }];
+    expect(configuredModel({ customOverrides: flash }, undefined, idOf)).toEqual({
+      model: 'gemini-2.5-pro',
+      config: { seed: 7 },
+      notices: [],
+    });
+    const pro = [{ match: { model: 'gemini-pro-latest' }, ...preset({ seed: 8 }) }];
+    expect(configuredModel({ customOverrides: pro }, 'pro', idOf).config).toEqual({ seed: 8 });
+  });
+
+  test('what is no field of generationConfig is named and left out', () => {
+    const customAliases = { a: preset({ seed: 1, systemInstruction: 'x', tools: [] }, 'gemini-2.5-pro') };
+    expect(configuredModel({ customAliases }, 'a', idOf)).toEqual({
+      model: 'gemini-2.5-pro',
+      config: { seed: 1 },
+      notices: ['modelConfigs of your settings: gmn does not take systemInstruction, tools'],
+    });
+  });
+
+  test.each([
+    [{ a: { extends: 'b', ...preset({}) } }, 'extends "b", which is not there'],
+    [{ a: { extends: 'b' }, b: { extends: 'a' } }, 'extends itself through "a"'],
+    [{ a: preset({ seed: 1 }) }, 'names no model'],
+    [{ a: 7 }, 'names no model'],
+  ])('%j leads nowhere', (customAliases, why) => {
+    expect(() => configuredModel({ customAliases }, 'a', idOf)).toThrow(
+      expect.objectContaining({ exitCode: 4, message: `modelConfigs: the alias "a" ${why}` }),
+    );
+  });
+
+  test('never throws anything but that, whatever stands there', () => {
+    const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JsonValue>;
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom('aliases', 'customAliases', 'overrides', 'customOverrides'), json),
+        fc.string(),
+        (document, name) => {
+          try {
+            const { config } = configuredModel(document, name, () => 'gemini-2.5-flash');
+            expect(config).toEqual(expect.any(Object));
+          } catch (thrown) {
+            expect(thrown).toMatchObject({ fault: 'config' });
+          }
+        },
+      ),
+    );
+  });
 });

@@ -197,7 +197,7 @@ test('a key gmn does not read may hold anything', async (t) => {
     tools: { allowed: 'x', shell: 7 },
     ui: { theme: 7 },
     context: { includeDirectories: null },
-    output: 'x',
+    privacy: 'x',
   };
   const { settings } = place(t, { 'home/.gemini/settings.json': json(document) });
   expect(await settings()).toMatchObject({ document, notices: [] });

@@ -1,0 +1,133 @@
+import { AppError } from '../core/error.ts';
+import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { DEFAULT_MODEL } from '../core/models.ts';
+
+/** What `modelConfigs` of the official CLI's settings makes of the model that was asked for. */
+export interface ConfiguredModel {
+  /** The name to ask for in place of the one that was given; undefined: that one stands. */
+  readonly model?: string;
+  /** Fields of generationConfig; flags win over them. */
+  readonly config: JsonObject;
+  readonly notices: readonly string[];
+}
+
+/** An alias, an override, or what was made of them so far. */
+interface ModelConfig {
+  readonly model?: string;
+  readonly config: JsonObject;
+}
+
+/** What aliases may extend without defining it: the official CLI's own, but for its request for thoughts. */
+const BUILT_IN: JsonObject = {
+  base: { modelConfig: { generateContentConfig: { temperature: 0, topP: 1 } } },
+  'chat-base': {
+    extends: 'base',
+    modelConfig: { generateContentConfig: { temperature: 1, topP: 0.95, topK: 64 } },
+  },
+  'chat-base-2.5': {
+    extends: 'chat-base',
+    modelConfig: { generateContentConfig: { thinkingConfig: { thinkingBudget: 8192 } } },
+  },
+  'chat-base-3': {
+    extends: 'chat-base',
+    modelConfig: { generateContentConfig: { thinkingConfig: { thinkingLevel: 'HIGH' } } },
+  },
+};
+
+/** Of what an official config may hold, the fields that are one of generationConfig. */
+const TAKEN: readonly string[] = (
+  'temperature topP topK candidateCount maxOutputTokens stopSequences responseLogprobs logprobs presencePenalty ' +
+  'frequencyPenalty seed responseMimeType responseModalities mediaResolution speechConfig audioTimestamp thinkingConfig'
+).split(' ');
+
+/**
+ * Which model a name means by the aliases and overrides of the settings, and how it samples. The order is the official
+ * one: aliases from the root of their chain, then overrides of the model, then those of an alias, the more specific later.
+ * `idOf` gives the model that a name stands for without them. Throws AppError `config` if an alias leads nowhere.
+ */
+export function configuredModel(
+  modelConfigs: JsonObject,
+  asked: string | undefined,
+  idOf: (name: string | undefined) => string,
+): ConfiguredModel {
+  const own = { ...objectAt(modelConfigs.aliases), ...objectAt(modelConfigs.customAliases) };
+  const isAlias = asked !== undefined && Object.hasOwn(own, asked);
+  const chain = isAlias ? chainOf(asked, { ...BUILT_IN, ...own }) : [];
+  const base = chain.reduce<ModelConfig>((sum, { alias }) => merged(sum, alias.modelConfig), { config: {} });
+  if (isAlias && base.model === undefined) throw badAlias(asked, 'names no model');
+  const names = isAlias ? chain.map(({ name }) => name) : [asked ?? DEFAULT_MODEL];
+  const levels = new Map([[idOf(base.model ?? asked), 0], ...names.map((name, index) => [name, index + 1] as const)]);
+  const { model, config } = overridesFor(modelConfigs, levels).reduce(merged, base);
+  const strange = Object.keys(config).filter((key) => !TAKEN.includes(key));
+  return {
+    ...(model === undefined ? {} : { model }),
+    config: Object.fromEntries(Object.entries(config).filter(([key]) => TAKEN.includes(key))),
+    notices: strange.length === 0 ? [] : [`modelConfigs of your settings: gmn does not take ${strange.join(', ')}`],
+  };
+}
+
+interface Link {
+  readonly name: string;
+  readonly alias: JsonObject;
+}
+
+/** An alias and what it extends, the root first. */
+function chainOf(name: string, aliases: JsonObject): readonly Link[] {
+  const chain: Link[] = [];
+  let next: JsonValue | undefined = name;
+  while (typeof next === 'string') {
+    const current: string = next;
+    if (chain.some((link) => link.name === current)) throw badAlias(name, `extends itself through "${current}"`);
+    if (!Object.hasOwn(aliases, current)) throw badAlias(name, `extends "${current}", which is not there`);
+    const alias: JsonObject = objectAt(aliases[current]);
+    chain.unshift({ name: current, alias });
+    next = alias.extends;
+  }
+  return chain;
+}
+
+function badAlias(name: string, what: string): AppError {
+  return new AppError('config', `modelConfigs: the alias "${name}" ${what}`, {
+    hint: 'To see where it is set: gmn config explain modelConfigs.customAliases',
+  });
+}
+
+function overridesFor(modelConfigs: JsonObject, levels: ReadonlyMap<string, number>): readonly JsonValue[] {
+  const all = [modelConfigs.overrides, modelConfigs.customOverrides].flatMap((list) => (isList(list) ? list : []));
+  return all
+    .flatMap((item) => {
+      const { match, modelConfig } = objectAt(item);
+      const entries = Object.entries(objectAt(match));
+      if (entries.length === 0 || !entries.every(([key, value]) => isMatch(key, value, levels))) return [];
+      const { model } = objectAt(match);
+      const level = typeof model === 'string' ? (levels.get(model) ?? 0) : 0;
+      return [{ level, size: entries.length, modelConfig: modelConfig ?? null }];
+    })
+    .sort((a, b) => a.level - b.level || a.size - b.size)
+    .map(({ modelConfig }) => modelConfig);
+}
+
+/** `overrideScope` names an agent of the official CLI; `core` is none. Whatever else is asked for is never so here. */
+function isMatch(key: string, value: JsonValue | undefined, levels: ReadonlyMap<string, number>): boolean {
+  if (key === 'model') return typeof value === 'string' && levels.has(value);
+  return key === 'overrideScope' && value === 'core';
+}
+
+function merged(below: ModelConfig, value: JsonValue | undefined): ModelConfig {
+  const { model, generateContentConfig } = objectAt(value);
+  const name = typeof model === 'string' && model !== '' ? { model } : {};
+  return { ...below, ...name, config: mergedObjects(below.config, objectAt(generateContentConfig)) };
+}
+
+function mergedObjects(below: JsonObject, above: JsonObject): JsonObject {
+  const entries = Object.entries(above).map(([key, value]): [string, JsonValue | undefined] => {
+    const under = Object.hasOwn(below, key) ? below[key] : undefined;
+    const isBoth = isObject(under) && isObject(value);
+    return [key, isBoth ? mergedObjects(objectAt(under), objectAt(value)) : value];
+  });
+  return { ...below, ...Object.fromEntries(entries) };
+}
+
+function objectAt(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? (value as JsonObject) : {};
+}
