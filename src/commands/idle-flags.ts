@@ -150,6 +150,31 @@ export function asOfficial(options: PromptOptions, env: Env): PromptOptions {
   return { ...options, isOfficial: true, ...(isYolo ? { tools: 'all' } : {}) };
 }
 
+/** What `--list-sessions` and `--delete-session` have no use for, and need not refuse: common flags and official ones. */
+const ASIDE: readonly FlagName[] = [
+  'model',
+  'timeout',
+  'auth',
+  'backend',
+  'demo',
+  ...OFFICIAL_FLAGS.filter((flag) => flag !== 'outputFormat'),
+];
+
+/** The flags without those that only a prompt would need, and the words about these. */
+export function setAside(
+  options: PromptOptions,
+  env: Env,
+): { readonly rest: PromptOptions; readonly notices: readonly string[] } {
+  const aside = ASIDE.filter((flag) => isGiven(flag, options, env));
+  const entries = Object.entries(options).filter(([name]) => !aside.some((flag) => flag === name));
+  const command = options.listSessions ? '--list-sessions' : '--delete-session';
+  return {
+    // The same, but for options that may be absent.
+    rest: Object.fromEntries(entries) as unknown as PromptOptions,
+    notices: aside.map((flag) => `${typed(flag)} has no effect with ${command}`),
+  };
+}
+
 function isGiven(flag: FlagName, options: PromptOptions, env: Env): boolean {
   const value = options[flag];
   // Anything but `always` is what such a run does by itself.

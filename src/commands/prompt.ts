@@ -28,8 +28,12 @@ import type { PromptHistory } from './session-options.ts';
 /** One prompt, one answer. Every failure is shown in the chosen format; the exit code says which it was. */
 export async function run(options: PromptOptions, app: App): Promise<number> {
   if (options.listSessions || options.deleteSession !== undefined) {
-    const { runSessionFlag } = await import('./session-flags.ts');
-    return runSessionFlag(options, app);
+    const [{ runSessionFlag }, { setAside }] = await Promise.all([
+      import('./session-flags.ts'),
+      import('./idle-flags.ts'),
+    ]);
+    const { rest, notices } = setAside(options, app.env);
+    return runSessionFlag(rest, { ...app, notices });
   }
   if (options.promptInteractive !== undefined) {
     const { runInChat } = await import('./prompt-chat.ts');

@@ -41,6 +41,16 @@ test.for([
   expect(gmn.exitCode).toBe(0);
 });
 
+test.for(['text', 'json'])('flags of a prompt beside --list-sessions are told in %s', async (format, t) => {
+  const gmn = await runGmn(t, ['--list-sessions', '--yolo', '-m', 'x', '-o', format]);
+  const words = ['--model', '--yolo'].map((flag) => `${flag} has no effect with --list-sessions`);
+  const told = format === 'json' ? JSON.parse(gmn.stdout).warnings : gmn.stderr.replaceAll('gmn: ', '').split('\n');
+  expect(told).toEqual(expect.arrayContaining(words));
+  expect(gmn.exitCode).toBe(0);
+  const refused = await runGmn(t, ['--list-sessions', '--temperature', '1']);
+  expect(refused).toMatchObject({ exitCode: 1, stdout: '' });
+});
+
 test.for([
   [['-o', 'json', '-u'], '--usage cannot be combined with -o json'],
   [['-o', 'json', '--render', 'always'], '--render always cannot be combined with -o json'],

@@ -117,7 +117,7 @@ test.for<readonly [args: readonly string[], what: string]>([
   [['--list-sessions', '-r', 'last'], '--list-sessions cannot be combined with --resume'],
   [['--list-sessions', '--delete-session', 'a'], '--delete-session cannot be combined with --list-sessions'],
   [['--delete-session', 'a', '-i', 'x'], '--delete-session cannot be combined with --prompt-interactive'],
-  [['--delete-session', 'a', '--yolo'], '--delete-session cannot be combined with --yolo'],
+  [['--delete-session', 'a', '--tools', 'read'], '--delete-session cannot be combined with --tools'],
 ])('%j asks for two things at once, and does neither', async ([args, what], t) => {
   const { put, gmn } = start(t);
   const file = put('a', { name: 'a' });
