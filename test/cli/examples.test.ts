@@ -57,7 +57,7 @@ posixTest('review.sh passes on the verdict, and what kept it from one', async (t
   ];
   const transcript = await ran(t, lines, { files: { 's.jsonl': `${script}\n` } });
   expect(transcript.split('\n').filter((line) => !line.startsWith('$'))).toEqual([
-    'out│ {"verdict":"go","findings":[]}',
+    'out│ {"verdict":"go","findings":["demo"]}',
     '=> 0',
     'out│ {"verdict" : "stop","findings" : ["It loops."]}',
     '=> 1',

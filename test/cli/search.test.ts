@@ -81,7 +81,7 @@ test('the sources are part of done in stream-json', async (t) => {
 test('the sources of an answer by schema come from the search before it', async (t) => {
   const gmn = await runGmn(t, ['--demo', '--search', '-o', 'json', '--output-schema', '{"type":"array"}', 'Hello']);
   expect(JSON.parse(gmn.stdout)).toMatchObject({
-    response: '[]',
+    response: '["demo"]',
     sources: [{ title: 'example.com', uri: 'https://example.com/' }],
   });
 });
