@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { Env } from '../core/io.ts';
+import { startTimer } from './clock.ts';
 import { reasonOf } from './errno.ts';
 import { type Family, killFamily, stopFamily } from './process-group.ts';
 import { type WindowsCommand, windowsCommand } from './windows-command.ts';
@@ -137,9 +138,9 @@ function endOf(child: ChildProcessWithoutNullStreams): Promise<ProgramEnd> {
 
 function within(ms: number, happening: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
+    const stopTimer = startTimer(ms, resolve);
     void happening.then(() => {
-      clearTimeout(timer);
+      stopTimer();
       resolve();
     });
   });

@@ -4,6 +4,35 @@ import { abortable, onAbort } from './abort.ts';
 
 /** A longer timer would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
+/** A timer that fires later than this did not get to run: the process was stopped, or busy. */
+const LATE_MS = 20;
+/** How long a process that goes on has for what arrived meanwhile (some of it needs other threads, or a last request): as long as it was late, within these. */
+const CATCH_UP_MS = { least: 100, most: 1000 };
+
+/**
+ * Calls `action` once, after `ms`, unless the returned function is called first. What has arrived by then is read before:
+ * a process that was stopped (Ctrl+Z, a laptop's sleep) finds its timers overdue and its answers unread, and Node runs the
+ * timers first. `isIdle`: waiting for it keeps no process alive.
+ */
+export function startTimer(ms: number, action: () => void, { isIdle = false } = {}): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let turn: NodeJS.Immediate | undefined;
+  const wait = (forMs: number): void => {
+    const dueAt = Date.now() + forMs;
+    timer = setTimeout(() => {
+      const lateMs = Date.now() - dueAt;
+      if (lateMs > LATE_MS) return wait(Math.min(Math.max(lateMs, CATCH_UP_MS.least), CATCH_UP_MS.most));
+      // After one turn of the event loop, in which all is read that is there.
+      turn = setImmediate(action);
+    }, forMs);
+    if (isIdle) timer.unref();
+  };
+  wait(Math.min(ms, LONGEST_MS));
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(turn);
+  };
+}
 
 /** The real time. */
 export const systemClock: Clock = {
@@ -12,16 +41,13 @@ export const systemClock: Clock = {
     new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);
       const stop = (): void => {
-        clearTimeout(timer);
+        stopTimer();
         reject(signal.reason);
       };
-      const timer = setTimeout(
-        () => {
-          signal.removeEventListener('abort', stop);
-          resolve();
-        },
-        Math.min(ms, LONGEST_MS),
-      );
+      const stopTimer = startTimer(ms, () => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      });
       signal.addEventListener('abort', stop, { once: true });
     }),
 };
@@ -34,9 +60,9 @@ export function every(ms: number, action: () => void): () => void {
 
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Stops the time, for as long as a person is asked for something. */
+  /** Stops the time, for as long as a person is asked for something. Holds nest: each has a `resume` of its own. */
   hold(): void;
-  /** Lets it run on from where it was held. */
+  /** Lets it run on from where it was held, once nobody holds it any more. */
   resume(): void;
   /** When it will abort, in milliseconds since the epoch; undefined if it never will, or while it is held. */
   endsAt(): number | undefined;
@@ -50,31 +76,35 @@ export function deadline(parent: AbortSignal, ms: number, reason: () => Error): 
   const controller = abortable();
   // Twenty servers may hang on one signal, which is no leak.
   setMaxListeners(0, parent, controller.signal);
-  let timer: NodeJS.Timeout | undefined;
+  let stopTimer = (): void => {};
   let startedMs = 0;
   let leftMs = Math.min(ms, LONGEST_MS);
-  let isHeld = false;
+  let holds = 0;
+  let isCleared = false;
   const follow = (): void => controller.abort(parent.reason);
-  const resume = (): void => {
+  const run = (): void => {
     startedMs = Date.now();
-    isHeld = false;
-    timer = setTimeout(() => controller.abort(reason()), leftMs);
-  };
-  const hold = (): void => {
-    clearTimeout(timer);
-    isHeld = true;
-    leftMs -= Date.now() - startedMs;
+    stopTimer = startTimer(leftMs, () => controller.abort(reason()));
   };
   if (parent.aborted) follow();
   const unfollow = onAbort(parent, follow);
-  resume();
+  run();
   return {
     signal: controller.signal,
-    hold,
-    resume,
-    endsAt: () => (isHeld ? undefined : startedMs + leftMs),
-    clear: () => {
-      clearTimeout(timer);
+    hold() {
+      holds += 1;
+      if (holds > 1) return;
+      stopTimer();
+      leftMs = Math.max(leftMs - (Date.now() - startedMs), 0);
+    },
+    resume() {
+      if (holds > 0) holds -= 1;
+      if (holds === 0 && !isCleared) run();
+    },
+    endsAt: () => (holds > 0 ? undefined : startedMs + leftMs),
+    clear() {
+      isCleared = true;
+      stopTimer();
       unfollow();
     },
   };
@@ -88,6 +118,5 @@ export function afterUrgent(): Promise<void> {
 
 /** Calls `action` once, after `ms`, unless the returned function is called first. Waiting for it keeps no process alive. */
 export function after(ms: number, action: () => void): () => void {
-  const timer = setTimeout(action, Math.min(ms, LONGEST_MS)).unref();
-  return () => clearTimeout(timer);
+  return startTimer(ms, action, { isIdle: true });
 }

@@ -1,4 +1,5 @@
 import type { AppError } from '../core/error.ts';
+import { startTimer } from './clock.ts';
 
 const HIGH_WATER_BYTES = 64 * 1024;
 
@@ -28,12 +29,9 @@ export interface IdleLimit {
   expire(): AppError;
 }
 
-/** The longest a Node timer can wait; a longer one would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/** Calls `action` after `ms` unless cleared first; `0` is never. */
-export function timeLimit(ms: number, action: () => void): NodeJS.Timeout | undefined {
-  return ms > 0 ? setTimeout(action, Math.min(ms, MAX_TIMER_MS)) : undefined;
+/** Calls `action` after `ms` unless the returned function is called first; `0` is never. */
+export function timeLimit(ms: number, action: () => void): () => void {
+  return ms > 0 ? startTimer(ms, action) : () => {};
 }
 
 /**
@@ -70,9 +68,9 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
 
   function arrival(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = idle && timeLimit(idle.ms(), () => leave({ error: idle.expire() }));
+      const stopTimer = idle && timeLimit(idle.ms(), () => leave({ error: idle.expire() }));
       wake = () => {
-        clearTimeout(timer);
+        stopTimer?.();
         wake = undefined;
         resolve();
       };

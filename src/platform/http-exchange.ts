@@ -115,18 +115,18 @@ interface Watch {
 
 /** The timer and the abort listener, which must both go when the exchange is over. */
 function openWatch({ signal, onClose }: Dispatch, stop: (reason: unknown) => void): Watch {
-  let timer: NodeJS.Timeout | undefined;
+  let stopTimer = (): void => {};
   let isOver = false;
   const unfollow = onAbort(signal, () => stop(signal.reason));
   return {
     limit(ms, expire) {
-      clearTimeout(timer);
-      timer = timeLimit(ms, expire);
+      stopTimer();
+      stopTimer = timeLimit(ms, expire);
     },
     end(receivedBytes) {
       if (isOver) return;
       isOver = true;
-      clearTimeout(timer);
+      stopTimer();
       unfollow();
       onClose?.(receivedBytes);
     },

@@ -4,6 +4,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { cappedText } from './capped-text.ts';
+import { startTimer } from './clock.ts';
 import { reasonOf } from './errno.ts';
 import { type Family, type FoundProcess, killFamily, stopFamily } from './process-group.ts';
 import { MARKER, type Shell, shellEnvironment } from './shell-choice.ts';
@@ -126,14 +127,17 @@ function collect(child: ChildProcess, maxChars: number) {
       new Promise<void>((resolve) => {
         const finish = (): void => {
           onData = () => {};
-          clearTimeout(quiet);
-          clearTimeout(latest);
+          stopQuiet();
+          stopLatest();
           signal.removeEventListener('abort', finish);
           resolve();
         };
-        const quiet = setTimeout(finish, LINGER_MS);
-        const latest = setTimeout(finish, MAX_LINGER_MS);
-        onData = () => void quiet.refresh();
+        let stopQuiet = startTimer(LINGER_MS, finish);
+        const stopLatest = startTimer(MAX_LINGER_MS, finish);
+        onData = () => {
+          stopQuiet();
+          stopQuiet = startTimer(LINGER_MS, finish);
+        };
         signal.addEventListener('abort', finish, { once: true });
         if (signal.aborted) finish();
         void closed.then(finish);
@@ -145,13 +149,15 @@ function collect(child: ChildProcess, maxChars: number) {
 function ended(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Promise<'exit' | 'timeout' | 'abort'> {
   return new Promise((resolve) => {
     const finish = (ending: 'exit' | 'timeout' | 'abort') => (): void => {
-      clearTimeout(timer);
+      stopTimer();
       signal.removeEventListener('abort', onAbort);
       resolve(ending);
     };
     const onAbort = finish('abort');
-    const timer = setTimeout(finish('timeout'), timeoutMs);
+    const stopTimer = startTimer(timeoutMs, finish('timeout'));
     signal.addEventListener('abort', onAbort, { once: true });
     child.once('exit', finish('exit'));
+    // While it was being started.
+    if (signal.aborted) onAbort();
   });
 }

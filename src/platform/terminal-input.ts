@@ -1,4 +1,5 @@
 import type { Env } from '../core/io.ts';
+import { startTimer } from './clock.ts';
 import { closeLostTerminal } from './signals.ts';
 import { type Suspension, suspendable } from './suspension.ts';
 import { ttyStream } from './tty-stream.ts';
@@ -79,10 +80,7 @@ export function systemTerminal(): TerminalInput {
       const [{ editedText }, { TTY_PATH }] = await Promise.all([import('./editor.ts'), import('./tty.ts')]);
       return editedText({ text, name: 'prompt.md', env, terminal: TTY_PATH }, signal);
     },
-    after(ms, action) {
-      const timer = setTimeout(action, ms);
-      return () => clearTimeout(timer);
-    },
+    after: startTimer,
   };
 }
 

@@ -1,11 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, type TestContext } from 'vitest';
+import { expect, type TestContext, vi } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { runShell } from '../../src/platform/shell.ts';
 import { runShellCommand, type ShellToolOptions } from '../../src/tools/run-shell-command.ts';
-import { linuxTest, posixTest } from '../support/posix.ts';
+import { fifo, linuxTest, posixTest } from '../support/posix.ts';
+import { standStill } from '../support/stopped.ts';
 
 const SH = { path: '/bin/sh', args: ['-c'], isVerbatim: false } as const;
 
@@ -284,3 +286,22 @@ linuxTest(
     expect(await run({ command })).toMatchObject({ ok: true, response: { exit_code: 0 } });
   },
 );
+
+posixTest('a command that ended while gmn was stopped has not run out of time', async (t) => {
+  const { run, root } = shellTool(t, { timeoutMs: 400 });
+  fifo(join(root, 'go'));
+  const running = run({ command: 'touch up; read _ < go; echo done' });
+  await vi.waitUntil(() => existsSync(join(root, 'up')));
+  writeFileSync(join(root, 'go'), 'now\n');
+  await standStill(600);
+  expect(await running).toEqual({ ok: true, response: { output: 'done\n', exit_code: 0 } });
+});
+
+posixTest('an abort while the shell is being started is not missed', async (t) => {
+  const controller = new AbortController();
+  const command = 'while :; do sleep 1; done';
+  const limits = { timeoutMs: 60_000, maxChars: 1000 };
+  const running = runShell({ shell: SH, command, cwd: workspace(t), env: process.env, ...limits }, controller.signal);
+  controller.abort(new Error('enough'));
+  await expect(running).rejects.toThrow('enough');
+});

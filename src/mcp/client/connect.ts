@@ -10,7 +10,7 @@ import type { NamedServer } from './definition.ts';
 import { forgetLegacy, isKnownLegacy, rememberLegacy } from './era.ts';
 import { faultOf, serverFault } from './fault.ts';
 import { loadSdk } from './lazy.ts';
-import { MAX_NONSENSE, START_MS, STRAY_WORDS } from './limits.ts';
+import { MAX_NONSENSE, NEVER_MS, START_MS, STRAY_WORDS } from './limits.ts';
 import type { Link } from './link.ts';
 import { type ChangeBoard, connectionOf } from './remote.ts';
 import type { Sdk } from './sdk.ts';
@@ -18,8 +18,6 @@ import { type TransportKind, transports } from './transports.ts';
 
 /** Greetings, with a sign-in before each but the first. */
 const MAX_ROUNDS = 3;
-/** For the SDK, whose clock cannot be held. */
-const SIGN_IN_MS = 600_000;
 
 /** What an SSE server says to a request of the newer kind. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility */
 const NOT_HERE: readonly (number | undefined)[] = [400, 404, 405];
@@ -105,7 +103,7 @@ interface Greeting {
 
 /** One greeting more for each time that somebody signed in during the last; three in all. */
 async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promise<Connection> {
-  const { server, context, signal, startMs } = greeting;
+  const { server, context, signal } = greeting;
   const loading = loadSdk();
   // A program is started before the SDK is there.
   const [link, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
@@ -123,11 +121,9 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
   const waiting = new Set<AnswerTime>();
   serveClient(client, server, { ...context, ...untimed(context, waiting) });
   try {
-    // The SDK's own handshake does not listen to a signal everywhere.
-    await orAborted(
-      client.connect(link.transport, { timeout: context.signIn === undefined ? startMs : SIGN_IN_MS }),
-      signal,
-    );
+    // The SDK's own handshake does not listen to a signal everywhere, and its clock can neither be held nor does it look
+    // at what has arrived: ours decides.
+    await orAborted(client.connect(link.transport, { timeout: NEVER_MS }), signal);
   } catch (thrown) {
     const fault = await greetingFault(thrown, greeting, { sdk, link });
     await link.close();

@@ -1,0 +1,218 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, type TestContext } from 'vitest';
+import { oauthDocument } from '../auth/support/home.ts';
+import { rotating, tokenServer } from '../auth/support/token-server.ts';
+import { answerTo, httpPeer } from '../mcp/http-peer.ts';
+import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { gate } from '../support/gate.ts';
+import { gmnCommand, place } from '../support/gmn.ts';
+import { mcpPlace } from '../support/mcp-place.ts';
+import { linuxTest } from '../support/posix.ts';
+import { whileStopped } from '../support/stopped.ts';
+
+/** A program that is stopped for longer than this has a timer that is overdue when it goes on. */
+const LIMIT_MS = 800;
+const LIMIT = `${LIMIT_MS}ms`;
+
+interface Place {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+function startGmn(t: TestContext, { cwd, env }: Place, args: readonly string[]) {
+  const child = spawn(...gmnCommand(args), { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  t.onTestFinished(() => void child.kill('SIGKILL'));
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const ended = new Promise<unknown>((resolve) => {
+    child.on('close', (exitCode) => resolve({ stdout, stderr, exitCode }));
+  });
+  return { child, ended };
+}
+
+/** An answer that is held back until the test lets it go; `sent` when all of it was handed to the system. */
+function heldBack(answer: Scripted) {
+  const asked = gate();
+  const go = gate();
+  const sent = gate();
+  const scripted: Scripted = async (response, request) => {
+    asked.open();
+    await go.opened;
+    response.on('finish', sent.open);
+    await answer(response, request);
+  };
+  const send = (): Promise<void> => {
+    go.open();
+    return sent.opened;
+  };
+  return { scripted, asked: asked.opened, send };
+}
+
+describe.concurrent('what arrives while the program is stopped', () => {
+  linuxTest.for([
+    ['GMN_HEADERS_TIMEOUT', []],
+    ['--timeout', ['-t', LIMIT]],
+  ] as const)('is the answer, though %s is over by then', async ([name, args], t) => {
+    const held = heldBack(reply('It is ', 'here.'));
+    const gemini = await fakeGemini(t, [held.scripted]);
+    const here = place(t, { gemini, env: args.length === 0 ? { [name]: LIMIT } : {} });
+    const { child, ended } = startGmn(t, here, ['hi', ...args]);
+    await held.asked;
+    await whileStopped(child, LIMIT_MS, held.send);
+    expect(await ended).toEqual({ stdout: 'It is here.\n', stderr: '', exitCode: 0 });
+  });
+
+  linuxTest('is the answer, packed too', async (t) => {
+    const text = 'All of it. '.repeat(2000).trim();
+    const held = heldBack((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
+      response.end(gzipSync(sse(chunk([{ text }])) + sse(finish())));
+    });
+    const gemini = await fakeGemini(t, [held.scripted]);
+    const { child, ended } = startGmn(t, place(t, { gemini }), ['hi', '-t', LIMIT]);
+    await held.asked;
+    await whileStopped(child, LIMIT_MS, held.send);
+    expect(await ended).toEqual({ stdout: `${text}\n`, stderr: '', exitCode: 0 });
+  });
+
+  linuxTest('is the rest of an answer, though GMN_IDLE_TIMEOUT is over', async (t) => {
+    const begun = gate();
+    let response: ServerResponse | undefined;
+    const gemini = await fakeGemini(t, [
+      (opened) => {
+        response = opened;
+        opened.writeHead(200, { 'content-type': 'text/event-stream' });
+        opened.write(sse(chunk([{ text: 'First, ' }])));
+      },
+    ]);
+    const { child, ended } = startGmn(t, place(t, { gemini, env: { GMN_IDLE_TIMEOUT: LIMIT } }), ['hi']);
+    child.stdout.once('data', begun.open);
+    await begun.opened;
+    await whileStopped(
+      child,
+      LIMIT_MS,
+      () =>
+        new Promise<void>((resolve) => {
+          response?.write(sse(chunk([{ text: 'second.' }])));
+          response?.end(sse(finish()), resolve);
+        }),
+    );
+    expect(await ended).toEqual({ stdout: 'First, second.\n', stderr: '', exitCode: 0 });
+  });
+
+  linuxTest('is the new refresh token, which is kept', async (t) => {
+    const grant = rotating();
+    const asked = gate();
+    const go = gate();
+    const sent = gate();
+    const tokens = await tokenServer(t, (response, form, count) => {
+      response.on('finish', sent.open);
+      void go.opened.then(() => grant(response, form, count));
+      asked.open();
+    });
+    const gemini = await fakeGemini(t, [
+      (response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ currentTier: { id: 'free-tier' }, cloudaicompanionProject: 'p' }));
+      },
+      events([{ response: chunk([{ text: 'signed in' }]) }, { response: finish() }]),
+    ]);
+    const here = place(t, {
+      home: { '.gemini/oauth_creds.json': oauthDocument() },
+      env: {
+        GMN_OAUTH_TOKEN_URL: tokens.url,
+        GMN_OAUTH_CLIENT_ID: 'id',
+        GMN_OAUTH_CLIENT_SECRET: 'secret',
+        CODE_ASSIST_ENDPOINT: gemini.url,
+        GMN_HEADERS_TIMEOUT: LIMIT,
+      },
+    });
+    const { child, ended } = startGmn(t, here, ['hi', '-q']);
+    await asked.opened;
+    await whileStopped(child, LIMIT_MS, () => {
+      go.open();
+      return sent.opened;
+    });
+    expect(await ended).toMatchObject({ stdout: 'signed in\n', exitCode: 0 });
+    expect(tokens.forms).toHaveLength(1);
+    const kept = JSON.parse(readFileSync(`${here.home}/.gemini/oauth_creds.json`, 'utf8'));
+    expect(kept.refresh_token).toBe(`${tokens.forms[0]?.refresh_token}+`);
+  });
+
+  /** A gate for one answer of an MCP server, at an address that lets nothing pass before `go`. */
+  async function gatekeeper(t: TestContext) {
+    const asked = gate();
+    const go = gate();
+    const sent = gate();
+    const { url } = await httpPeer(t, async ({ path }, response) => {
+      if (path === '/sent') sent.open();
+      else asked.open();
+      await go.opened;
+      response.end();
+    });
+    return {
+      url,
+      asked: asked.opened,
+      send: (): Promise<void> => {
+        go.open();
+        return sent.opened;
+      },
+    };
+  }
+
+  const METHODS = ['initialize', 'tools/list', 'tools/call'] as const;
+
+  linuxTest.for(METHODS)('is the answer of an MCP server to %s, over http', async (held, t) => {
+    const keeper = await gatekeeper(t);
+    const peer = await httpPeer(t, async ({ method, body }, response) => {
+      if (method !== 'POST') return void response.writeHead(405).end();
+      const answer = answerTo(body);
+      if (answer === undefined) return void response.writeHead(202).end();
+      const isHeld = JSON.parse(body).method === held;
+      if (isHeld) await fetch(`${keeper.url}/asked`);
+      response.on('finish', () => isHeld && fetch(`${keeper.url}/sent`));
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    });
+    const here = mcpPlace(t, { far: { httpUrl: `${peer.url}/mcp`, timeout: LIMIT_MS } });
+    const { child, ended } = startGmn(t, here, ['mcp', 'call', 'far', 'echo', 'message=hi']);
+    await keeper.asked;
+    await whileStopped(child, LIMIT_MS, keeper.send);
+    expect(await ended).toEqual({ stdout: 'remote hi\n', stderr: '', exitCode: 0 });
+  });
+
+  linuxTest.for(METHODS)('is the answer of an MCP server to %s, over stdio', async (held, t) => {
+    const keeper = await gatekeeper(t);
+    const near = { command: process.execPath, args: ['near.cjs', keeper.url, held], timeout: LIMIT_MS };
+    const here = mcpPlace(t, { near }, { files: { 'near.cjs': STDIO_SERVER } });
+    const { child, ended } = startGmn(t, here, ['mcp', 'call', 'near', 'echo', 'message=hi']);
+    await keeper.asked;
+    await whileStopped(child, LIMIT_MS, keeper.send);
+    expect(await ended).toEqual({ stdout: 'near hi\n', stderr: '', exitCode: 0 });
+  });
+});
+
+/** Asks the address it was given before it answers the method it was given, and tells it when the answer is in the pipe. */
+const STDIO_SERVER = `
+const [, , url, held] = process.argv;
+const results = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'near', version: '1' },
+  }),
+  'tools/list': () => ({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }),
+  'tools/call': (params) => ({ content: [{ type: 'text', text: 'near ' + params.arguments.message }] }),
+};
+require('node:readline').createInterface({ input: process.stdin }).on('line', async (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  if (method === held) await fetch(url + '/asked');
+  const answer = results[method] ? { result: results[method](params) } : { error: { code: -32601, message: 'no' } };
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...answer }) + '\\n', () => {
+    if (method === held) fetch(url + '/sent');
+  });
+});
+`;
