@@ -49,6 +49,7 @@ async function settled(result: Promise<unknown>): Promise<void> {
 function orAborted<Value>(result: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal.reason);
+    if (signal.aborted) leave();
     signal.addEventListener('abort', leave, { once: true });
     result.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave));
   });

@@ -12,7 +12,6 @@ import { type GrantedToken, isToken, parseJson } from './token.ts';
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 const ATTEMPT_LIMIT_MS = 10_000;
 const NO_ANSWER = 'the token server did not answer within 10 s';
-const PAUSES_MS = [250, 1000];
 const USUAL_LIFE_S = 3600;
 const LONGEST_LIFE_S = 86_400;
 
@@ -29,28 +28,24 @@ export interface GrantRequest {
   /** The real environment: a file must not be able to send a refresh token elsewhere. */
   readonly env: Env;
   readonly send: SendHttp;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'now'>;
   readonly trace: Trace;
   readonly signal: AbortSignal;
 }
 
 /**
- * Trades a refresh token for an access token: at most three tries of ten seconds, no redirect followed.
- * Throws AppError `config` for a forbidden address, and the signal's reason; every other failure is an answer.
+ * Trades a refresh token for an access token: one try of ten seconds, no redirect followed. Whoever tries again looks first
+ * whether the token is still the one to use. Throws AppError `config` for a forbidden address, and the signal's reason;
+ * every other failure is an answer.
  */
 export async function requestGrant(request: GrantRequest): Promise<Grant> {
-  const { env, clock, trace, signal } = request;
-  const url = checkEndpoint(env.GMN_OAUTH_TOKEN_URL || TOKEN_URL, 'GMN_OAUTH_TOKEN_URL');
-  for (let attempt = 0; ; attempt += 1) {
-    const grant = await tryOnce(request, url);
-    const pauseMs = PAUSES_MS[attempt];
-    trace(`auth: ${url.host} ${grant.kind}${grant.kind === 'unclear' ? `: ${grant.why}` : ''}`);
-    if (grant.kind !== 'unclear' || !grant.isWorthRetrying || pauseMs === undefined) return grant;
-    await clock.sleep(pauseMs, signal);
-  }
+  const url = checkEndpoint(request.env.GMN_OAUTH_TOKEN_URL || TOKEN_URL, 'GMN_OAUTH_TOKEN_URL');
+  const grant = await send(request, url);
+  request.trace(`auth: ${url.host} ${grant.kind}${grant.kind === 'unclear' ? `: ${grant.why}` : ''}`);
+  return grant;
 }
 
-async function tryOnce(request: GrantRequest, url: URL): Promise<Grant> {
+async function send(request: GrantRequest, url: URL): Promise<Grant> {
   const limit = deadline(request.signal, ATTEMPT_LIMIT_MS, () => new AppError('api', NO_ANSWER));
   let seen: SeenAnswer | undefined;
   let failure: unknown;

@@ -10,6 +10,8 @@ import type { TokenStore } from './token-store.ts';
 
 /** Longer than one holder can take: three tries of ten seconds and the pauses between them. */
 const PATIENCE_MS = 35_000;
+/** Between two tries of one refresh. */
+const PAUSES_MS = [250, 1000];
 /** A token this close to its end is still better than none when the token server is away. */
 const LAST_RESORT_MS = 15_000;
 
@@ -22,7 +24,7 @@ export interface KeeperOptions {
   readonly account: string;
   /** gmn's home; the lock is in it. */
   readonly home: string;
-  /** Trades a refresh token; see `requestGrant`. */
+  /** Trades a refresh token, in one try; see `requestGrant`. */
   readonly grant: (refreshToken: string, signal: AbortSignal) => Promise<Grant>;
   readonly clock: Clock;
   readonly trace: Trace;
@@ -109,33 +111,45 @@ async function obtain(search: Search, stored: StoredToken): Promise<UsableToken>
   });
   if (lock === undefined) return found ?? gone(store);
   try {
-    return await refresh(search, { mayStartOver: true });
+    return await refresh(search);
   } finally {
     await lock.release();
   }
 }
 
-/** The caller holds the lock, or waited for it as long as it could. */
-async function refresh(search: Search, { mayStartOver }: { readonly mayStartOver: boolean }): Promise<UsableToken> {
-  const { store, cache, trace, signal } = search;
-  const stored = (await store.read(signal)) ?? gone(store);
-  const found = await freshest(search, stored);
-  if (found !== undefined) return found;
-  if (stored.refreshToken === undefined) return withoutRefresh(search, stored);
-  const used = (await cache.read(stored.refreshToken))?.refreshToken ?? stored.refreshToken;
-  trace(`auth: refreshing the token of ${store.source}`);
-  const grant = await search.grant(used, signal);
-  if (grant.kind === 'granted') {
-    await keep(search, { stored: stored.refreshToken, next: grant.token.refreshToken ?? used }, grant.token);
-    return grant.token;
+/**
+ * The caller holds the lock, or waited for it as long as it could. Each try begins with what the store and our cache hold by
+ * then: another program may have refreshed it meanwhile, and where refresh tokens are used once, the old one is dead.
+ */
+async function refresh(search: Search): Promise<UsableToken> {
+  const { store, cache, clock, trace, signal } = search;
+  let failures = 0;
+  let refused: { readonly code: string; readonly used: string; readonly accessToken: string | undefined } | undefined;
+  for (;;) {
+    const stored = (await store.read(signal)) ?? gone(store);
+    const found = await freshest(search, stored);
+    if (found !== undefined) return found;
+    const { refreshToken, accessToken } = stored;
+    if (refreshToken === undefined) return withoutRefresh(search, stored);
+    const used = (await cache.read(refreshToken))?.refreshToken ?? refreshToken;
+    if (refused?.used === used && refused.accessToken === accessToken) throw refusal(refused.code);
+    trace(`auth: refreshing the token of ${store.source}`);
+    const grant = await search.grant(used, signal);
+    if (grant.kind === 'granted') {
+      await keep(search, { stored: refreshToken, next: grant.token.refreshToken ?? used }, grant.token);
+      return grant.token;
+    }
+    if (grant.kind === 'refused') {
+      if (refused !== undefined) throw refusal(grant.code);
+      refused = { code: grant.code, used, accessToken };
+      continue;
+    }
+    const pauseMs = PAUSES_MS[failures];
+    if (!grant.isWorthRetrying || pauseMs === undefined) return stillAlive(search, stored) ?? fail(unclear(grant.why));
+    failures += 1;
+    await clock.sleep(pauseMs, signal);
   }
-  if (grant.kind === 'unclear') return stillAlive(search, stored) ?? fail(unclear(grant.why));
-  const again = await store.read(signal);
-  const hasChanged = again?.refreshToken !== stored.refreshToken || again?.accessToken !== stored.accessToken;
-  if (mayStartOver && hasChanged) return refresh(search, { mayStartOver: false });
-  throw refusal(grant.code);
 }
-
 /** The best token there is, from the official store or our cache; undefined if none is fresh. */
 async function freshest({ cache, clock, rejected }: Search, stored: StoredToken): Promise<UsableToken | undefined> {
   const cached = stored.refreshToken === undefined ? undefined : await cache.read(stored.refreshToken);

@@ -135,3 +135,41 @@ test('the token of the store is not given again when its successor was turned do
   }
   expect(await keeper.bearer(signal)).toBe('good');
 });
+
+/** A keeper whose first grant is unclear, and what the store holds when it is to try again. */
+function interrupted(t: Parameters<typeof home>[0], later: StoredToken) {
+  let stored = STALE;
+  const used: string[] = [];
+  const { keeper } = kept(t, stored, {
+    store: { source: 'x', read: async () => stored, glance: async () => stored, rotate: async () => false },
+    clock: {
+      ...systemClock,
+      sleep: async () => {
+        stored = later;
+      },
+    },
+    grant: async (refreshToken) => {
+      used.push(refreshToken);
+      if (used.length === 1) return { kind: 'unclear', why: 'no answer', isWorthRetrying: true };
+      return {
+        kind: 'granted',
+        token: { accessToken: 'granted', expiresAt: Date.now() + HOUR_MS, refreshToken, rest: {} },
+      };
+    },
+  });
+  return { keeper, used };
+}
+
+test('a refresh that was not answered finds what another program got meanwhile, and asks no more', async (t) => {
+  const { keeper, used } = interrupted(t, {
+    accessToken: 'theirs',
+    refreshToken: 'r',
+    expiresAt: Date.now() + HOUR_MS,
+  });
+  expect([await keeper.bearer(signal), used]).toEqual(['theirs', ['r']]);
+});
+
+test('a refresh that was not answered tries again with the refresh token that is there by then', async (t) => {
+  const { keeper, used } = interrupted(t, { ...STALE, refreshToken: 'next' });
+  expect([await keeper.bearer(signal), used]).toEqual(['granted', ['r', 'next']]);
+});
