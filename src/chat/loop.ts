@@ -138,6 +138,7 @@ async function answered(
 async function woundDown(chat: Chat, rest: Promise<void>, signal: AbortSignal): Promise<void> {
   await chat.note('What was cancelled has to end first. Esc: do not wait for it.');
   const aborted = new Promise<void>((resolve) => {
+    if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   await Promise.race([rest, aborted]);

@@ -4,6 +4,7 @@ const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 /** A signal, and what aborts it; only the first reason counts. */
 export interface Abortable {
   readonly signal: AbortSignal;
+  /** Calls all who wait, and throws then what the first of them threw, if one did. */
   abort(reason: unknown): void;
 }
 
@@ -17,10 +18,16 @@ export function abortable(): Abortable {
     signal,
     abort(reason) {
       controller.abort(reason);
+      let failure: { readonly thrown: unknown } | undefined;
       for (const action of actions) {
         actions.delete(action);
-        action();
+        try {
+          action();
+        } catch (thrown) {
+          failure ??= { thrown };
+        }
       }
+      if (failure !== undefined) throw failure.thrown;
     },
   };
 }

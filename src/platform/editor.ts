@@ -70,6 +70,8 @@ async function withFile<T>(
   );
   try {
     await writeFile(file, text, { mode: 0o600 });
+    // While the file was being made.
+    signal.throwIfAborted();
     return await work(file);
   } finally {
     await rm(directory, { recursive: true, force: true });

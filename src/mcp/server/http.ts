@@ -74,7 +74,9 @@ async function pump(response: Response, reply: ServedReply): Promise<void> {
   reply.begin(response.status, headers);
   const decoder = new TextDecoder();
   const reader = response.body.getReader();
-  reply.signal.addEventListener('abort', () => void reader.cancel().catch(() => {}), { once: true });
+  const leave = (): void => void reader.cancel().catch(() => {});
+  if (reply.signal.aborted) leave();
+  reply.signal.addEventListener('abort', leave, { once: true });
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;

@@ -65,6 +65,7 @@ export const delegate = serverTool({
     }
     const takeBack = (): void => void host.jobs.cancel(job.id);
     signal.addEventListener('abort', takeBack, { once: true });
+    if (signal.aborted) takeBack();
     const view = await job.over.finally(() => signal.removeEventListener('abort', takeBack));
     return fromJob(view);
   },

@@ -1,0 +1,18 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { editedText } from '../../src/platform/editor.ts';
+import { posixTest } from '../support/posix.ts';
+
+posixTest('an abort while the file is being made is not missed, and no editor is started', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'gmn-editor-'));
+  t.onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const mark = join(directory, 'started');
+  const controller = new AbortController();
+  const env = { ...process.env, VISUAL: `touch ${mark}; :` };
+  const editing = editedText({ text: 'x', name: 'x.md', env, terminal: '/dev/null' }, controller.signal);
+  controller.abort(new Error('enough'));
+  await expect(editing).rejects.toThrow('enough');
+  expect(existsSync(mark)).toBe(false);
+});
