@@ -12,7 +12,7 @@ import { jsonArguments, readPairs, toolArguments } from './mcp-arguments.ts';
 import { mediaOf, textOfBlock, textOfBlocks } from './mcp-content.ts';
 import { terminalElicit } from './mcp-elicitation.ts';
 import { callProgress } from './mcp-progress.ts';
-import { saveMedia } from './mcp-save.ts';
+import { openMediaPlace, type SaveMedia } from './mcp-save.ts';
 import { type SessionOptions, withServer } from './mcp-session.ts';
 import { visibleLines } from './mcp-view.ts';
 
@@ -39,6 +39,7 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   }
   const given = options.json === undefined ? undefined : await jsonArguments(options.json, app);
   const pairs = await readPairs(words, app);
+  const save = await openMediaPlace(options.outputFile, app);
   const isText = options.outputFormat !== 'json';
   const shown = callProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
   const elicit = isText ? terminalElicit(app, shown.lend) : {};
@@ -52,7 +53,7 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
       });
     await shown.end();
     if (result.isError) throw toolFailure(connection, tool, result);
-    await printResult(result, { notices, options }, app);
+    await printResult(result, { notices, options, save }, app);
     return 0;
   }).finally(shown.end);
 }
@@ -114,7 +115,11 @@ function shortened(words: string): string {
 
 async function printResult(
   result: CallResult,
-  { notices, options }: { readonly notices: readonly string[]; readonly options: McpCallOptions },
+  {
+    notices,
+    options,
+    save,
+  }: { readonly notices: readonly string[]; readonly options: McpCallOptions; readonly save: SaveMedia },
   app: App,
 ): Promise<void> {
   const { content, structuredContent, omitted = [] } = result;
@@ -122,7 +127,7 @@ async function printResult(
   const unknown = [...new Set(omitted)].map(
     (kind) => `a piece of the kind ${visible(kind)} is left out: gmn does not know it`,
   );
-  const said = [...notices, ...unknown, ...(await saveMedia(mediaOf(content), options.outputFile, app))];
+  const said = [...notices, ...unknown, ...(await save(mediaOf(content)))];
   if (options.outputFormat === 'json') {
     const warnings = said.length > 0 ? { warnings: said } : {};
     return out.write(encodeDocument({ ...result, ...warnings }));

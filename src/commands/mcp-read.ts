@@ -4,7 +4,7 @@ import { onlyWords } from './mcp-arguments.ts';
 import { mediaLine, mediaOfResource } from './mcp-content.ts';
 import { terminalElicit } from './mcp-elicitation.ts';
 import { callProgress } from './mcp-progress.ts';
-import { saveMedia } from './mcp-save.ts';
+import { openMediaPlace } from './mcp-save.ts';
 import { type SessionOptions, withServer } from './mcp-session.ts';
 import { type PrintOptions, printReport } from './report.ts';
 
@@ -19,13 +19,14 @@ export interface McpReadOptions extends PrintOptions, SessionOptions {
  */
 export async function run(options: McpReadOptions, app: App): Promise<number> {
   const [server = '', uri = ''] = onlyWords(options.args, 2, 'mcp read');
+  const save = await openMediaPlace(options.outputFile, app);
   const shown = callProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
   const elicit = options.json ? {} : terminalElicit(app, shown.lend);
   return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
     const contents = await connection.readResource(uri, { signal: app.signal });
     await shown.end();
     const media = contents.flatMap(mediaOfResource);
-    const said = await saveMedia(media, options.outputFile, app);
+    const said = await save(media);
     const isSaved = options.outputFile !== undefined;
     const pieces = contents.map(({ text, ...rest }) => {
       if (text !== undefined) return text;

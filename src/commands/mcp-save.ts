@@ -2,28 +2,38 @@ import { extname, resolve } from 'node:path';
 import type { App } from '../core/app.ts';
 import { formatSize } from '../core/size.ts';
 import { visible } from '../core/visible.ts';
-import { saveFile } from '../platform/saved-file.ts';
+import { createOutputFile, openOutputFile } from '../platform/output-file.ts';
 import type { Media } from './mcp-content.ts';
 
+/** Saves what is no text; says, in words for the person, what was written where. Throws AppError `usage` if it cannot be written. */
+export type SaveMedia = (media: readonly Media[]) => Promise<readonly string[]>;
+
 /**
- * Writes what is no text to the file of `--output-file`, further pieces beside it as `name-2.png` and so on; says, in
- * words for the person, what was written where. Throws AppError `usage` if it cannot be written.
+ * The place of `--output-file`, before anything is asked for. What the person named is replaced; further pieces go beside it
+ * as `name-2.png` and so on, under names that are free: how many there are, the server decides. Throws AppError `usage` if
+ * it cannot be written.
  */
-export async function saveMedia(
-  media: readonly Media[],
-  path: string | undefined,
-  { cwd }: Pick<App, 'cwd'>,
-): Promise<readonly string[]> {
-  if (path === undefined) return [];
-  if (media.length === 0) return [`there is nothing to save: ${visible(path)} was not written`];
-  const said: string[] = [];
-  for (const [index, { mimeType, data }] of media.entries()) {
-    const name = index === 0 ? path : numbered(path, index + 1);
-    const bytes = Buffer.from(data, 'base64');
-    await saveFile(resolve(cwd, name), bytes, name);
-    said.push(`wrote ${visible(name)} (${visible(mimeType)}, ${formatSize(bytes.length)})`);
-  }
-  return said;
+export async function openMediaPlace(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
+  if (path === undefined) return async () => [];
+  const named = await openOutputFile(resolve(cwd, path), path);
+  return async (media) => {
+    if (media.length === 0) return [`there is nothing to save: ${visible(path)} was not written`];
+    const said: string[] = [];
+    let number = 1;
+    for (const { mimeType, data } of media) {
+      const bytes = Buffer.from(data, 'base64');
+      let name = path;
+      if (said.length === 0) await named.write(bytes);
+      else {
+        do {
+          number += 1;
+          name = numbered(path, number);
+        } while ((await createOutputFile(resolve(cwd, name), name, bytes)) === 'exists');
+      }
+      said.push(`wrote ${visible(name)} (${visible(mimeType)}, ${formatSize(bytes.length)})`);
+    }
+    return said;
+  };
 }
 
 function numbered(path: string, number: number): string {

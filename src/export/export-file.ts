@@ -4,6 +4,7 @@ import { replaceFile } from '../platform/atomic-file.ts';
 import { reasonOf } from '../platform/errno.ts';
 import { lookUp } from '../platform/files.ts';
 import { createNewFile } from '../platform/new-file.ts';
+import { writingTarget } from '../platform/real-path.ts';
 
 /** Where an export goes. */
 export interface ExportPlace {
@@ -28,7 +29,7 @@ export async function writeExport(place: ExportPlace, pieces: Iterable<string>):
     throw new AppError('usage', `${name} is not a regular file`, { hint: 'Name a file that gmn may write.' });
   }
   try {
-    if (force) await replaceFile(path, pieces, { mode: 0o600 });
+    if (force) await replaceFile(writingTarget(path), pieces, { mode: 0o600 });
     else if (found !== undefined || (await createNewFile(path, pieces)) === 'exists') {
       throw new AppError('usage', `${name} exists`, { hint });
     }

@@ -1,29 +1,32 @@
 import { constants } from 'node:fs';
-import { access, open, realpath, rename, stat, unlink, writeFile } from 'node:fs/promises';
+import { access, type FileHandle, open, rename, stat, unlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { errnoOf, reasonOf } from './errno.ts';
+import { writingTarget } from './real-path.ts';
 
 /** A place for an answer. */
 export interface OutputFile {
-  /** Puts the text there, whole or not at all; says how many bytes it has. Throws AppError `usage`. */
-  write(text: string): Promise<number>;
+  /** Puts the text or the bytes there, whole or not at all; says how many bytes it has. Throws AppError `usage`. */
+  write(content: string | Uint8Array): Promise<number>;
 }
 
 /**
  * Finds out whether a file can be written there, and changes nothing. One that exists will be replaced in one step and keeps
- * its permissions; a device or a pipe is written to. Throws AppError `usage` if it cannot; `name` is what the person calls it.
+ * its permissions; a device or a pipe is written to, a link followed as `writingTarget` does. Throws AppError `usage` if it
+ * cannot; `name` is what the person calls it.
  */
 export async function openOutputFile(path: string, name: string): Promise<OutputFile> {
   try {
-    const target = await realpath(path).catch(() => path);
+    const target = writingTarget(path);
     const before = await stat(target).catch(ifAbsent);
     if (before?.isDirectory()) throw new Error('it is a directory');
     if (before !== undefined) await access(target, constants.W_OK);
     const canReplace = await isWritable(dirname(target));
     if (before === undefined && !canReplace) await access(dirname(target), constants.W_OK);
     const isReplaced = (before === undefined || before.isFile()) && canReplace;
-    return { write: (text) => written({ target, name, text, mode: isReplaced ? (before?.mode ?? 0o666) : undefined }) };
+    const mode = isReplaced ? (before?.mode ?? 0o666) : undefined;
+    return { write: (content) => written({ target, name, content, mode }) };
   } catch (cause) {
     throw fault(name, cause);
   }
@@ -44,13 +47,13 @@ function isWritable(directory: string): Promise<boolean> {
 interface Writing {
   readonly target: string;
   readonly name: string;
-  readonly text: string;
+  readonly content: string | Uint8Array;
   /** The permissions of the file that takes its place; undefined: the one that is there is written to. */
   readonly mode: number | undefined;
 }
 
-async function written({ target, name, text, mode }: Writing): Promise<number> {
-  const bytes = Buffer.from(text);
+async function written({ target, name, content, mode }: Writing): Promise<number> {
+  const bytes = Buffer.from(content);
   try {
     if (mode === undefined) await writeFile(target, bytes);
     else await replace(target, bytes, mode);
@@ -73,6 +76,25 @@ async function replace(target: string, bytes: Uint8Array, mode: number): Promise
     await handle.close().catch(() => {});
     await unlink(temporary).catch(() => {});
     throw thrown;
+  }
+}
+
+/**
+ * Writes bytes to a file that must not be there yet, whole or not at all. `exists`: something has that name, and is left as it
+ * is. Throws AppError `usage`.
+ */
+export async function createOutputFile(path: string, name: string, bytes: Uint8Array): Promise<'created' | 'exists'> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, 'wx', 0o666);
+    await handle.writeFile(bytes);
+    return 'created';
+  } catch (cause) {
+    if (handle === undefined && errnoOf(cause) === 'EEXIST') return 'exists';
+    if (handle !== undefined) await unlink(path).catch(() => {});
+    throw fault(name, cause);
+  } finally {
+    await handle?.close();
   }
 }
 

@@ -3,6 +3,8 @@ import { AppError } from '../core/error.ts';
 import type { Clock, Trace } from '../core/io.ts';
 import { concealed } from '../core/secret-forms.ts';
 import { redact } from '../core/secret-text.ts';
+import { errnoOf, reasonOf } from './errno.ts';
+import { writingTarget } from './real-path.ts';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 
@@ -33,10 +35,11 @@ function appendTo(file: string, now: number): (line: string) => void {
   let descriptor: number | undefined;
   try {
     // A FIFO that nobody reads must not hold us up.
-    descriptor = openSync(file, O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
+    descriptor = openSync(writingTarget(file), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
     writeSync(descriptor, `${new Date(now).toISOString()} gmn\n`);
   } catch (cause) {
-    throw new AppError('usage', `cannot write the debug file ${file}`, {
+    const why = errnoOf(cause) === '' ? `: ${reasonOf(cause)}` : '';
+    throw new AppError('usage', `cannot write the debug file ${file}${why}`, {
       cause,
       hint: 'Give --debug-file a path that can be written.',
     });

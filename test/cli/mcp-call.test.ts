@@ -1,8 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { httpPeer, streamable } from '../mcp/http-peer.ts';
+import { gmnCommand } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
+import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
 const GOOD = { files: fixtureServer('mcp-server.mjs') };
@@ -58,6 +61,45 @@ test('what is no text is named with its type and size, and saved where --output-
     exitCode: 0,
   });
   expect(existsSync(join(here.cwd, 'none'))).toBe(false);
+});
+
+test('further pieces take no place but a free one: how many there are, the server decides', async (t) => {
+  const here = mcpPlace(t, GOOD, { files: { 'out.png': 'old', 'out-2.png': 'mine' } });
+  symlinkSync('../home/kept', join(here.cwd, 'out-4.png'));
+  const { stderr, exitCode } = await here.run(['mcp', 'call', 'files', 'mixed', '--output-file', 'out.png']);
+  expect([stderr.split('\n').slice(1), exitCode]).toEqual([
+    [
+      'gmn: wrote out.png (image/png, 70 B)',
+      'gmn: wrote out-3.png (audio/wav, 4 B)',
+      'gmn: wrote out-5.png (application/pdf, 5 B)',
+      '',
+    ],
+    0,
+  ]);
+  expect(readFileSync(join(here.cwd, 'out-2.png'), 'latin1')).toBe('mine');
+  expect(readdirSync(here.cwd).sort()).toEqual(['out-2.png', 'out-3.png', 'out-4.png', 'out-5.png', 'out.png']);
+  expect(existsSync(join(here.home, 'kept'))).toBe(false);
+});
+
+posixTest('a disk without room for it keeps the file that was there, and half of none', async (t) => {
+  const here = mcpPlace(t, GOOD, { files: { 'out.png': 'old' } });
+  const [program, args] = gmnCommand(['mcp', 'call', 'files', 'mixed', '--output-file', 'out.png']);
+  const { status, stderr } = spawnSync('sh', ['-c', 'ulimit -f 0; exec "$@"', 'sh', program, ...args], {
+    cwd: here.cwd,
+    env: here.env,
+    encoding: 'utf8',
+  });
+  expect([stderr, status]).toEqual([expect.stringMatching(/^Error: cannot write out\.png: EFBIG\n/), 1]);
+  expect(readFileSync(join(here.cwd, 'out.png'), 'latin1')).toBe('old');
+  expect(readdirSync(here.cwd)).toEqual(['out.png']);
+});
+
+posixTest('a link out of its directory is refused before the tool is run', async (t) => {
+  const here = mcpPlace(t, GOOD, { home: { '.bashrc': 'mine\n' } });
+  symlinkSync(join(here.home, '.bashrc'), join(here.cwd, 'out.png'));
+  const { stderr, exitCode } = await here.run(['mcp', 'call', 'files', 'mixed', '--output-file', 'out.png']);
+  expect([stderr, exitCode]).toEqual([expect.stringMatching(/^Error: cannot write out\.png: it is a link to /), 1]);
+  expect(readFileSync(join(here.home, '.bashrc'), 'utf8')).toBe('mine\n');
 });
 
 test('-o json is the whole result, and a failure is the documented object on stdout', async (t) => {

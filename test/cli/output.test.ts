@@ -1,8 +1,18 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { failure, fakeGemini, reply } from '../support/fake-gemini.ts';
-import { place, runGmn, runGmnIn } from '../support/gmn.ts';
+import { gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';
 
@@ -157,6 +167,38 @@ describe('--output-file', () => {
     expect(readFileSync(join(at.cwd, 'run.sh'), 'utf8')).toBe(gmn.stdout);
     expect(statSync(join(at.cwd, 'run.sh')).mode & 0o777).toBe(0o755);
     expect(readdirSync(at.cwd)).toEqual(['link', 'run.sh']);
+  });
+
+  posixTest.for([
+    ['in', ['--output-file', 'link/out.md']],
+    ['absolute', ['--output-file', 'out.md']],
+    ['to the debug file', ['--debug-file', 'out.md']],
+  ] as const)(
+    'follows no link out of its directory (%s), and says so before anything is sent',
+    async ([, flags], t) => {
+      const gemini = await fakeGemini(t, []);
+      const at = place(t, { gemini, home: { '.bashrc': 'mine\n' }, files: { 'link/a': '' } });
+      symlinkSync(join(at.home, '.bashrc'), join(at.cwd, 'out.md'));
+      symlinkSync('../../home/.bashrc', join(at.cwd, 'link', 'out.md'));
+      const gmn = await runGmnIn(t, at, [...flags, 'x']);
+      expect(gmn).toMatchObject({ stdout: '', exitCode: 1 });
+      expect(gmn.stderr).toMatch(/: it is a link to \S+\/\.bashrc, outside of its directory; name that file itself/);
+      expect(readFileSync(join(at.home, '.bashrc'), 'utf8')).toBe('mine\n');
+    },
+  );
+
+  posixTest('takes the place of a link to nothing, and writes to what a descriptor stands for', async (t) => {
+    const at = place(t);
+    symlinkSync(join(at.home, 'new'), join(at.cwd, 'out.md'));
+    const gmn = await runGmnIn(t, at, ['--demo', '--output-file', 'out.md', 'Hello']);
+    expect(gmn.exitCode).toBe(0);
+    expect([existsSync(join(at.home, 'new')), readFileSync(join(at.cwd, 'out.md'), 'utf8')]).toEqual([
+      false,
+      gmn.stdout,
+    ]);
+    const [program, args] = gmnCommand(['--demo', '-q', '--output-file', '/dev/stderr', 'Hello']);
+    spawnSync('sh', ['-c', 'exec "$@" 2> err', 'sh', program, ...args], at);
+    expect(readFileSync(join(at.cwd, 'err'), 'utf8')).toBe(gmn.stdout);
   });
 
   posixTest('gives a new file what the umask leaves, and writes to a device as such', async (t) => {

@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import type { TurnRecord } from '../../src/core/history.ts';
 import { exportSession } from '../../src/export/export.ts';
@@ -104,6 +104,16 @@ test('a directory, a device or a link to one is never replaced', async (t) => {
     });
   }
   expect(statSync('/dev/null').isCharacterDevice()).toBe(true);
+});
+
+test('a link out of its directory is not followed, with --force either', async (t) => {
+  const { run, cwd } = await scene(t);
+  const kept = join(dirname(cwd), 'kept.md');
+  writeFileSync(kept, 'mine');
+  symlinkSync(kept, join(cwd, 'talk.md'));
+  const { status, stderr } = run('last', 'talk.md', '--force');
+  expect([status, stderr]).toEqual([1, expect.stringMatching(/^Error: cannot write talk\.md: it is a link to /)]);
+  expect(readFileSync(kept, 'utf8')).toBe('mine');
 });
 
 test.for<readonly [args: readonly string[], what: string, hint: string]>([
