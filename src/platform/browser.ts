@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import type { Env } from '../core/io.ts';
+import { windowsProgram } from './windows-command.ts';
 
 /**
  * Opens a page in the person's browser: `BROWSER` names the program, else the system's own. False if none can be started, or
@@ -7,7 +8,7 @@ import type { Env } from '../core/io.ts';
  */
 export function openBrowser(url: string, env: Env, platform: string = process.platform): Promise<boolean> {
   if (env.NO_BROWSER) return Promise.resolve(false);
-  const [command, ...args] = env.BROWSER ? [env.BROWSER] : systemBrowser(platform);
+  const [command, ...args] = env.BROWSER ? [env.BROWSER] : systemBrowser(platform, env);
   return new Promise((resolve) => {
     try {
       const child = spawn(command ?? '', [...args, url], { stdio: 'ignore', detached: true, env });
@@ -22,7 +23,7 @@ export function openBrowser(url: string, env: Env, platform: string = process.pl
   });
 }
 
-function systemBrowser(platform: string): readonly string[] {
+function systemBrowser(platform: string, env: Env): readonly string[] {
   if (platform === 'darwin') return ['open'];
-  return platform === 'win32' ? ['rundll32', 'url.dll,FileProtocolHandler'] : ['xdg-open'];
+  return platform === 'win32' ? [windowsProgram('rundll32', env), 'url.dll,FileProtocolHandler'] : ['xdg-open'];
 }

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
+import { windowsProgram } from './windows-command.ts';
 
 /** More than can be sent anyway. */
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -10,7 +11,7 @@ const POWERSHELL = '[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-Clipboa
 /** The programs that print what is in the clipboard, the likeliest first: text, then a picture. */
 function readers(env: Env, platform: string): readonly (readonly [program: string, ...args: string[]])[] {
   if (platform === 'darwin') return [['pbpaste']];
-  if (platform === 'win32') return [['powershell.exe', '-NoProfile', '-Command', POWERSHELL]];
+  if (platform === 'win32') return [[windowsProgram('powershell', env), '-NoProfile', '-Command', POWERSHELL]];
   if (env.WAYLAND_DISPLAY) {
     return [
       ['wl-paste', '--no-newline', '--type', 'text'],

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Env } from '../core/io.ts';
+import { FROM_PATH_ONLY, windowsProgram } from './windows-command.ts';
 
 export interface Editing {
   readonly text: string;
@@ -23,7 +24,8 @@ export async function editedText(
   { text, name, env, terminal }: Editing,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  const editor = env.VISUAL || env.EDITOR || (process.platform === 'win32' ? 'notepad' : 'vi');
+  const editor =
+    env.VISUAL || env.EDITOR || (process.platform === 'win32' ? `"${windowsProgram('notepad', env)}"` : 'vi');
   return withFile({ text, name }, signal, async (file) => {
     if ((await runProgram({ program: editor, file, env, terminal }, signal)) !== 0) return undefined;
     const edited = await readFile(file, 'utf8');
@@ -95,7 +97,7 @@ function runProgram({ program, file, env, terminal }: Running, signal: AbortSign
   return new Promise<number | null>((resolve, reject) => {
     const stdio = [descriptor, descriptor, descriptor];
     const child = isWindows
-      ? spawn(`${program} "${file}"`, { stdio: 'inherit', env, shell: true })
+      ? spawn(`${program} "${file}"`, { stdio: 'inherit', env: { ...env, ...FROM_PATH_ONLY }, shell: true })
       : spawn('/bin/sh', ['-c', `${existing(program)}${program} "$1"`, program, file], { stdio, env });
     const stop = (): void => {
       child.kill();

@@ -3,6 +3,7 @@ import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { reasonOf } from './errno.ts';
 import type { Shell } from './shell-choice.ts';
+import { FROM_PATH_ONLY } from './windows-command.ts';
 
 export interface FedCommand {
   readonly shell: Shell;
@@ -23,7 +24,7 @@ export function feedCommand({ shell, command, input, cwd, env }: FedCommand, sig
     if (signal.aborted) return reject(signal.reason);
     const child = spawn(shell.path, [...shell.args, shell.isVerbatim ? `"${command}"` : command], {
       cwd,
-      env,
+      env: process.platform === 'win32' ? { ...env, ...FROM_PATH_ONLY } : env,
       stdio: ['pipe', 2, 2],
       windowsHide: true,
       windowsVerbatimArguments: shell.isVerbatim,

@@ -1,5 +1,6 @@
+import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
-import { Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { type buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import type { HttpRequest, HttpResponse } from '../core/http.ts';
 import { type Dispatch, LONG_BODY_BYTES, openExchange, slices } from './http-exchange.ts';
 import { peerOf, proxyPeer } from './http-failure.ts';
@@ -96,6 +97,15 @@ function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): Pro
     ...(proxy.username === '' ? {} : { token: basicToken(proxy) }),
     proxyTls: NO_CONNECT_TIMER,
     requestTls: NO_CONNECT_TIMER,
-    clientFactory: (origin, options) => new Pool(origin, { ...options, ...NO_TIMERS }).compose(watch),
+    clientFactory: (origin, { connect }: { readonly connect?: buildConnector.connector }) =>
+      new Pool(origin, { ...NO_TIMERS, ...(connect ? { connect: nameless(connect) } : {}) }).compose(watch),
   });
+}
+
+/** An address is no name that TLS could ask for, and Node warns on stderr of whoever does (DEP0123); undici does. */
+function nameless(connect: buildConnector.connector): buildConnector.connector {
+  return ({ servername, ...options }, callback) => {
+    const isName = servername && !isIP(servername.replace(/^\[|\]$/g, ''));
+    connect(isName ? { ...options, servername } : options, callback);
+  };
 }

@@ -1,29 +1,15 @@
-import { spawn } from 'node:child_process';
-import type { KeyringAnswer, KeyringEntry } from './keyring.ts';
+import { type KeyringAnswer, type KeyringEntry, runHelper } from './keyring.ts';
 
 /** What `security` answers when there is no such entry. */
 const NOT_FOUND = 44;
 
 /** Reads a generic password from the macOS Keychain with the system's own program. Never throws. */
-export function readKeychain(program: string, entry: KeyringEntry, limitMs: number): Promise<KeyringAnswer> {
-  return new Promise((resolve) => {
-    const args = ['find-generic-password', '-s', entry.service, '-a', entry.account, '-w'];
-    const child = spawn(program, args, {
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: limitMs,
-      killSignal: 'SIGKILL',
-    });
-    let output = '';
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      output += chunk;
-    });
-    child.on('error', () => resolve({ kind: 'unavailable', why: 'failed' }));
-    child.on('close', (code, signal) => {
-      if (code === 0) resolve({ kind: 'secret', secret: decode(output.replace(/\n$/, '')) });
-      else if (code === NOT_FOUND) resolve({ kind: 'nothing' });
-      else resolve({ kind: 'unavailable', why: signal === 'SIGKILL' ? 'timeout' : 'failed' });
-    });
-  });
+export async function readKeychain(program: string, entry: KeyringEntry, limitMs: number): Promise<KeyringAnswer> {
+  const args = ['find-generic-password', '-s', entry.service, '-a', entry.account, '-w'];
+  const { code, output } = await runHelper({ program, args, input: '', limitMs });
+  if (code === 0) return { kind: 'secret', secret: decode(output.replace(/\n$/, '')) };
+  if (code === NOT_FOUND) return { kind: 'nothing' };
+  return { kind: 'unavailable', why: code === 'timeout' ? 'timeout' : 'failed' };
 }
 
 /** A password with characters beyond ASCII is printed as hex. Ours are JSON, so they never look like that by themselves. */

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
 import { isObject } from '../core/json.ts';
+import { programEnvironment } from './child-program.ts';
+import { startTimer } from './clock.ts';
 
 /**
  * Runs in a process of its own: a keyring that waits for its daemon, or for a person, cannot be interrupted from inside.
@@ -18,6 +20,9 @@ process.stdin.setEncoding('utf8').on('data', (chunk) => { text += chunk; }).on('
   process.stdout.write(JSON.stringify({ value: value === undefined ? null : value }));
 });
 `;
+
+/** Where the session's keyring is, and where it can ask the person. */
+const SESSION = ['DBUS_SESSION_BUS_ADDRESS', 'XDG_RUNTIME_DIR', 'DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY'];
 
 /** Names one secret in the keyring. */
 export interface KeyringEntry {
@@ -47,26 +52,48 @@ export function openKeyring(module: string): Keyring {
   };
 }
 
-function ask(request: Readonly<Record<string, string>>, limitMs: number): Promise<KeyringAnswer> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['-e', HELPER], {
+async function ask(request: Readonly<Record<string, string>>, limitMs: number): Promise<KeyringAnswer> {
+  const input = JSON.stringify(request);
+  const { code, output } = await runHelper({ program: process.execPath, args: ['-e', HELPER], input, limitMs });
+  if (code === 0) return parseAnswer(output);
+  return { kind: 'unavailable', why: code === 'timeout' ? 'timeout' : 'failed' };
+}
+
+/** A program that reads or writes secrets for us. */
+export interface HelperRun {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly input: string;
+  readonly limitMs: number;
+}
+
+/**
+ * What a helper prints, and its exit code, if it has one. It gets no key of ours, and nothing that makes its runtime load more
+ * (`NODE_OPTIONS`). Never throws.
+ */
+export function runHelper({ program, args, input, limitMs }: HelperRun) {
+  return new Promise<{ readonly code: number | 'timeout' | 'failed'; readonly output: string }>((resolve) => {
+    const session: Record<string, string> = {};
+    for (const name of SESSION) if (process.env[name] !== undefined) session[name] = process.env[name];
+    const child = spawn(program, args, {
+      env: programEnvironment(process.env, session),
       stdio: ['pipe', 'pipe', 'ignore'],
-      timeout: limitMs,
-      killSignal: 'SIGKILL',
       windowsHide: true,
     });
+    const stopTimer = startTimer(limitMs, () => void child.kill('SIGKILL'));
     let output = '';
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       output += chunk;
     });
-    child.on('error', () => resolve({ kind: 'unavailable', why: 'failed' }));
-    child.on('close', (code, signal) => {
-      if (code === 0) resolve(parseAnswer(output));
-      else resolve({ kind: 'unavailable', why: signal === 'SIGKILL' ? 'timeout' : 'failed' });
-    });
+    const finish = (code: number | 'timeout' | 'failed'): void => {
+      stopTimer();
+      resolve({ code, output });
+    };
+    child.on('error', () => finish('failed'));
+    child.on('close', (code, signal) => finish(code ?? (signal === 'SIGKILL' ? 'timeout' : 'failed')));
     // It may have died before reading.
     child.stdin.on('error', () => {});
-    child.stdin.end(JSON.stringify(request));
+    child.stdin.end(input);
   });
 }
 

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { windowsProgram } from './windows-command.ts';
 
 /** A process that was found running. */
 export interface FoundProcess {
@@ -54,8 +55,10 @@ function pause(): Promise<void> {
 /** Kills the family at once, as far as it is found; for the moment before this process ends. */
 export function killFamily(family: Family): void {
   const { leader } = family;
-  if (process.platform === 'win32') spawnSync('taskkill', ['/pid', String(leader), '/t', '/f'], { windowsHide: true });
-  else for (const target of [-leader, ...runningOf(family).map(({ pid }) => pid)]) send(target, 'SIGKILL');
+  if (process.platform === 'win32') {
+    const program = windowsProgram('taskkill', process.env);
+    spawnSync(program, ['/pid', String(leader), '/t', '/f'], { windowsHide: true });
+  } else for (const target of [-leader, ...runningOf(family).map(({ pid }) => pid)]) send(target, 'SIGKILL');
 }
 
 function runningOf(family: Family): readonly FoundProcess[] {

@@ -1,6 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { posix, win32 } from 'node:path';
 import type { Env } from '../core/io.ts';
+import { windowsProgram } from './windows-command.ts';
 
 /** A shell, and what stands before the command in its arguments. */
 export interface Shell {
@@ -18,7 +19,7 @@ const POSIX_SHELLS = new Set(['sh', 'bash', 'dash', 'ash', 'zsh', 'ksh', 'mksh']
  * Never throws: one that is not there fails when it is started.
  */
 export function chooseShell(wanted: string | undefined, env: Env, platform: string = process.platform): Shell {
-  if (platform === 'win32') return windowsShell(wanted ?? env.ComSpec ?? 'cmd.exe');
+  if (platform === 'win32') return windowsShell(wanted ?? env.ComSpec ?? windowsProgram('cmd', env));
   const own = env.SHELL ?? '';
   const isKnown = posix.isAbsolute(own) && POSIX_SHELLS.has(posix.basename(own)) && isExecutable(own);
   return { path: wanted ?? (isKnown ? own : '/bin/sh'), args: ['-c'], isVerbatim: false };

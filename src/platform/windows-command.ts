@@ -1,4 +1,27 @@
 import { win32 } from 'node:path';
+import type { Env } from '../core/io.ts';
+
+/** Where Windows has its own programs, below %SystemRoot%. */
+const PROGRAMS = {
+  clip: 'System32\\clip.exe',
+  cmd: 'System32\\cmd.exe',
+  notepad: 'System32\\notepad.exe',
+  powershell: 'System32\\WindowsPowerShell\\v1.0\\powershell.exe',
+  rundll32: 'System32\\rundll32.exe',
+  taskkill: 'System32\\taskkill.exe',
+} as const;
+
+/**
+ * The full path of a program of Windows itself. By its bare name it would be looked for in the current directory first, and
+ * whoever made the folder could have put one there.
+ */
+export function windowsProgram(name: keyof typeof PROGRAMS, env: Env): string {
+  const root = variable(env, 'SystemRoot') ?? variable(env, 'windir');
+  return win32.join(root !== undefined && win32.isAbsolute(root) ? root : 'C:\\Windows', PROGRAMS[name]);
+}
+
+/** Makes the command interpreter look for the programs of a person's command in PATH, and not in the current directory first. */
+export const FROM_PATH_ONLY = { NoDefaultCurrentDirectoryInExePath: '1' };
 
 /** What is started on Windows in the place of a command. */
 export interface WindowsCommand {
@@ -28,7 +51,7 @@ export function windowsCommand(command: string, args: readonly string[], around:
   const line = [file, ...args].map(quoted).join(' ');
   // Extensions on, since `quoted` uses them; no `!variables!`; no start-up script; all that follows is the command.
   return {
-    command: variable(around.env, 'ComSpec') ?? 'cmd.exe',
+    command: variable(around.env, 'ComSpec') ?? windowsProgram('cmd', around.env),
     args: ['/e:ON', '/v:OFF', '/d', '/s', '/c', `"${line}"`],
     isVerbatim: true,
   };
@@ -57,7 +80,7 @@ function quoted(argument: string): string {
   return `"${inside}"`;
 }
 
-function variable(env: Readonly<Record<string, string>>, name: string): string | undefined {
+function variable(env: Env, name: string): string | undefined {
   const key = Object.keys(env).find((each) => each.toLowerCase() === name.toLowerCase());
   return key === undefined ? undefined : env[key];
 }

@@ -1,9 +1,11 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { HttpResponse, HttpTimers } from '../../src/core/http.ts';
 import { sendHttp } from '../../src/platform/http.ts';
 import { type Answer, answer, loopback, stream } from '../api/loopback.ts';
+import { runGmn } from '../support/gmn.ts';
 
 const TIMERS: HttpTimers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };
 const PASSWORD = 'pass-w0rd';
@@ -60,6 +62,20 @@ test('an upload of many slices passes the proxy whole', async (t) => {
   const body = 'ü'.repeat(1024 * 1024);
   expect(await textOf(await send(new URL('http://127.0.0.1:9/'), proxy.url, { body }))).toBe('ok');
   expect(proxy.requests[0]?.body).toBe(body);
+});
+
+test('a proxy that is named by its address makes no runtime complain', async (t) => {
+  // It hangs up at once; what Node says about the name, it says before.
+  const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.onTestFinished(() => void server.close());
+  const proxy = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const gmn = await runGmn(t, ['hi', '--retries', '0'], {
+    env: { GEMINI_API_KEY: 'key-0123456789', GOOGLE_GEMINI_BASE_URL: 'https://model.test', HTTPS_PROXY: proxy },
+  });
+  expect(gmn.exitCode).toBe(3);
+  expect(gmn.stderr).toMatch(/^Error: [^\n]*proxy 127\.0\.0\.1/);
+  expect(gmn.stderr).not.toMatch(/Warning/);
 });
 
 test('N29 https goes through a tunnel, and the certificate checked is that of the server', async (t) => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { windowsCommand } from '../../src/platform/windows-command.ts';
+import { clipboardProgram } from '../../src/platform/clipboard.ts';
+import { windowsCommand, windowsProgram } from '../../src/platform/windows-command.ts';
 
 const FILES = ['C:\\node\\node.exe', 'C:\\node\\npx.cmd', 'C:\\tools\\npx.exe', 'D:\\work\\bin\\serve.bat'];
 const around = (env: Record<string, string> = {}) => ({
@@ -51,4 +52,18 @@ test.for([
   ['%PATH%', '"%%cd:~,%PATH%%cd:~,%"'],
 ])('the argument %j reaches a batch file as one: %s', ([argument = '', line = '']) => {
   expect(windowsCommand('npx', [argument], around()).args.at(-1)).toBe(`""C:\\node\\npx.cmd" ${line}"`);
+});
+
+test('the programs of Windows itself are started by their full path, never one from the current directory', () => {
+  expect(windowsProgram('taskkill', { SYSTEMROOT: 'D:\\WinNT' })).toBe('D:\\WinNT\\System32\\taskkill.exe');
+  expect(windowsProgram('powershell', { windir: 'C:\\Windows' })).toBe(
+    'C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe',
+  );
+  for (const root of [undefined, '', '.', 'sub\\dir']) {
+    expect(windowsProgram('notepad', { SystemRoot: root })).toBe('C:\\Windows\\System32\\notepad.exe');
+  }
+  expect(clipboardProgram({}, 'win32')).toBe('C:\\Windows\\System32\\clip.exe');
+  expect(windowsCommand('npx', [], { ...around(), env: { Path: 'C:\\node' } }).command).toBe(
+    'C:\\Windows\\System32\\cmd.exe',
+  );
 });

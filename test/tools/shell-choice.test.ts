@@ -30,7 +30,7 @@ posixTest('the shell is the one asked for, else the own one if it is known, else
   expect(path(undefined, '/nowhere/bash')).toBe('/bin/sh');
   expect(path(undefined, 'bash')).toBe('/bin/sh');
   expect(path(undefined, undefined)).toBe('/bin/sh');
-  expect(path(undefined, undefined, 'win32')).toBe('cmd.exe');
+  expect(path(undefined, undefined, 'win32')).toBe('C:\\Windows\\System32\\cmd.exe');
   expect(chooseShell(undefined, { ComSpec: 'C:\\Windows\\cmd.exe' }, 'win32').args).toEqual(['/d', '/s', '/c']);
   expect(chooseShell('C:\\x\\pwsh.exe', {}, 'win32').args.at(-1)).toBe('-Command');
   expect(chooseShell('C:\\x\\bash.exe', {}, 'win32').args).toEqual(['-c']);
@@ -39,6 +39,6 @@ posixTest('the shell is the one asked for, else the own one if it is known, else
 test('the environment on Windows has what programs there need, and no more', () => {
   const env = { Path: 'C:\\x', SystemRoot: 'C:\\Windows', GEMINI_API_KEY: 'canary' };
   const given = shellEnvironment(env, chooseShell(undefined, {}, 'win32'), 'win32');
-  expect(given).toMatchObject({ Path: 'C:\\x', SystemRoot: 'C:\\Windows', SHELL: 'cmd.exe' });
+  expect(given).toMatchObject({ Path: 'C:\\x', SystemRoot: 'C:\\Windows', SHELL: 'C:\\Windows\\System32\\cmd.exe' });
   expect(Object.values(given)).not.toContain('canary');
 });
