@@ -2,6 +2,7 @@ import { readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Env } from './core/io.ts';
 import { codeCache } from './platform/code-cache.ts';
+import { isStandalone } from './platform/standalone.ts';
 
 /** Set by the build: our version, the chunk that holds `main`, and the file of the chunks that an ordinary run needs. */
 declare const VERSION: string;
@@ -21,6 +22,8 @@ export function boot(argv: readonly string[]): void {
     print(text);
     return;
   }
+  // Its sockets read nothing from a pipe: what is piped in would be lost without a word. The executable has its own way.
+  if (process.versions.bun !== undefined && !isStandalone()) return refuse(process.versions.bun);
   process.on('uncaughtException', (thrown) => crash(thrown));
   const cache = codeCache({ dist: DIST, pack: PACK, version: VERSION });
   setTimeout(cache.keep, LONG_RUN_MS).unref();
@@ -33,6 +36,14 @@ export function boot(argv: readonly string[]): void {
       process.exit(exitCode);
     },
     (thrown) => crash(thrown),
+  );
+}
+
+function refuse(version: string): void {
+  process.exitCode = 4;
+  process.stderr.write(
+    `Error: gmn runs on Node 20.18.1 or later, and this is Bun ${version}\n` +
+      'Install Node (https://nodejs.org), or take the executable of gmn, which needs neither.\n',
   );
 }
 

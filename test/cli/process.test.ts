@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { openSync } from 'node:fs';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { chunk, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
-import { GMN_LINE, type GmnOptions, gmnCommand, place, runGmn } from '../support/gmn.ts';
+import { GMN, GMN_LINE, type GmnOptions, gmnCommand, isStandalone, place, runGmn } from '../support/gmn.ts';
 import { isWindows, linuxTest, posixTest } from '../support/posix.ts';
 
 /** An answer that begins and then stays silent; `closed` resolves when the client lets go. */
@@ -196,6 +196,30 @@ test.runIf(process.platform !== 'win32').each(['--help', '--version'])('%s into 
     encoding: 'utf8',
   });
   expect({ stdout, stderr }).toEqual({ stdout: '0\n', stderr: '' });
+});
+
+const BUN_WORDS = /^Error: gmn runs on Node 20\.18\.1 or later, and this is Bun \S+\nInstall Node/;
+
+// Bun takes the place of Node where `bunx` finds none. Its own name for itself is all that gmn looks at.
+test.skipIf(isStandalone)('a runtime that calls itself Bun is refused before piped text is lost', (t) => {
+  const { env } = place(t);
+  const named = "data:text/javascript,Object.defineProperty(process.versions,'bun',{value:'1.4.4'})";
+  const run = (...words: readonly string[]) =>
+    spawnSync(process.execPath, ['--import', named, GMN, ...words], { env, input: 'piped', encoding: 'utf8' });
+  const { stdout, stderr, status } = run('--demo', 'summarise');
+  expect([stdout, status]).toEqual(['', 4]);
+  expect(stderr).toMatch(BUN_WORDS);
+  expect(run('--version').status).toBe(0);
+});
+
+const bun = process.env.GMN_TEST_BUN ?? 'bun';
+const hasBun = spawnSync(bun, ['--version']).status === 0;
+
+test.skipIf(isStandalone || !hasBun)('Bun itself is refused, and nothing is lost without a word', (t) => {
+  const { env } = place(t);
+  const run = spawnSync(bun, [GMN, '--demo', 'summarise'], { env, input: 'piped', encoding: 'utf8' });
+  expect([run.stdout, run.status]).toEqual(['', 4]);
+  expect(run.stderr).toMatch(BUN_WORDS);
 });
 
 test('a debug file that cannot be written is an error before anything is sent', async (t) => {
