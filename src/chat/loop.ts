@@ -131,6 +131,7 @@ async function answered(
     failures.push(error);
     // There was no answer of which the rest could be had.
     await chat.fail(error === chat.signal.reason ? new AppError(error.fault, error.message) : error);
+    error.isTold = true;
     return undefined;
   }
 }

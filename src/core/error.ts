@@ -72,6 +72,8 @@ export class AppError extends Error {
   readonly objection: Objection | undefined;
   readonly answer: string | undefined;
   readonly isTimeout: boolean;
+  /** Whether it was shown already; who ends the process because of it then ends it without a word. */
+  isTold = false;
 
   constructor(fault: Fault, message: string, options: ErrorOptions = {}) {
     super(message, { cause: options.cause });

@@ -71,7 +71,9 @@ export async function* settle(events: AsyncIterable<TurnEvent>): AsyncGenerator<
   try {
     yield* events;
   } catch (thrown) {
-    yield { type: 'failure', error: AppError.from(thrown) };
+    const error = AppError.from(thrown);
+    yield { type: 'failure', error };
+    error.isTold = true;
   }
 }
 

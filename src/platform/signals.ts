@@ -39,8 +39,11 @@ function abortOnCrash(controller: Abortable): void {
   process.removeAllListeners('uncaughtException');
   process.on('uncaughtException', (thrown) => {
     if (controller.signal.aborted) return crash(thrown);
-    controller.abort(AppError.from(thrown));
-    setTimeout(crash, LAST_WORDS_MS, thrown).unref();
+    const error = AppError.from(thrown);
+    controller.abort(error);
+    // A server that does not want to end may take longer than the run, which has told of it by then.
+    const end = (): void => (error.isTold ? process.exit(error.exitCode) : crash(thrown));
+    setTimeout(end, LAST_WORDS_MS).unref();
   });
 }
 

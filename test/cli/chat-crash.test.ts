@@ -6,8 +6,8 @@ import { expect, test } from 'vitest';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal } from '../support/chat-terminal.ts';
 import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
-import { gmnCommand, place } from '../support/gmn.ts';
-import { posixTest } from '../support/posix.ts';
+import { gmnCommand, isStandalone, place } from '../support/gmn.ts';
+import { isWindows, posixTest } from '../support/posix.ts';
 import { objection, type WirePart } from '../support/strict-gemini.ts';
 
 const CALL = { functionCall: { id: 'c1', name: 'list_directory', args: { dir_path: '.' } }, thoughtSignature: 'c2ln' };
@@ -42,6 +42,51 @@ posixTest.for(MOMENTS)('killed %s, a chat goes on with all that was acknowledged
   expect(parts.at(-1)).toEqual({ text: 'next' });
   expect(objection(contents, [CALL])).toBeUndefined();
 });
+
+/** A server that nobody can make end. */
+const STUBBORN = `
+for (const name of ['SIGTERM', 'SIGINT', 'SIGHUP']) process.on(name, () => {});
+setInterval(() => {}, 1000);
+const results = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 'near', version: '1' },
+  }),
+  'tools/list': () => ({ tools: [{ name: 'echo', inputSchema: { type: 'object' } }] }),
+};
+require('node:readline').createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const answer = results[method] ? { result: results[method](params) } : { error: { code: -32601, message: 'no' } };
+  process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...answer }) + '\\n');
+});
+`;
+
+test.skipIf(isWindows || isStandalone).for(['chat', '-o json'])(
+  'a failure that nobody foresaw is told once (%s), however long a server takes to end',
+  async (way, t) => {
+    const gemini = await fakeGemini(t, [
+      (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(sse(chunk([{ text: 'I look.' }])), () => void child.kill('SIGUSR2'));
+      },
+    ]);
+    const mcpServers = { near: { command: process.execPath, args: ['stubborn.cjs'] } };
+    const { cwd, env } = place(t, {
+      gemini,
+      files: { 'stubborn.cjs': STUBBORN, 'servers.json': JSON.stringify({ mcpServers }) },
+      env: { NODE_OPTIONS: "--import=data:text/javascript,process.on('SIGUSR2',()=>{throw(new(Error)('boom'))})" },
+    });
+    const args = way === 'chat' ? ['chat'] : ['-o', 'json', '--tools', 'read'];
+    const child = spawn(...gmnCommand([...args, '--mcp-config', 'servers.json', 'hi']), { cwd, env });
+    t.onTestFinished(() => void child.kill('SIGKILL'));
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => (output += text));
+    await once(child, 'close');
+    expect(output.match(/boom/g)).toEqual(['boom']);
+    expect(child.exitCode).toBe(1);
+  },
+);
 
 test('a second chat on an open session goes on with a copy, and neither loses anything', async (t) => {
   const { env, path } = sharedHome(t);
