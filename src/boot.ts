@@ -23,7 +23,10 @@ export function boot(argv: readonly string[]): void {
     return;
   }
   // Its sockets read nothing from a pipe: what is piped in would be lost without a word. The executable has its own way.
-  if (process.versions.bun !== undefined && !isStandalone()) return refuse(process.versions.bun);
+  if (process.versions.bun !== undefined && !isStandalone()) {
+    refuse(process.versions.bun);
+    return;
+  }
   process.on('uncaughtException', (thrown) => crash(thrown));
   const cache = codeCache({ dist: DIST, pack: PACK, version: VERSION });
   setTimeout(cache.keep, LONG_RUN_MS).unref();

@@ -1,7 +1,7 @@
 import { completionCall, type Invocation, type Options, plainPrompt } from './cli/invocation.ts';
 import { guardNearMiss } from './cli/near-miss.ts';
 import type { Outline } from './cli/outline.ts';
-import { homes } from './config/home.ts';
+import { homes, homesIfAny } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
 import { AppError } from './core/error.ts';
 import type { Env } from './core/io.ts';
@@ -37,6 +37,9 @@ export async function main(argv: readonly string[], env: Env, version: string): 
   }
 }
 
+/** What can be of use without a home directory. */
+const WITHOUT_HOME: ReadonlySet<string> = new Set(['gmn', 'gmn chat']);
+
 interface Setting {
   readonly version: string;
   readonly env: Env;
@@ -47,7 +50,8 @@ interface Setting {
 async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: Setting): Promise<number> {
   const { path, options } = invocation;
   guardNearMiss(OUTLINE, path === 'gmn' ? options.args : [], isAttended);
-  const app = await processApp({ ...setting, findHomes: homes, loadSettings });
+  const findHomes = WITHOUT_HOME.has(path) ? homesIfAny : homes;
+  const app = await processApp({ ...setting, findHomes, loadSettings });
   if (invocation.idle === undefined) return invocation.run(options, app);
   const notices = invocation.idle.map((flag) => `${flag} has no effect on "${path}"`);
   if (options.json === true) return invocation.run(options, { ...app, notices });

@@ -101,7 +101,7 @@ function checkUsage(options: ChatOptions): void {
 type Kept = { readonly session: Session; readonly isSaved: boolean };
 
 /** What is gone on with, a new session, or one that is not kept: the offline model's is kept only if a flag names one. */
-async function openSession(options: ChatOptions, { cwd }: App, store: SessionStore): Promise<Kept> {
+async function openSession(options: ChatOptions, { cwd, homes }: App, store: SessionStore): Promise<Kept> {
   const { resume, sessionName: name, sessionId: id } = options;
   if (resume !== undefined || options.continue) {
     const summary = resume === undefined ? await store.newestIn(cwd) : await store.find(resume);
@@ -111,7 +111,8 @@ async function openSession(options: ChatOptions, { cwd }: App, store: SessionSto
     return options.noSession ? forgotten(session) : { session, isSaved: true };
   }
   const isNamed = name !== undefined || id !== undefined;
-  if ((options.noSession || options.demo) && !isNamed) return { session: memorySession(randomId()), isSaved: false };
+  const isForgotten = options.noSession || options.demo || homes().isMissing;
+  if (isForgotten && !isNamed) return { session: memorySession(randomId()), isSaved: false };
   const given = { ...(name === undefined ? {} : { name }), ...(id === undefined ? {} : { id }) };
   return { session: await store.create({ cwd, by: 'chat', ...given }), isSaved: true };
 }

@@ -20,12 +20,13 @@ const NEITHER = { notices: [], close: async () => {} } as const;
 export async function promptHistory(options: SessionOptions & ToolChoice, app: App): Promise<PromptHistory> {
   const pace = hasTools(options) ? 'as-it-goes' : 'when-over';
   if (wantsSession(options)) return (await import('./prompt-session.ts')).sessionHistory(options, app, pace);
-  if (options.noSession || options.demo || (await app.settings()).keepsOneShots === false) {
+  const { cwd, clock, version, homes } = app;
+  const { gmn: home, isMissing } = homes();
+  if (options.noSession || options.demo || isMissing || (await app.settings()).keepsOneShots === false) {
     return { ...NEITHER, history: memoryHistory(), save: async () => NOT_SAVED };
   }
   if (pace === 'as-it-goes') return (await import('./prompt-session.ts')).sessionHistory(options, app, pace);
-  const { cwd, clock, version } = app;
-  const history = oneShotHistory({ home: app.homes().gmn, cwd, clock, version, id: randomId() });
+  const history = oneShotHistory({ home, cwd, clock, version, id: randomId() });
   return { ...NEITHER, history, sessionId: history.id, save: history.save };
 }
 

@@ -9,6 +9,19 @@ export function homes(env: Env, userHome: () => string): Homes {
   return { gemini, gmn: env.GMN_HOME || join(home(env, userHome), '.gmn') };
 }
 
+/** Said once in a run that goes on without. */
+export const NO_HOME_NOTICE =
+  'there is no home directory: no settings are read and nothing is saved; set HOME, or GMN_HOME and GEMINI_CLI_HOME';
+
+/** The same for a run that can do without a home: a key in the environment is enough for an answer. Nothing can be kept in `nowhere`. */
+export function homesIfAny(env: Env, userHome: () => string, nowhere: string): Homes {
+  try {
+    return homes(env, userHome);
+  } catch {
+    return { gemini: join(nowhere, '.gemini'), gmn: join(nowhere, '.gmn'), isMissing: true };
+  }
+}
+
 function home(env: Env, userHome: () => string): string {
   try {
     const directory = env.HOME || userHome();

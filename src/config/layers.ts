@@ -7,6 +7,7 @@ import { readStateFile } from '../platform/state-file.ts';
 import { distrustOf, systemSettingsDirectory } from '../platform/system-files.ts';
 import { expandDocument, parseSettingsText, serverNotices } from './document.ts';
 import { readEnvironment } from './environment.ts';
+import { NO_HOME_NOTICE } from './home.ts';
 import { type PlainKey, readSetting, type SettingValue } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, type LayerName } from './layer.ts';
 import { mergeDocuments } from './merge.ts';
@@ -42,6 +43,7 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
     layers: [defaults, user, gmn, workspace.layer, system, environmentLayer(env)],
     env,
     notices: [
+      ...(homes.isMissing ? [NO_HOME_NOTICE] : []),
       ...notices,
       ...[defaults, system].flatMap(ignoredNotice),
       ...[defaults, user, gmn, system].flatMap((layer) => layer.notices ?? []),

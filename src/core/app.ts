@@ -9,6 +9,8 @@ export interface Homes {
   readonly gemini: string;
   /** gmn's own directory, `~/.gmn`; `GMN_HOME` names another. */
   readonly gmn: string;
+  /** There is no home directory, and these are places where nothing is and nothing can be kept. */
+  readonly isMissing?: true;
 }
 
 /** An MCP server as the settings define it. */

@@ -25,7 +25,7 @@ export async function processApp(options: {
   readonly env: Env;
   readonly flags: AppOptions;
   readonly io: ProcessIo;
-  readonly findHomes: (env: Env, userHome: () => string) => Homes;
+  readonly findHomes: (env: Env, userHome: () => string, nowhere: string) => Homes;
   readonly loadSettings: (app: Pick<App, 'env' | 'cwd' | 'homes'>) => Promise<Settings>;
 }): Promise<App> {
   const { version, flags, io } = options;
@@ -33,7 +33,7 @@ export async function processApp(options: {
   const trace = await openTrace(flags, env);
   const cwd = workingDirectory(flags.cwd);
   let foundHomes: Homes | undefined;
-  const homes = (): Homes => (foundHomes ??= options.findHomes(env, userHome));
+  const homes = (): Homes => (foundHomes ??= options.findHomes(env, userHome, NOWHERE));
   const timers = httpTimers(env);
   const signal = interruptSignal();
   onAbort(signal, () => io.hurry(AppError.from(signal.reason)));
@@ -62,6 +62,9 @@ function certain(env: Env): Env {
   delete process.env.NODE_TLS_REJECT_UNAUTHORIZED;
   return kept;
 }
+
+/** No directory: nothing can be in it, or be put there. */
+const NOWHERE = process.platform === 'win32' ? '\\\\.\\NUL' : '/dev/null';
 
 /** Asked only where HOME is not set, so it is loaded only then. */
 function userHome(): string {

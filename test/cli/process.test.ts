@@ -198,6 +198,40 @@ test.runIf(process.platform !== 'win32').each(['--help', '--version'])('%s into 
   expect({ stdout, stderr }).toEqual({ stdout: '0\n', stderr: '' });
 });
 
+const NOBODY = { uid: 54_321, gid: 54_321 };
+/** As a user without an entry in the password file, which only root can become; the program must be readable for them. */
+const canBeNobody =
+  process.platform === 'linux' &&
+  process.getuid?.() === 0 &&
+  spawnSync(...gmnCommand(['--version']), { ...NOBODY, cwd: '/' }).status === 0;
+
+test.runIf(canBeNobody).for(['a one-shot', 'a chat'])(
+  'without a home, %s answers, saves nothing and says so',
+  async (what, t) => {
+    const gemini = await fakeGemini(t, [reply('hello')]);
+    const { PATH, ...rest } = place(t, { gemini }).env;
+    const { HOME: _, TMPDIR: __, ...env } = { PATH, ...rest };
+    const args = what === 'a chat' ? ['chat', 'hi'] : ['hi'];
+    const child = spawn(...gmnCommand(args), { ...NOBODY, cwd: '/', env, stdio: ['ignore', 'pipe', 'pipe'] });
+    t.onTestFinished(() => void child.kill('SIGKILL'));
+    let stdout = '';
+    let stderr = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text));
+    child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text));
+    await once(child, 'close');
+    expect([stdout, child.exitCode]).toEqual(['hello\n', 0]);
+    expect(
+      stderr.match(/there is no home directory: no settings are read and nothing is saved; set HOME/g),
+    ).toHaveLength(1);
+    expect(stderr).not.toMatch(/not saved|Resume/);
+    const list = spawnSync(...gmnCommand(['sessions', 'list']), { ...NOBODY, cwd: '/', env, encoding: 'utf8' });
+    expect([list.status, list.stderr]).toEqual([
+      4,
+      expect.stringMatching(/^Error: there is no home directory\nSet HOME/),
+    ]);
+  },
+);
+
 const BUN_WORDS = /^Error: gmn runs on Node 20\.18\.1 or later, and this is Bun \S+\nInstall Node/;
 
 // Bun takes the place of Node where `bunx` finds none. Its own name for itself is all that gmn looks at.
