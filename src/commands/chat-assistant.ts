@@ -1,6 +1,5 @@
 import type { Agent } from '../agent/agent.ts';
 import type { Assistant, Setup } from '../chat/assistant.ts';
-import { readSetting } from '../config/keys.ts';
 import { lastListing } from '../config/listed-models.ts';
 import { modelChoices } from '../config/model-list.ts';
 import { loadSettings } from '../config/settings.ts';
@@ -100,9 +99,9 @@ async function remoteTools(
   context: AssistantContext & { readonly isAnew?: boolean },
 ): Promise<ChatRemote | undefined> {
   if (options.noMcp) return undefined;
-  const { servers = [], document = {} } = await context.app.settings();
+  const { servers = [], serverCommand } = await context.app.settings();
   const isNeeded = servers.length > 0 || options.mcpConfig !== undefined || options.allowedMcpServerNames !== undefined;
-  if (!isNeeded && readSetting(document, 'mcp.serverCommand') === undefined) return undefined;
+  if (!isNeeded && serverCommand === undefined) return undefined;
   const { openConfiguredServers } = await import('./remote-tools.ts');
   return openConfiguredServers(options, { ...context, signal: context.app.signal });
 }

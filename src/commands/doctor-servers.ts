@@ -1,3 +1,4 @@
+import { readServerEnablement } from '../config/server-enablement.ts';
 import type { App, Settings } from '../core/app.ts';
 import { type ConfiguredServer, configuredServers } from '../mcp/client/servers.ts';
 import { programPath } from '../platform/program-path.ts';
@@ -5,7 +6,10 @@ import { type Finding, type Remedy, shellWord } from './doctor-finding.ts';
 
 /** The MCP servers of the settings: which entries are faulty, which programs are not there. Starts none. */
 export function serverFindings(app: App, settings: Settings): readonly Finding[] {
-  const { servers, faulty, disabled } = configuredServers(settings);
+  const { servers, faulty, disabled } = configuredServers({
+    ...settings,
+    isOfficiallyDisabled: readServerEnablement(app.homes().gemini).isDisabled,
+  });
   if (servers.length + faulty.length + disabled.length === 0) {
     return [{ check: 'mcp', state: 'absent', text: 'no MCP servers' }];
   }
@@ -20,7 +24,7 @@ export function serverFindings(app: App, settings: Settings): readonly Finding[]
         remedies: [explain(name)],
       }),
     ),
-    ...disabled.map((name): Finding => ({ check: 'mcp', state: 'absent', text: `${name}: disabled` })),
+    ...disabled.map(({ name, why }): Finding => ({ check: 'mcp', state: 'absent', text: `${name}: ${why}` })),
   ];
 }
 

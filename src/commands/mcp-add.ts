@@ -1,5 +1,6 @@
 import { withheldVariables } from '../config/expansion.ts';
 import { readSetting } from '../config/keys.ts';
+import { readServerEnablement } from '../config/server-enablement.ts';
 import { editSettings } from '../config/settings-edit.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
@@ -98,5 +99,7 @@ async function remarks(name: string, { scope, options, app }: Added): Promise<re
     if (whose !== 'project' && isExcluded)
       said.push(`${name} is disabled in ${file}. To use it: gmn mcp enable ${name}`);
   }
+  const { file, isDisabled } = readServerEnablement(app.homes().gemini);
+  if (isDisabled(name)) said.push(`${name} is disabled in ${file}. To use it: gmn mcp enable ${name}`);
   return said;
 }

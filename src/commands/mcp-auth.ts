@@ -15,7 +15,7 @@ export interface McpAuthOptions extends PrintOptions, RosterOptions {
 
 /**
  * Has the person sign in at a server in their browser, unless an earlier sign-in still counts, and keeps it. Throws AppError
- * `usage` for a server that is a program or not there, `mcp` if the server does not let us in.
+ * `usage` for a server that is a program, `mcp` for one that is not there or does not let us in.
  */
 export async function run(options: McpAuthOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp auth');

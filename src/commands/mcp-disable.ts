@@ -4,8 +4,7 @@ import type { App } from '../core/app.ts';
 import { visible } from '../core/visible.ts';
 import { onlyWords } from './mcp-arguments.ts';
 import { placeOf } from './mcp-places.ts';
-import { readRoster } from './mcp-roster.ts';
-import { unknownServer } from './mcp-session.ts';
+import { readRoster, unknownServer } from './mcp-roster.ts';
 import { type PrintOptions, printReport } from './report.ts';
 
 export interface McpNameOptions extends PrintOptions {
@@ -14,7 +13,7 @@ export interface McpNameOptions extends PrintOptions {
 
 /**
  * Adds a server to `mcp.excluded` of the user's own file, so that neither gmn nor the official CLI uses it. Throws AppError
- * `usage` if there is no such server, `config` if the file cannot be changed.
+ * `mcp` if there is no such server, `config` if the file cannot be changed.
  */
 export async function run(options: McpNameOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp disable');

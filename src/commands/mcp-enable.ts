@@ -1,25 +1,34 @@
+import type { Edit } from '../config/jsonc-edit.ts';
 import { readSetting } from '../config/keys.ts';
 import { readLayers } from '../config/layers.ts';
+import { enablementKey, readServerEnablement } from '../config/server-enablement.ts';
 import { editSettings } from '../config/settings-edit.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
+import { isObject, type JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
+import { isDisabledEntry } from '../mcp/client/servers.ts';
 import { onlyWords } from './mcp-arguments.ts';
 import type { McpNameOptions } from './mcp-disable.ts';
 import { settingsIn, writablePlaces } from './mcp-places.ts';
-import { readRoster } from './mcp-roster.ts';
-import { unknownServer } from './mcp-session.ts';
+import { readRoster, unknownServer } from './mcp-roster.ts';
 import { printReport } from './report.ts';
 
 /**
- * Takes a server out of `mcp.excluded` of the user's own files. Throws AppError `usage` if nobody knows the name, `config`
- * if a file cannot be changed, or another one still excludes the server.
+ * Undoes what turns a server off: `mcp.excluded` and `disabled` of its entry in the user's own files, and the official
+ * CLI's list. Throws AppError `mcp` if nobody knows the name, `config` if a file cannot be changed, or another one still
+ * turns the server off.
  */
 export async function run(options: McpNameOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp enable');
   const files: string[] = [];
   for (const { scope, file } of writablePlaces(app)) {
     if (scope !== 'project' && (await enableIn(file, name, app))) files.push(file);
+  }
+  const enablement = readServerEnablement(app.homes().gemini);
+  if (enablement.isDisabled(name)) {
+    await editSettings(enablement.file, app, () => [{ path: [enablementKey(name)] }]);
+    files.push(enablement.file);
   }
   await checkEnabled(name, app);
   if (files.length === 0) await checkKnown(name, app);
@@ -30,15 +39,22 @@ export async function run(options: McpNameOptions, app: App): Promise<number> {
 }
 
 async function enableIn(file: string, name: string, app: App): Promise<boolean> {
-  if (!(readSetting(await settingsIn(file), 'mcp.excluded') ?? []).includes(name)) return false;
-  const outcome = await editSettings(file, app, (document) => {
+  const edits = (document: JsonObject): readonly Edit[] => {
     const places = (readSetting(document, 'mcp.excluded') ?? []).flatMap((item, index) =>
       item === name ? [index] : [],
     );
-    // The last one first, so that the others stay where they are.
-    return places.reverse().map((index) => ({ path: ['mcp', 'excluded', index] as const }));
-  });
-  return outcome === 'written';
+    const entry = readSetting(document, 'mcpServers')?.[name];
+    const words = isDisabledEntry(entry) ? ['disabled', 'enabled'] : [];
+    return [
+      // The last one first, so that the others stay where they are.
+      ...places.reverse().map((index) => ({ path: ['mcp', 'excluded', index] as const })),
+      ...words
+        .filter((key) => isObject(entry) && Object.hasOwn(entry, key))
+        .map((key) => ({ path: ['mcpServers', name, key] as const })),
+    ];
+  };
+  if (edits(await settingsIn(file)).length === 0) return false;
+  return (await editSettings(file, app, edits)) === 'written';
 }
 
 async function checkEnabled(name: string, app: App): Promise<void> {
@@ -49,6 +65,12 @@ async function checkEnabled(name: string, app: App): Promise<void> {
   if (still === undefined && lists.length > 0 && isLeftOut) {
     throw new AppError('config', `${visible(name)} stays disabled: ${lists.at(-1)?.source} does not allow it`, {
       hint: 'Add it to mcp.allowed there.',
+    });
+  }
+  const entry = (await readRoster({}, app)).entries.find((known) => known.name === name);
+  if (still === undefined && isDisabledEntry(entry?.written)) {
+    throw new AppError('config', `${visible(name)} stays disabled: its entry in ${entry?.file} says so`, {
+      hint: 'Take "disabled" out of that entry.',
     });
   }
   if (still === undefined) return;

@@ -2,8 +2,7 @@ import type { App } from '../core/app.ts';
 import { visible } from '../core/visible.ts';
 import { type SignInStatus, signInStatus } from '../mcp/client/sign-in.ts';
 import { onlyWords } from './mcp-arguments.ts';
-import { type RosterOptions, readRoster, type ServerEntry } from './mcp-roster.ts';
-import { unknownServer } from './mcp-session.ts';
+import { type RosterOptions, readRoster, type ServerEntry, unknownServer } from './mcp-roster.ts';
 import { entryJson, scopeWord, shownServer, stateWords } from './mcp-view.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
 
@@ -11,7 +10,7 @@ export interface McpGetOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
 }
 
-/** One server as its file defines it, secrets hidden. Starts nothing. Throws AppError `usage` if there is none. */
+/** One server as its file defines it, secrets hidden. Starts nothing. Throws AppError `mcp` if there is none. */
 export async function run(options: McpGetOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp get');
   const { entries, notices } = await readRoster(options, app);

@@ -51,7 +51,7 @@ async function checkPrompt(
       name,
       items.map((prompt) => prompt.name),
     ).map(visible);
-    throw new AppError('usage', `MCP server ${server} has no prompt ${visible(name)}`, {
+    throw new AppError('mcp', `MCP server ${server} has no prompt ${visible(name)}`, {
       hint:
         near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its prompts, run: gmn mcp prompts ${server}`,
     });

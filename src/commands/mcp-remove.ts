@@ -4,8 +4,7 @@ import { AppError } from '../core/error.ts';
 import { visible } from '../core/visible.ts';
 import { onlyWords } from './mcp-arguments.ts';
 import { defines, type Place, placeOf, settingsIn, type WritableScope, writablePlaces } from './mcp-places.ts';
-import { readRoster } from './mcp-roster.ts';
-import { unknownServer } from './mcp-session.ts';
+import { readRoster, unknownServer } from './mcp-roster.ts';
 import { type PrintOptions, printReport } from './report.ts';
 
 export interface McpRemoveOptions extends PrintOptions {
@@ -14,8 +13,8 @@ export interface McpRemoveOptions extends PrintOptions {
 }
 
 /**
- * Takes a server out of the file that defines it. Throws AppError `usage` if none does, or more than one and no scope is
- * named; `config` if the file cannot be changed.
+ * Takes a server out of the file that defines it. Throws AppError `mcp` if there is no such server, `usage` if it is
+ * defined elsewhere, or more than once and no scope is named; `config` if the file cannot be changed.
  */
 export async function run(options: McpRemoveOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp remove');

@@ -1,12 +1,14 @@
 import { dirname, join, resolve } from 'node:path';
 import { parseSettingsText } from '../config/document.ts';
-import { readSetting } from '../config/keys.ts';
+import { readServerEnablement } from '../config/server-enablement.ts';
 import { readServersFile } from '../config/servers-file.ts';
 import { workspaceServers } from '../config/workspace-servers.ts';
 import type { App, ServerSetting } from '../core/app.ts';
+import { nearestNames } from '../core/edit-distance.ts';
+import { AppError } from '../core/error.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
-import { type ConfiguredServer, configuredServers } from '../mcp/client/servers.ts';
+import { type ConfiguredServer, configuredServers, serverEntries } from '../mcp/client/servers.ts';
 import { realPath } from '../platform/real-path.ts';
 import { readStateFile } from '../platform/state-file.ts';
 
@@ -43,7 +45,7 @@ export interface Roster {
 
 /**
  * Every MCP server there is, and whether it may be used. Starts none. Throws AppError `config` if a settings file or the
- * file of `--mcp-config` is broken, `usage` if that is missing.
+ * file of `--mcp-config` is broken, `usage` if that is missing, `mcp` if `--allowed-mcp-server-names` names one that is not there.
  */
 export async function readRoster(options: RosterOptions, app: App): Promise<Roster> {
   const settings = await app.settings();
@@ -52,59 +54,51 @@ export async function readRoster(options: RosterOptions, app: App): Promise<Rost
       ? []
       : await readServersFile(resolve(app.cwd, options.mcpConfig), { env: settings.env, cwd: app.cwd });
   const isFlagged = ({ name }: ServerSetting): boolean => flagged.some((server) => server.name === name);
-  const servers = [...(settings.servers ?? []).filter((server) => !isFlagged(server)), ...flagged];
-  const { document = {} } = settings;
-  const found = configuredServers({ servers, document });
-  const why = refusals(document, options);
+  const enablement = readServerEnablement(app.homes().gemini);
+  const named = {
+    ...(settings.document === undefined ? {} : { document: settings.document }),
+    serverCommand: settings.serverCommand,
+    servers: [...(settings.servers ?? []).filter((server) => !isFlagged(server)), ...flagged],
+  };
+  const sorted = configuredServers({ ...named, isOfficiallyDisabled: enablement.isDisabled });
   const states = new Map<string, ServerState>([
-    ...found.servers.map((server) => [server.name, why(server.name) ?? { kind: 'ready', server }] as const),
-    ...found.faulty.map((server) => [server.name, why(server.name) ?? { kind: 'faulty', why: server.why }] as const),
-    ...found.disabled.map((name) => [name, why(name) ?? NOT_ALLOWED] as const),
+    ...sorted.servers.map((server) => [server.name, { kind: 'ready', server }] as const),
+    ...sorted.faulty.map(({ name, why }) => [name, { kind: 'faulty', why }] as const),
+    ...sorted.disabled.map(({ name, why, hint }) => [name, { kind: 'disabled', why, hint }] as const),
   ]);
   const files = writtenFiles();
+  const allowed = allowedNames(options);
   const entries: ServerEntry[] = [];
-  for (const { name, scope, file, definition } of [...servers, ...commandServer(found.servers, servers)]) {
-    const state = states.get(name);
+  for (const { name, scope, file, definition } of serverEntries(named)) {
+    const found = states.get(name);
+    const state = found?.kind !== 'disabled' && allowed?.includes(name) === false ? NOT_FLAGGED : found;
     if (state !== undefined)
       entries.push({ name, scope, file, written: (await files(file))[name] ?? definition, state });
   }
-  return { entries: [...entries, ...(await unapproved(entries, app))], notices: settings.notices };
+  const all = [...entries, ...(await unapproved(entries, app))];
+  const known = all.map(({ name }) => name);
+  for (const name of allowed ?? []) if (!known.includes(name)) throw unknownServer(visible(name), known);
+  return { entries: all, notices: [...settings.notices, ...enablement.notices] };
 }
 
-const NOT_ALLOWED: ServerState = {
+const NOT_FLAGGED: ServerState = {
   kind: 'disabled',
-  why: 'not in mcp.allowed',
-  hint: 'To see where that is set, run: gmn config explain mcp.allowed',
+  why: 'not in --allowed-mcp-server-names',
+  hint: 'Add its name to that flag, or leave the flag out.',
 };
 
-/** Why a server of this name may not be used, if somebody says so. */
-function refusals(document: JsonObject, options: RosterOptions): (name: string) => ServerState | undefined {
-  const allowed = readSetting(document, 'mcp.allowed');
-  const excluded = readSetting(document, 'mcp.excluded') ?? [];
-  const flagged = options.allowedMcpServerNames?.flatMap((names) => names.split(',').map((name) => name.trim()));
-  return (name) => {
-    if (excluded.includes(name)) {
-      return { kind: 'disabled', why: 'disabled', hint: `To use it again, run: gmn mcp enable ${visible(name)}` };
-    }
-    if (allowed !== undefined && !allowed.includes(name)) return NOT_ALLOWED;
-    if (flagged === undefined || flagged.includes(name)) return undefined;
-    return {
-      kind: 'disabled',
-      why: 'not in --allowed-mcp-server-names',
-      hint: 'Add its name to that flag, or leave the flag out.',
-    };
-  };
+function allowedNames({ allowedMcpServerNames }: RosterOptions): readonly string[] | undefined {
+  return allowedMcpServerNames
+    ?.flatMap((names) => names.split(',').map((name) => name.trim()))
+    .filter((name) => name !== '');
 }
 
-/** The server that `mcp.serverCommand` defines, if it does. */
-function commandServer(
-  found: readonly ConfiguredServer[],
-  servers: readonly ServerSetting[],
-): readonly ServerSetting[] {
-  const server = found.find(({ name }) => !servers.some((known) => known.name === name));
-  if (server?.definition.kind !== 'stdio') return [];
-  const { name, scope, file, definition } = server;
-  return [{ name, scope, file, definition: { command: definition.command, args: definition.args } }];
+/** The AppError `mcp` for a server that no settings name, with the names most like it. */
+export function unknownServer(shown: string, known: readonly string[]): AppError {
+  const near = nearestNames(shown, known).map(visible);
+  return new AppError('mcp', `there is no MCP server ${shown}`, {
+    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'To see which there are, run: gmn mcp list',
+  });
 }
 
 /** What the folder's settings define and no layer has let through. A broken file is told of by the settings. */

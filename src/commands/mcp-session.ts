@@ -1,5 +1,4 @@
 import type { App } from '../core/app.ts';
-import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import { visible } from '../core/visible.ts';
 import { connect } from '../mcp/client/connect.ts';
@@ -8,7 +7,7 @@ import type { ClientContext } from '../mcp/client/context.ts';
 import type { NamedServer } from '../mcp/client/definition.ts';
 import { NEVER_MS } from '../mcp/client/limits.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
-import { type Roster, type RosterOptions, readRoster } from './mcp-roster.ts';
+import { type Roster, type RosterOptions, readRoster, unknownServer } from './mcp-roster.ts';
 
 /** A server that forgets two of them forgets them all. */
 const MAX_SESSIONS = 2;
@@ -19,7 +18,7 @@ export interface SessionOptions extends RosterOptions {
 }
 
 /**
- * The server of this name, if it may be used. Throws AppError `usage` if there is none, `config` if it is disabled, not
+ * The server of this name, if it may be used. Throws AppError `mcp` if there is none, `config` if it is disabled, not
  * approved or faulty; the hint says what to do about it.
  */
 export function findServer({ entries }: Roster, name: string): ConfiguredServer {
@@ -46,14 +45,6 @@ export function findServer({ entries }: Roster, name: string): ConfiguredServer 
         hint: `To see it, run: gmn mcp get ${shown}`,
       });
   }
-}
-
-/** The AppError `usage` for a server that no settings name, with the names most like it. */
-export function unknownServer(shown: string, known: readonly string[]): AppError {
-  const near = nearestNames(shown, known).map(visible);
-  return new AppError('usage', `there is no MCP server ${shown}`, {
-    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'To see which there are, run: gmn mcp list',
-  });
 }
 
 /** The configured server of this name, with the settings' notices. Throws as `findServer` does. */

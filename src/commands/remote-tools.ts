@@ -37,8 +37,8 @@ const ONE_SHOT_PATIENCE_MS = 30_000;
 
 /**
  * The tools of the servers that a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
- * `--mcp-config`; the workspace they share with the other tools, and what mentions of their resources mean. To be closed. Throws AppError `usage` or `config` for
- * a server that is not there or may not be used.
+ * `--mcp-config`; the workspace they share with the other tools, and what mentions of their resources mean. To be closed. Throws AppError `mcp` for a server
+ * that is not there, `config` for one that may not be used.
  */
 export async function openNamedServers(
   options: RosterOptions & ToolOptions,

@@ -34,6 +34,9 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
     get servers() {
       return servers();
     },
+    get serverCommand() {
+      return serverCommandSetting(layers);
+    },
     ...(model ? { model } : {}),
     ...(authType ? { authType } : {}),
     ...(enforcedAuthType ? { enforcedAuthType } : {}),
@@ -87,6 +90,13 @@ function serverSettings(document: JsonObject, layers: readonly Layer[]): readonl
     if (owner === undefined || definition === undefined) return [];
     return [{ name, definition, scope: scopeOf(owner), file: owner.source }];
   });
+}
+
+function serverCommandSetting(layers: readonly Layer[]): ServerSetting | undefined {
+  const owner = layers.findLast(({ document }) => readSetting(document, 'mcp.serverCommand') !== undefined);
+  const definition = owner === undefined ? '' : (readSetting(owner.document, 'mcp.serverCommand') ?? '');
+  if (owner === undefined || definition.trim() === '') return undefined;
+  return { name: 'mcp', definition, scope: scopeOf(owner), file: owner.source };
 }
 
 function scopeOf({ name }: Layer): ServerSetting['scope'] {

@@ -47,6 +47,8 @@ export interface Settings {
   readonly document?: JsonObject;
   /** The MCP servers that may be used here, in the order of the files. Absent: none. */
   readonly servers?: readonly ServerSetting[];
+  /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. Absent: there is none. */
+  readonly serverCommand?: ServerSetting | undefined;
   /** Things the person should know about the settings, e.g. that an untrusted workspace file was not read. */
   readonly notices: readonly string[];
 }

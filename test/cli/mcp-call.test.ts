@@ -143,8 +143,8 @@ test.for([
   ],
   [['files', 'ecko', 'message=x'], 5, 'MCP server files has no tool ecko\nDid you mean echo?\n'],
   [['files', 'zzzzzzzz'], 5, 'MCP server files has no tool zzzzzzzz\nTo see its tools, run: gmn mcp tools files\n'],
-  [['fils', 'echo'], 1, 'there is no MCP server fils\nDid you mean files?\n'],
-  [['none', 'echo'], 1, 'there is no MCP server none\nTo see which there are, run: gmn mcp list\n'],
+  [['fils', 'echo'], 5, 'there is no MCP server fils\nDid you mean files?\n'],
+  [['none', 'echo'], 5, 'there is no MCP server none\nTo see which there are, run: gmn mcp list\n'],
   [
     ['files', 'echo', 'word'],
     1,
@@ -191,7 +191,8 @@ test('a faulty entry is exit 4 for whoever calls it, and nobody else minds', asy
 });
 
 test('--mcp-config brings servers, --allowed-mcp-server-names takes them away', async (t) => {
-  const here = mcpPlace(t, {}, { files: { 'more.json': JSON.stringify({ mcpServers: GOOD }) } });
+  const other = { x: GOOD.files, y: GOOD.files };
+  const here = mcpPlace(t, other, { files: { 'more.json': JSON.stringify({ mcpServers: GOOD }) } });
   const call = ['mcp', 'call', 'files', 'add', 'a=1', 'b=1', '--mcp-config', 'more.json'];
   expect(await here.run(call)).toEqual({ stdout: '2\n', stderr: '', exitCode: 0 });
   expect(await here.run([...call, '--allowed-mcp-server-names', 'x,y'])).toEqual({
@@ -269,7 +270,7 @@ test('a prompt that is not there, or lacks an argument, is said with the next st
   expect(await here.run(['mcp', 'prompt', 'files', 'gret', 'who=x'])).toEqual({
     stdout: '',
     stderr: 'Error: MCP server files has no prompt gret\nDid you mean greet?\n',
-    exitCode: 1,
+    exitCode: 5,
   });
 });
 

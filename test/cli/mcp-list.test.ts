@@ -64,6 +64,85 @@ test('list shows what is configured and whether it may be used, and starts nothi
   ]);
 });
 
+test.for([
+  'mcp call ghost x',
+  'mcp tools ghost',
+  'mcp get ghost',
+  'mcp read ghost x://y',
+  'mcp prompt ghost x',
+  'mcp prompts ghost',
+  'mcp resources ghost',
+  'mcp auth ghost',
+  'mcp logout ghost',
+  'mcp remove ghost',
+  'mcp enable ghost',
+  'mcp disable ghost',
+  'mcp tools --allowed-mcp-server-names files,ghost',
+  'mcp list --allowed-mcp-server-names ghost',
+  '--allowed-mcp-server-names ghost hi',
+  'chat --allowed-mcp-server-names ghost',
+])('a server that is not configured is exit code 5: %s', async (words, t) => {
+  const here = mcpPlace(t, { files: GOOD });
+  Object.assign(here.env, { GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: 'http://127.0.0.1:1' });
+  expect(await here.run(words.split(' '))).toEqual({
+    stdout: '',
+    stderr: 'Error: there is no MCP server ghost\nTo see which there are, run: gmn mcp list\n',
+    exitCode: 5,
+  });
+});
+
+test('mcp.serverCommand is listed with the file that holds it', async (t) => {
+  const line = `${process.execPath} '${GOOD.args[0]}'`;
+  const here = mcpPlace(t, {}, { home: { '.gmn/config.json': JSON.stringify({ mcp: { serverCommand: line } }) } });
+  const own = join(here.home, '.gmn/config.json');
+  expect(JSON.parse((await here.run(['mcp', 'list', '--json'])).stdout).servers).toEqual([
+    { name: 'mcp', scope: 'user', file: own, kind: 'stdio', state: 'ready', definition: GOOD },
+  ]);
+  expect((await here.run(['mcp', 'get', 'mcp'])).stdout).toContain(`from  ${own} (user)`);
+  here.write(join(here.cwd, '.gemini/settings.json'), JSON.stringify({ mcp: { serverCommand: `${line} theirs` } }));
+  await here.run(['trust']);
+  expect(JSON.parse((await here.run(['mcp', 'list', '--json'])).stdout).servers).toMatchObject([
+    { name: 'mcp', scope: 'project', file: join(here.cwd, '.gemini/settings.json'), state: 'ready' },
+  ]);
+});
+
+test('a server that the official CLI, or its own entry, turns off is not used', async (t) => {
+  const enablement = JSON.stringify({ 'my files': { enabled: false }, on: { enabled: true } });
+  const mcpServers = {
+    'My Files': GOOD,
+    on: GOOD,
+    off: { ...GOOD, disabled: true },
+    idle: { ...GOOD, enabled: false },
+    used: { ...GOOD, disabled: false },
+  };
+  const here = mcpPlace(t, mcpServers, { home: { '.gemini/mcp-server-enablement.json': enablement } });
+  const switched = join(here.home, '.gemini/mcp-server-enablement.json');
+  const states = async () =>
+    JSON.parse((await here.run(['mcp', 'list', '--json'])).stdout).servers.map(
+      ({ name, state, why = '' }: Record<string, string>) => `${name}: ${state} ${why}`,
+    );
+  expect(await states()).toEqual([
+    'My Files: disabled disabled for the official CLI',
+    'on: ready ',
+    'off: disabled disabled in its entry',
+    'idle: disabled disabled in its entry',
+    'used: ready ',
+  ]);
+  expect(await here.run(['mcp', 'call', 'My Files', 'echo', 'message=hi'])).toEqual({
+    stdout: '',
+    stderr:
+      'Error: MCP server My Files is not used: disabled for the official CLI\nTo use it again, run: gmn mcp enable My Files\n',
+    exitCode: 4,
+  });
+  expect((await here.run(['mcp', 'enable', 'My Files'])).stdout).toBe(`Enabled My Files in ${switched}\n`);
+  expect(JSON.parse(here.read(switched))).toEqual({ on: { enabled: true } });
+  expect((await here.run(['mcp', 'enable', 'off'])).stdout).toBe(`Enabled off in ${here.file}\n`);
+  expect((await here.run(['mcp', 'enable', 'idle'])).stdout).toBe(`Enabled idle in ${here.file}\n`);
+  expect((await states()).every((state: string) => state.includes(': ready'))).toBe(true);
+  here.write(switched, '{ broken');
+  expect((await here.run(['mcp', 'list'])).stderr).toContain(`gmn: ${switched} is not used: `);
+});
+
 test('without servers, list says how to add one', async (t) => {
   const here = mcpPlace(t);
   for (const args of [
@@ -163,7 +242,7 @@ test('get shows one server as it is written, without its secrets', async (t) => 
   expect(await here.run(['mcp', 'get', 'flies'])).toEqual({
     stdout: '',
     stderr: 'Error: there is no MCP server flies\nDid you mean files?\n',
-    exitCode: 1,
+    exitCode: 5,
   });
 });
 

@@ -84,7 +84,7 @@ test('a server that fails is told of, and the run goes on; one that is not there
   expect([wrong.stdout, wrong.stderr, wrong.exitCode]).toEqual([
     '',
     'Error: there is no MCP server gon\nDid you mean gone?\n',
-    1,
+    5,
   ]);
 });
 

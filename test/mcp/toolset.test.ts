@@ -274,10 +274,14 @@ test('a server that the user trusts may say how it wants to be used', async (t) 
 });
 
 test('the settings say which servers there are, which are off, and which are none', () => {
-  const mcp = { allowed: ['a', 'b', 'c', 'mcp'], excluded: ['b'], serverCommand: `node 'my server.js'` };
-  const all = configuredServers(settings({ a: good, b: good, c: {}, d: good }, 'user', mcp));
+  const mcp = { allowed: ['a', 'b', 'c', 'mcp'], excluded: ['b'] };
+  const serverCommand = { name: 'mcp', definition: `node 'my server.js'`, scope: 'user', file: 'config.json' } as const;
+  const all = configuredServers({ ...settings({ a: good, b: good, c: {}, d: good }, 'user', mcp), serverCommand });
   expect(all.servers.map(({ name }) => name)).toEqual(['a', 'mcp']);
   expect(all.servers[1]?.definition).toMatchObject({ command: 'node', args: ['my server.js'] });
-  expect(all.disabled).toEqual(['b', 'd']);
+  expect(all.disabled.map(({ name, why }) => [name, why])).toEqual([
+    ['b', 'disabled'],
+    ['d', 'not in mcp.allowed'],
+  ]);
   expect(all.notices).toEqual(['settings.json: MCP server "c" is not used: it has none of command, url, httpUrl']);
 });

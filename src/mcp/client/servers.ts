@@ -1,5 +1,5 @@
 import type { ServerSetting, Settings } from '../../core/app.ts';
-import { canonicalJson, isObject, type JsonObject } from '../../core/json.ts';
+import { canonicalJson, isObject, type JsonValue } from '../../core/json.ts';
 import { visible } from '../../core/visible.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { commandWords } from './command-words.ts';
@@ -22,22 +22,39 @@ export interface FaultyServer {
   readonly file: string;
 }
 
+/** A server that somebody turned off. */
+export interface DisabledServer {
+  readonly name: string;
+  /** In a few words. */
+  readonly why: string;
+  /** How to use it again. */
+  readonly hint: string;
+}
+
 export interface ConfiguredServers {
   /** In the order of the files. */
   readonly servers: readonly ConfiguredServer[];
   readonly faulty: readonly FaultyServer[];
-  /** Turned off by `mcp.allowed` or `mcp.excluded`. */
-  readonly disabled: readonly string[];
+  readonly disabled: readonly DisabledServer[];
   /** One for each faulty server. */
   readonly notices: readonly string[];
 }
 
-/** The servers of the settings: `mcpServers`, `mcp.serverCommand` under the name `mcp`, less what `mcp.excluded` and `mcp.allowed` say. */
-export function configuredServers(settings: Pick<Settings, 'servers' | 'document'>): ConfiguredServers {
-  const mcp = isObject(settings.document?.mcp) ? settings.document.mcp : {};
-  const entries = [...(settings.servers ?? []), ...serverCommand(mcp, settings.servers ?? [])];
-  const disabled = entries.map(({ name }) => name).filter((name) => !isEnabled(name, mcp));
-  const found = entries.filter(({ name }) => !disabled.includes(name)).map(readServer);
+/** The parts of the settings that say which servers there are. */
+export type ServerSettings = Pick<Settings, 'servers' | 'serverCommand' | 'document'> & {
+  /** Whether the official CLI has the server turned off; none unless given. */
+  readonly isOfficiallyDisabled?: (name: string) => boolean;
+};
+
+/**
+ * The servers of the settings: `mcpServers`, and `mcp.serverCommand` under the name `mcp`; less those that `mcp.excluded`,
+ * `mcp.allowed`, the official CLI or their own entry turn off.
+ */
+export function configuredServers(settings: ServerSettings): ConfiguredServers {
+  const entries = serverEntries(settings);
+  const disabled = entries.flatMap((entry) => disabledServer(entry, settings) ?? []);
+  const isOff = (name: string): boolean => disabled.some((server) => server.name === name);
+  const found = entries.filter(({ name }) => !isOff(name)).map(readServer);
   const faulty = found.filter((entry) => 'why' in entry);
   return {
     servers: found.filter((entry) => 'definition' in entry),
@@ -47,6 +64,17 @@ export function configuredServers(settings: Pick<Settings, 'servers' | 'document
       ({ name, why, file }) => `${file}: MCP server ${visible(JSON.stringify(name))} is not used: ${why}`,
     ),
   };
+}
+
+/** All entries, usable or not, in the order of the files; that of `mcp.serverCommand` as a program and its arguments. */
+export function serverEntries({
+  servers = [],
+  serverCommand,
+}: Pick<Settings, 'servers' | 'serverCommand'>): readonly ServerSetting[] {
+  if (typeof serverCommand?.definition !== 'string') return servers;
+  if (servers.some(({ name }) => name === serverCommand.name)) return servers;
+  const [command = '', ...args] = commandWords(serverCommand.definition);
+  return [...servers, { ...serverCommand, definition: { command, args } }];
 }
 
 function readServer({ name, definition: written, scope, file }: ServerSetting): ConfiguredServer | FaultyServer {
@@ -62,16 +90,23 @@ function readServer({ name, definition: written, scope, file }: ServerSetting): 
   };
 }
 
-/** A whole command line in one setting. Whose file it stands in is not known here, so it is never trusted. */
-function serverCommand(mcp: JsonObject, servers: readonly ServerSetting[]): readonly ServerSetting[] {
-  const { serverCommand: line } = mcp;
-  if (typeof line !== 'string' || line.trim() === '' || servers.some(({ name }) => name === 'mcp')) return [];
-  const [command = '', ...args] = commandWords(line);
-  return [{ name: 'mcp', definition: { command, args }, scope: 'workspace', file: 'mcp.serverCommand' }];
+/** Why a server is turned off, the strongest word first; undefined if it may be used. */
+function disabledServer(
+  { name, definition }: ServerSetting,
+  { document, isOfficiallyDisabled = () => false }: ServerSettings,
+): DisabledServer | undefined {
+  const { allowed, excluded } = isObject(document?.mcp) ? document.mcp : {};
+  const hint = `To use it again, run: gmn mcp enable ${visible(name)}`;
+  if (Array.isArray(excluded) && excluded.includes(name)) return { name, why: 'disabled', hint };
+  if (Array.isArray(allowed) && !allowed.includes(name)) {
+    const where = 'To see where that is set, run: gmn config explain mcp.allowed';
+    return { name, why: 'not in mcp.allowed', hint: where };
+  }
+  if (isDisabledEntry(definition)) return { name, why: 'disabled in its entry', hint };
+  return isOfficiallyDisabled(name) ? { name, why: 'disabled for the official CLI', hint } : undefined;
 }
 
-/** `mcp.excluded` wins; without `mcp.allowed` all are. */
-function isEnabled(name: string, { allowed, excluded }: JsonObject): boolean {
-  if (Array.isArray(excluded) && excluded.includes(name)) return false;
-  return !Array.isArray(allowed) || allowed.includes(name);
+/** `"disabled": true`, as many programs write it into an entry, or `"enabled": false`, as others do. */
+export function isDisabledEntry(definition: JsonValue | undefined): boolean {
+  return isObject(definition) && (definition.disabled === true || definition.enabled === false);
 }
