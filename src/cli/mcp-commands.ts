@@ -57,14 +57,14 @@ export const MCP = command({
     command({
       name: 'list',
       summary: 'The configured servers; nothing is started unless --check is given',
-      flags: [{ long: 'check', help: 'Connect to each, five seconds at most' }, ...LOOK_FLAGS],
+      flags: [{ long: 'check', help: 'Connect to each, and show what it offers' }, TIMEOUT_FLAG, ...LOOK_FLAGS],
       load: () => import('../commands/mcp-list.ts'),
     }),
     command({
       name: 'tools',
       summary: 'The tools of a server, or of all',
       args: '[server]',
-      flags: LOOK_FLAGS,
+      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
       load: () => import('../commands/mcp-tools.ts'),
     }),
     command({
@@ -97,7 +97,7 @@ export const MCP = command({
       name: 'prompts',
       summary: 'The prompts of a server, or of all',
       args: '[server]',
-      flags: LOOK_FLAGS,
+      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
       load: () => import('../commands/mcp-prompts.ts'),
     }),
     command({
@@ -111,7 +111,7 @@ export const MCP = command({
       name: 'resources',
       summary: 'The resources of a server, or of all',
       args: '[server]',
-      flags: LOOK_FLAGS,
+      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
       load: () => import('../commands/mcp-resources.ts'),
     }),
     command({

@@ -1,19 +1,18 @@
 import type { App } from '../core/app.ts';
 import { formatDuration } from '../core/duration.ts';
-import { AppError } from '../core/error.ts';
+import type { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
+import { LateStart } from '../mcp/client/connect.ts';
 import type { Connection } from '../mcp/client/connection.ts';
 import type { ClientContext } from '../mcp/client/context.ts';
+import { schemaFaults } from '../mcp/client/registration.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
-import { cacheOffer, changedTools } from '../mcp/client/tool-memory.ts';
-import { deadline } from '../platform/clock.ts';
+import { askOffer, changedTools } from '../mcp/client/tool-memory.ts';
 import type { ServerEntry } from './mcp-roster.ts';
-import { lookAt } from './mcp-session.ts';
+import { lookAt, patient, programTurns, type TakeTurn } from './mcp-session.ts';
 import { changedWords, entryJson, errorJson, kindOf, rowLine, shownServer, stateWords } from './mcp-view.ts';
 
-/** How long a server may take to be taken for alive. */
-const CHECK_MS = 5000;
 /** Names of tools that are shown in a row. */
 const MAX_NAMES = 5;
 
@@ -28,71 +27,111 @@ export interface Checked {
 interface Outcome {
   readonly row: readonly string[];
   readonly json: JsonObject;
-  readonly remedy?: string;
+  readonly remedies: readonly string[];
   readonly isFailure: boolean;
 }
 
 type CheckContext = ClientContext & Pick<App, 'signal'>;
 
-/** Connects to all servers that may be used, at once, five seconds at most. Throws nothing but the signal's reason. */
-export async function checkServers(entries: readonly ServerEntry[], app: CheckContext): Promise<Checked> {
-  const outcomes = await Promise.all(entries.map((entry) => check(entry, app)));
+export interface CheckOptions {
+  /** In milliseconds, instead of the servers' own; 0 = never. */
+  readonly timeout?: number;
+  readonly takeTurn?: TakeTurn;
+  /** Called with the names of those that have not answered yet, whenever they become others. */
+  readonly onWait?: (names: readonly string[]) => void;
+}
+
+/**
+ * Connects to all servers that may be used, as many at once as the machine carries, each for as long as it may take from
+ * its own start. Throws nothing but the signal's reason.
+ */
+export async function checkServers(
+  entries: readonly ServerEntry[],
+  app: CheckContext,
+  { timeout, takeTurn = programTurns(), onWait = () => {} }: CheckOptions = {},
+): Promise<Checked> {
+  const starting = new Set<ServerEntry>();
+  const connected = async (entry: ServerEntry, server: ConfiguredServer): Promise<Outcome> => {
+    starting.add(entry);
+    onWait([...starting].map(({ name }) => name));
+    const outcome = await connectTo(entry, patient(server, timeout), app);
+    starting.delete(entry);
+    onWait([...starting].map(({ name }) => name));
+    return outcome;
+  };
+  const outcomes = await Promise.all(
+    entries.map((entry) => {
+      const { state } = entry;
+      if (state.kind !== 'ready') return unused(entry);
+      return takeTurn(state.server, () => connected(entry, state.server));
+    }),
+  );
   app.signal.throwIfAborted();
   return {
     rows: outcomes.map(({ row }) => row),
     servers: outcomes.map(({ json }) => json),
-    remedies: outcomes.flatMap(({ remedy }) => remedy ?? []),
+    remedies: outcomes.flatMap((outcome) => outcome.remedies),
     hasFailed: outcomes.some(({ isFailure }) => isFailure),
   };
 }
 
-async function check(entry: ServerEntry, app: CheckContext): Promise<Outcome> {
-  const { state } = entry;
+function rowHead(entry: ServerEntry, mark: string, what: string): readonly string[] {
+  return [`${mark} ${shownServer(entry).name}`, kindOf(entry), what];
+}
+
+function unused(entry: ServerEntry): Outcome {
+  const json = entryJson(entry);
+  if (entry.state.kind !== 'faulty') {
+    return { row: rowHead(entry, '–', `(${stateWords(entry.state)})`), json, remedies: [], isFailure: false };
+  }
   const shown = shownServer(entry);
-  const { name } = shown;
-  const commandLine = rowLine(shown);
-  const head = (mark: string, what: string): readonly string[] => [`${mark} ${name}`, kindOf(entry), what];
-  if (state.kind === 'disabled' || state.kind === 'unapproved') {
-    return { row: head('–', `(${stateWords(state)})`), json: entryJson(entry), isFailure: false };
-  }
-  if (state.kind === 'faulty') {
-    return {
-      row: [...head('✗', commandLine), stateWords(state)],
-      json: entryJson(entry),
-      remedy: `${name}: to see it, run: gmn mcp get ${name}`,
-      isFailure: true,
-    };
-  }
+  return {
+    row: [...rowHead(entry, '✗', rowLine(shown)), stateWords(entry.state)],
+    json,
+    remedies: [`${shown.name}: to see it, run: gmn mcp get ${shown.name}`],
+    isFailure: true,
+  };
+}
+
+async function connectTo(entry: ServerEntry, server: ConfiguredServer, app: CheckContext): Promise<Outcome> {
+  const shown = shownServer(entry);
+  const { signal } = app;
   const startedAt = app.clock.now();
-  const limit = deadline(app.signal, CHECK_MS, tooSlow);
-  const look = await lookAt(state.server, { context: app, signal: limit.signal }, async (connection) => {
-    const offer = await offers(connection, state.server, { app, signal: limit.signal });
+  const look = await lookAt(server, { context: app, signal }, async (connection) => {
+    const offer = await offers(connection, server, app);
     // Before it is closed, which can take longer than all the rest.
     return { ...offer, ms: app.clock.now() - startedAt };
-  }).finally(limit.clear);
+  });
   if ('error' in look) {
     const { error } = look;
-    const { words, remedy } = failureWords(error, name);
-    const json = { ...entryJson(entry), ok: false, error: errorJson(error) };
-    return { row: [...head('✗', commandLine), words], json, remedy, isFailure: true };
+    const { words, remedy } = failureWords(error, shown.name);
+    const json = { ...entryJson(entry), ok: false, error: { ...errorJson(error), message: words } };
+    return { row: [...rowHead(entry, '✗', rowLine(shown)), words], json, remedies: [remedy], isFailure: true };
   }
-  const { tools, changed, ms } = look.value;
+  const { tools, changed, notes, ms } = look.value;
   const json = { ...entryJson(entry), ok: true, tools, ...(changed.length === 0 ? {} : { changed }), ms };
-  const row = [...head('✓', commandLine), toolWords(tools, changed.length), formatDuration(ms)];
-  const remedy = changed.length === 0 ? {} : { remedy: `${name}: ${changedWords(entry.name)}` };
-  return { row, json, ...remedy, isFailure: false };
+  const row = [...rowHead(entry, '✓', rowLine(shown)), toolWords(tools, changed.length), formatDuration(ms)];
+  return { row, json, remedies: notes.map((note) => `${shown.name}: ${note}`), isFailure: false };
 }
 
 /** The names of its tools, and of those that say something else than before; what it offers is remembered for the model. */
 async function offers(
   connection: Connection,
   server: ConfiguredServer,
-  { app, signal }: { readonly app: CheckContext; readonly signal: AbortSignal },
-): Promise<{ readonly tools: readonly string[]; readonly changed: readonly string[] }> {
-  const { items } = await connection.listTools({ signal });
-  await cacheOffer(server, { tools: items, instructions: connection.instructions }, app);
-  const changed = changedTools(server, items, app);
-  return { tools: items.map(({ name }) => name), changed: changed.map(({ name }) => name) };
+  app: CheckContext,
+): Promise<{
+  readonly tools: readonly string[];
+  readonly changed: readonly string[];
+  readonly notes: readonly string[];
+}> {
+  const { tools, omitted } = await askOffer(server, connection, { place: app, signal: app.signal });
+  const changed = changedTools(server, tools, app).map(({ name }) => name);
+  const notes = [
+    ...(omitted === undefined ? [] : [omitted]),
+    ...schemaFaults(server, tools),
+    ...(changed.length === 0 ? [] : [changedWords(server.name)]),
+  ];
+  return { tools: tools.map(({ name }) => name), changed, notes };
 }
 
 function toolWords(names: readonly string[], changed: number): string {
@@ -103,13 +142,10 @@ function toolWords(names: readonly string[], changed: number): string {
   return `${names.length} ${names.length === 1 ? 'tool' : 'tools'}: ${shown.join(', ')}${more}${withheld}`;
 }
 
-function tooSlow(): AppError {
-  return new AppError('mcp', `no answer within ${formatDuration(CHECK_MS)}`, {
-    hint: 'Start it by hand once to see what it waits for.',
-  });
-}
-
-function failureWords({ status, words, hint = '' }: AppError, name: string): { words: string; remedy: string } {
+function failureWords(error: AppError, name: string): { words: string; remedy: string } {
+  const { status, words, hint = '', cause } = error;
+  if (cause instanceof LateStart)
+    return { words: `still starting: ${words}`, remedy: `${name}: ${hint} To wait longer: gmn mcp list --check -t 5m` };
   if (status !== 401)
     return { words, remedy: `${name}: ${hint === '' ? `to see it, run: gmn mcp get ${name}` : hint}` };
   return {

@@ -1,6 +1,7 @@
 import type { App } from '../core/app.ts';
 import { EXIT_CODES } from '../core/error.ts';
 import { noWords } from './mcp-arguments.ts';
+import { callProgress } from './mcp-progress.ts';
 import { type RosterOptions, readRoster, type ServerEntry } from './mcp-roster.ts';
 import { entryJson, kindOf, rowLine, scopeWord, shownServer, stateWords } from './mcp-view.ts';
 import { type PrintOptions, printReport, table } from './report.ts';
@@ -8,18 +9,25 @@ import { type PrintOptions, printReport, table } from './report.ts';
 export interface McpListOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
   readonly check?: boolean;
+  /** In milliseconds, instead of the servers' own; 0 = never. */
+  readonly timeout?: number;
 }
 
 /**
  * Every configured server, from where, and whether it may be used; nothing is started. With `--check` each of them is
- * connected to, all at once, and the exit code is 5 if one failed. Throws AppError `config` if the settings are broken.
+ * connected to, and the exit code is 5 if one failed. Throws AppError `config` if the settings are broken.
  */
 export async function run(options: McpListOptions, app: App): Promise<number> {
   noWords(options.args, 'mcp list');
   const { entries, notices } = await readRoster(options, app);
   if (options.check) {
     const { checkServers } = await import('./mcp-check.ts');
-    const { rows, servers, remedies, hasFailed } = await checkServers(entries, app);
+    const shown = callProgress('the servers', { quiet: options.quiet === true || options.json === true }, app);
+    const onWait = (names: readonly string[]): void =>
+      shown.onProgress({ progress: 0, message: `still starting: ${names.join(', ')}` });
+    const timeout = options.timeout === undefined ? {} : { timeout: options.timeout };
+    const checking = checkServers(entries, app, { ...timeout, onWait }).finally(shown.end);
+    const { rows, servers, remedies, hasFailed } = await checking;
     const text = rows.length === 0 ? NONE : table(rows);
     await printReport(
       { text, json: { servers }, notices: [...notices, ...remedies], folds: true, hasMarks: true },

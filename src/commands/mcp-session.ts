@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { visible } from '../core/visible.ts';
@@ -90,16 +91,42 @@ export async function withServer<Value>(
   return inSession(1);
 }
 
-function patient({ name, definition }: NamedServer, timeout: number | undefined): NamedServer {
-  if (timeout === undefined) return { name, definition };
-  return { name, definition: { ...definition, timeoutMs: timeout === 0 ? NEVER_MS : timeout } };
+/** The server with the time that a flag gives it, for starting, for lists and for every answer. */
+export function patient<Server extends NamedServer>(server: Server, timeout: number | undefined): Server {
+  if (timeout === undefined) return server;
+  const limitMs = timeout === 0 ? NEVER_MS : timeout;
+  return { ...server, limitMs, definition: { ...server.definition, timeoutMs: limitMs } };
+}
+
+/** Runs work for a server when its turn has come. */
+export type TakeTurn = <Value>(server: NamedServer, work: () => Promise<Value>) => Promise<Value>;
+
+/**
+ * Has no more programs start at once than the machine carries: each keeps a core busy while it loads, and they would
+ * all be late together. Servers at an address wait for nobody.
+ */
+export function programTurns(atOnce = 2 * availableParallelism()): TakeTurn {
+  let free = atOnce;
+  const waiting: (() => void)[] = [];
+  return async (server, work) => {
+    if (server.definition.kind !== 'stdio') return work();
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
 }
 
 /** What came of one server among several. */
 export type Look<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });
 
 /**
- * Connects to one server, if it is named, else to all that may be used, all at once; one that fails hurts only itself. A
+ * Connects to one server, if it is named, else to all that may be used, as many at once as the machine carries; one that fails hurts only itself. A
  * server that is named must be usable. Throws as `findServer` does, and the signal's reason.
  */
 export async function lookAtServers<Value>(
@@ -109,9 +136,14 @@ export async function lookAtServers<Value>(
 ): Promise<{ readonly looks: readonly Look<Value>[]; readonly notices: readonly string[] }> {
   const roster = await readRoster(options, app);
   const servers = name === undefined ? readyServers(roster) : [findServer(roster, name)];
+  const takeTurn = programTurns();
   const looks = await Promise.all(
     servers.map((server) =>
-      lookAt(server, { context: app, signal: app.signal }, (connection) => use(connection, server)),
+      takeTurn(server, () =>
+        lookAt(patient(server, options.timeout), { context: app, signal: app.signal }, (connection) =>
+          use(connection, server),
+        ),
+      ),
     ),
   );
   app.signal.throwIfAborted();

@@ -3,8 +3,9 @@ import { isList, isObject, type JsonObject } from '../core/json.ts';
 import { visible } from '../core/visible.ts';
 import type { Connection, Listing, RemoteTool } from '../mcp/client/connection.ts';
 import { isWantedTool } from '../mcp/client/definition.ts';
+import { schemaFaults } from '../mcp/client/registration.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
-import { cacheOffer, changedTools, markSeen } from '../mcp/client/tool-memory.ts';
+import { askOffer, changedTools, markSeen } from '../mcp/client/tool-memory.ts';
 import { type LookOptions, printLooks } from './mcp-look.ts';
 import { changedWords, firstLine, visibleLines } from './mcp-view.ts';
 
@@ -13,6 +14,8 @@ interface Found extends Listing<RemoteTool> {
   readonly changed: readonly RemoteTool[];
   /** Those that the settings leave out. */
   readonly unwanted: readonly RemoteTool[];
+  /** Which schemas are faulty, in words. */
+  readonly faults: readonly string[];
 }
 
 /**
@@ -39,8 +42,9 @@ export async function run(options: LookOptions, app: App): Promise<number> {
         ...(unwanted.includes(tool) ? { excluded: true } : {}),
       })),
     }),
-    notes: ({ omitted, changed }, server) => [
+    notes: ({ omitted, changed, faults }, server) => [
       ...(omitted === undefined ? [] : [omitted]),
+      ...faults,
       ...(changed.length === 0 || isLookedAt ? [] : [changedWords(server)]),
     ],
   });
@@ -51,11 +55,11 @@ export async function run(options: LookOptions, app: App): Promise<number> {
 }
 
 async function toolsOf(connection: Connection, server: ConfiguredServer, app: App): Promise<Found> {
-  const listing = await connection.listTools({ signal: app.signal });
-  await cacheOffer(server, { tools: listing.items, instructions: connection.instructions }, app);
-  const { items } = listing;
+  const { tools: items, omitted } = await askOffer(server, connection, { place: app, signal: app.signal });
   return {
-    ...listing,
+    items,
+    ...(omitted === undefined ? {} : { omitted }),
+    faults: schemaFaults(server, items),
     changed: changedTools(server, items, app),
     unwanted: items.filter(({ name }) => !isWantedTool(server.definition, name)),
   };

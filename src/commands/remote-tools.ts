@@ -29,11 +29,10 @@ export interface RemoteContext {
   readonly isAnew?: boolean;
 }
 
-/** How long servers whose tools are not known yet are waited for: a chat can do without, a one-shot has named them. */
+/** How long servers whose tools are not known yet are waited for. A one-shot has named them: it waits as long as they may take. */
 const CHAT_PATIENCE_MS = 5000;
 /** Where a person waits for the prompt: who comes later joins. */
 const PROMPT_PATIENCE_MS = 1500;
-const ONE_SHOT_PATIENCE_MS = 30_000;
 
 /**
  * The tools of the servers that a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
@@ -51,8 +50,7 @@ export async function openNamedServers(
   const servers = isAll ? readyServers(flagged) : named(roster, options);
   const notices = faultsIn(isAll ? flagged : onlyNamed(roster, options));
   const workspace = await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
-  const patience = { patienceMs: ONE_SHOT_PATIENCE_MS };
-  const remote = await toolsOf(servers, options, { ...context, ...patience, workspace, roster, notices });
+  const remote = await toolsOf(servers, options, { ...context, patienceMs: 0, workspace, roster, notices });
   return { workspace, remote, readResource: resourceReader(remote) };
 }
 

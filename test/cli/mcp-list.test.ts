@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { httpPeer, streamable } from '../mcp/http-peer.ts';
+import { failure, fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';
 import { fixtureServer, isRunning, mcpPlace } from '../support/mcp-place.ts';
+import { declarationObjection } from '../support/strict-schema.ts';
 
 const GOOD = fixtureServer('mcp-server.mjs');
 const LINE = `${process.execPath} ${GOOD.args[0]}`;
@@ -193,7 +195,7 @@ test('--check: one broken server does not hide the others', async (t) => {
   expect(exitCode).toBe(5);
 });
 
-test('--check gives a silent server five seconds, and leaves nothing running', async (t) => {
+test('--check gives a silent server its time, says that it is still starting, and leaves nothing running', async (t) => {
   const pids = (name: string): string => join(here.root, name);
   const here = mcpPlace(t);
   const hostile = (manner: string) => ({
@@ -201,17 +203,98 @@ test('--check gives a silent server five seconds, and leaves nothing running', a
     env: { GMN_TEST_PIDS: pids(manner) },
   });
   here.write(here.file, JSON.stringify({ mcpServers: { silent: hostile('silent'), stubborn: hostile('stubborn') } }));
-  const { stdout, stderr, exitCode } = await here.run(['mcp', 'list', '--check', '--json']);
+  const { stdout, stderr, exitCode } = await here.run(['mcp', 'list', '--check', '--json', '-t', '3s']);
   const { servers, warnings } = JSON.parse(stdout);
   expect(servers).toMatchObject([
-    { name: 'silent', ok: false, error: { message: expect.stringContaining('no answer within 5 s') } },
+    { name: 'silent', ok: false, error: { message: 'still starting: no answer to the greeting within 3 s' } },
     { name: 'stubborn', ok: true, tools: ['speak'] },
   ]);
-  expect([warnings, stderr, exitCode]).toEqual([['silent: Start it by hand once to see what it waits for.'], '', 5]);
+  expect([warnings, stderr, exitCode]).toEqual([
+    ['silent: Start it by hand once to see what it waits for. To wait longer: gmn mcp list --check -t 5m'],
+    '',
+    5,
+  ]);
   const started = ['silent', 'stubborn'].flatMap((name) => readFileSync(pids(name), 'utf8').trim().split('\n'));
   expect(started).toHaveLength(3);
   // What was killed is gone as soon as the system finds the time.
   await expect.poll(() => started.map(Number).filter(isRunning)).toEqual([]);
+});
+
+const DEEP = JSON.parse(`${'{"properties":{"a":'.repeat(200)}{}${'}}'.repeat(200)}`);
+const listed = (tools: readonly object[]) => ({
+  ...fixtureServer('hostile-mcp-server.mjs', 'listed'),
+  env: { GMN_TEST_TOOLS: JSON.stringify(tools) },
+});
+
+test('what is not used of a server’s list of tools is named, by --check, by tools and before a prompt', async (t) => {
+  const odd = listed([
+    { name: 'deep', inputSchema: DEEP },
+    { name: 'wordy', inputSchema: 'object' },
+    { name: 'open', inputSchema: true },
+    { name: 'fine', inputSchema: { type: 'object' }, outputSchema: DEEP, _meta: DEEP },
+    { name: 'text', inputSchema: { type: 'string' } },
+    { name: 'loose', inputSchema: { type: 'object', properties: { q: { type: 'array' } } } },
+  ]);
+  const here = mcpPlace(t, { odd, many: fixtureServer('hostile-mcp-server.mjs', 'many') });
+  const words = [
+    'deep, wordy left out: gmn cannot read what the server says of it',
+    'text not offered: its schema cannot be used',
+    'the schema of loose is faulty, and was mended for the model',
+  ];
+  const checked = await here.run(['mcp', 'list', '--check']);
+  expect(checked.stdout).toMatch(/^✓ odd .* 4 tools: open, fine, text, loose {2}.*\n✓ many .* 2000 tools: t0, /);
+  expect(checked.stderr).toBe(
+    `${words.map((line) => `gmn: odd: ${line}\n`).join('')}gmn: many: only the first 2000 tools are used\n`,
+  );
+  const tools = await here.run(['mcp', 'tools', 'odd']);
+  expect(tools.stdout).toBe('open\nfine\ntext\nloose\n    q array\n');
+  expect(tools.stderr).toBe(words.map((line) => `gmn: odd: ${line}\n`).join(''));
+  const gemini = await fakeGemini(t, [reply('a')]);
+  Object.assign(here.env, { GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url });
+  // What is kept of an earlier look says the same.
+  const asked = await here.run(['--allowed-mcp-server-names', 'odd', 'x']);
+  expect(asked).toEqual({
+    stdout: 'a\n',
+    stderr: words.map((line) => `gmn: MCP server odd: ${line}\n`).join(''),
+    exitCode: 0,
+  });
+  expect(gemini.requests[0]?.body.tools[0].functionDeclarations.map(declarationObjection)).toEqual(
+    Array.from({ length: 3 }, () => undefined),
+  );
+});
+
+test.for<readonly [string, unknown, 'lost' | 'mended']>([
+  ['a number for its type', { type: 5 }, 'lost'],
+  ['a type nobody knows', { type: 'nonsense' }, 'lost'],
+  ['a property with a number for its type', { type: 'object', properties: { q: { type: 5 } } }, 'mended'],
+  ['a property of a type nobody knows', { type: 'object', properties: { q: { type: 'nonsense' } } }, 'mended'],
+  ['a word for what is required', { type: 'object', properties: { q: {} }, required: 'q' }, 'mended'],
+  ['a list without items', { type: 'object', properties: { q: { type: 'array' } } }, 'mended'],
+  ['what it requires missing', { type: 'object', properties: {}, required: ['q'] }, 'mended'],
+])('a tool whose schema has %s costs no turn, and is named with its server', async ([, inputSchema, end], t) => {
+  const here = mcpPlace(t, {
+    odd: listed([
+      { name: 'sick', inputSchema },
+      { name: 'well', inputSchema: { type: 'object' } },
+    ]),
+  });
+  const strict: Scripted = (response, request) => {
+    const objections = request.body.tools[0].functionDeclarations.flatMap(
+      (each: unknown) => declarationObjection(each) ?? [],
+    );
+    const answer = objections.length === 0 ? reply('fine') : failure(400, 'INVALID_ARGUMENT', objections.join());
+    return answer(response, request);
+  };
+  const gemini = await fakeGemini(t, [strict]);
+  Object.assign(here.env, { GEMINI_API_KEY: 'test-key-0123456789', GOOGLE_GEMINI_BASE_URL: gemini.url });
+  expect(await here.run(['--allowed-mcp-server-names', 'odd', 'x'])).toEqual({
+    stdout: 'fine\n',
+    stderr:
+      end === 'lost'
+        ? 'gmn: MCP server odd: sick not offered: its schema cannot be used\n'
+        : 'gmn: MCP server odd: the schema of sick is faulty, and was mended for the model\n',
+    exitCode: 0,
+  });
 });
 
 test('get shows one server as it is written, without its secrets', async (t) => {

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JsonValue } from '../../src/core/json.ts';
+import type { JsonObject, JsonValue } from '../../src/core/json.ts';
 import { commandWords } from '../../src/mcp/client/command-words.ts';
 import { parseDefinition } from '../../src/mcp/client/definition.ts';
+import { startLimit } from '../../src/mcp/client/limits.ts';
 
 const common = { timeoutMs: 600_000, isTrusted: false, excludeTools: [] };
 
@@ -110,4 +111,22 @@ test.for<readonly [string, readonly string[]]>([
   ['  ', []],
 ])('%j is cut into words', ([line, words]) => {
   expect(commandWords(line)).toEqual(words);
+});
+
+test.for<readonly [string, number, object]>([
+  ['a program', 30_000, { command: 'node' }],
+  ['an address', 30_000, { url: 'https://h.example/' }],
+  ['a program with a shorter timeout', 2000, { command: 'npx', timeout: 2000 }],
+  ['npx', 180_000, { command: '/usr/bin/npx', args: ['-y', 'some-server'] }],
+  ['npx on Windows', 180_000, { command: 'cmd', args: ['/c', 'npx', '-y', 'some-server'] }],
+  ['a batch file', 180_000, { command: 'C:\\node\\npx.cmd', args: ['some-server'] }],
+  ['uvx', 180_000, { command: 'uvx', args: ['some-server'] }],
+  ['docker run', 180_000, { command: 'docker', args: ['run', '-i', 'mcp/fetch'] }],
+  ['docker exec', 30_000, { command: 'docker', args: ['exec', '-i', 'box', 'server'] }],
+  ['a word that an object has', 30_000, { command: 'constructor' }],
+])('the time to start of %s, which may have to be installed first', ([, ms, entry]) => {
+  const definition = parseDefinition(entry as JsonObject);
+  if (definition.kind === 'fault') throw new Error(definition.why);
+  expect(startLimit({ name: 'x', definition })).toBe(ms);
+  expect(startLimit({ name: 'x', definition, limitMs: 5 })).toBe(5);
 });

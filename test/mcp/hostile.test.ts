@@ -78,11 +78,14 @@ test.for([
 });
 
 test('odd items of a list cost only themselves', async (t) => {
-  const { items } = await (await hostile(t, 'odd').open()).listTools();
+  const { items, omitted } = await (await hostile(t, 'odd').open()).listTools();
   expect(items.map(({ name, inputSchema }) => [name, inputSchema])).toEqual([
     ['bare', {}],
     ['good', { type: 'object' }],
   ]);
+  expect(omitted).toBe(
+    'one without a name, one without a name, one without a name and 2 more left out: gmn cannot read what the server says of it',
+  );
 });
 
 test('a line longer than gmn takes ends the connection', async (t) => {

@@ -9,7 +9,7 @@ import { type KeepOutput, outcomeOf } from './outcome.ts';
 import type { ServerPool } from './pool.ts';
 import type { RegisteredTool, RegistrationOptions } from './registration.ts';
 import type { ConfiguredServer } from './servers.ts';
-import { cacheOffer, type Offer, toolHash } from './tool-memory.ts';
+import { askOffer, type Offer, toolHash } from './tool-memory.ts';
 
 interface Around {
   readonly context: ClientContext;
@@ -22,24 +22,18 @@ export interface CallHandling {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** What a server said it offers, and what of it had to be left out. */
-export interface AskedOffer {
-  readonly offer: Offer;
-  readonly notices: readonly string[];
-}
-
 /** What a server offers today, which is remembered; each connection is asked once. Throws as a connection does. */
-export type AskOffer = (server: ConfiguredServer, signal: AbortSignal) => Promise<AskedOffer>;
+export type AskOffer = (server: ConfiguredServer, signal: AbortSignal) => Promise<Offer>;
 
 /** Asks servers what they offer, and anew after they said that it is something else by now: then `onStale` is called too. */
 export function offerAsker({ context, pool }: Around, onStale: (server: ConfiguredServer) => void): AskOffer {
-  const asked = new WeakMap<Connection, Promise<AskedOffer>>();
+  const asked = new WeakMap<Connection, Promise<Offer>>();
   const watched = new WeakSet<Connection>();
   return async (server, signal) => {
     const connection = await pool.connection(server, signal);
     const known = asked.get(connection);
     if (known !== undefined) return orAborted(known, signal);
-    const asking = offerOf(server, connection, { context, signal });
+    const asking = askOffer(server, connection, { place: context, signal });
     asked.set(connection, asking);
     asking.catch(() => asked.delete(connection));
     if (!watched.has(connection)) {
@@ -54,17 +48,6 @@ export function offerAsker({ context, pool }: Around, onStale: (server: Configur
   };
 }
 
-async function offerOf(
-  server: ConfiguredServer,
-  connection: Connection,
-  { context, signal }: { readonly context: ClientContext; readonly signal: AbortSignal },
-): Promise<AskedOffer> {
-  const { items, omitted } = await connection.listTools({ signal });
-  const offer = { tools: items, instructions: connection.instructions };
-  await cacheOffer(server, offer, context);
-  return { offer, notices: omitted === undefined ? [] : [`MCP server ${visible(server.name)}: ${omitted}`] };
-}
-
 /**
  * How calls reach their servers. A server that was started for the first call is asked once more what its tools say about
  * themselves: one that says something else than the model was told is not run.
@@ -75,7 +58,7 @@ export function remoteCalls(
   { keepOutput = async () => undefined, onProgress = () => {} }: CallHandling = {},
 ): RegistrationOptions['call'] {
   const attempt = async ({ server, remote }: Origin, args: JsonObject, signal: AbortSignal): Promise<ToolOutcome> => {
-    const { offer } = await ask(server, signal);
+    const offer = await ask(server, signal);
     const today = offer.tools.find(({ name }) => name === remote.name);
     if (today === undefined || toolHash(today) !== toolHash(remote))
       return refusal(changedWords(server, remote, today));

@@ -10,7 +10,7 @@ import type { NamedServer } from './definition.ts';
 import { forgetLegacy, isKnownLegacy, rememberLegacy } from './era.ts';
 import { faultOf, serverFault } from './fault.ts';
 import { loadSdk } from './lazy.ts';
-import { MAX_NONSENSE, NEVER_MS, START_MS, STRAY_WORDS } from './limits.ts';
+import { MAX_NONSENSE, NEVER_MS, STRAY_WORDS, startLimit } from './limits.ts';
 import type { Link } from './link.ts';
 import { type ChangeBoard, connectionOf } from './remote.ts';
 import type { Sdk } from './sdk.ts';
@@ -51,7 +51,7 @@ async function connectOver(
   context: ClientContext,
   signal: AbortSignal,
 ): Promise<Connection> {
-  const startMs = Math.min(START_MS, server.definition.timeoutMs);
+  const startMs = startLimit(server);
   const limit = deadline(signal, startMs, () => late(server, startMs));
   let isGreeting = true;
   const patient = withPause(context, {
@@ -87,8 +87,12 @@ function withPause(
 function late(server: NamedServer, ms: number): AppError {
   return serverFault(server, `no answer to the greeting within ${formatDuration(ms)}`, {
     hint: 'Start it by hand once to see what it waits for.',
+    cause: new LateStart(),
   });
 }
+
+/** The cause of the failure of a server that was still starting when its time was over. */
+export class LateStart extends Error {}
 
 interface Greeting {
   readonly server: NamedServer;
@@ -170,7 +174,9 @@ async function greetingFault(
   const said = await link.lastWords();
   const { reason } = signal;
   const isOurs = reason instanceof AppError && reason.fault === 'mcp';
-  return isOurs && said !== '' ? serverFault(server, `${reason.words}. ${said}`, { hint: reason.hint ?? '' }) : reason;
+  return isOurs && said !== ''
+    ? serverFault(server, `${reason.words}. ${said}`, { hint: reason.hint ?? '', cause: reason.cause })
+    : reason;
 }
 
 /** Answers nobody asked for and the like are ignored, but not for ever. */

@@ -66,6 +66,8 @@ export interface NamedServer {
   readonly definition: ServerDefinition;
   /** What a person may do if it goes away; absent: a look at its settings. */
   readonly remedy?: string;
+  /** For starting and for a list, instead of gmn's own limits: the person said so. */
+  readonly limitMs?: number;
 }
 
 /** What an entry of `mcpServers` means, keys gmn does not know left alone. A faulty one is data, not an exception. */

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../core/json.ts';
 import type { Connection, Listing, RemoteTool, RequestOptions } from './connection.ts';
-import { MAX_ITEMS } from './limits.ts';
-import { parseFields, parseTool } from './remote-values.ts';
+import { readItems } from './pages.ts';
+import { parseTool } from './remote-values.ts';
 import type { Sdk, SdkClient } from './sdk.ts';
 
 type SdkOptions = NonNullable<Parameters<SdkClient['callTool']>[1]>;
@@ -25,8 +25,7 @@ export function modernTools(client: SdkClient, sdk: Sdk, ask: AskSdk, plain: Pic
       const { tools } = await ask('tools/list', options, (settings) =>
         client.listTools(undefined, { ...settings, cacheMode: 'refresh' }),
       );
-      const items = tools.slice(0, MAX_ITEMS).flatMap((tool) => parseTool(parseFields(tool)) ?? []);
-      return tools.length > MAX_ITEMS ? { items, omitted: `only the first ${MAX_ITEMS} tools are used` } : { items };
+      return readItems(tools, { key: 'tools', parse: parseTool });
     } catch (thrown) {
       // One odd tool, or too many pages, cost the SDK all of them.
       if (!isPicky(thrown, sdk)) throw thrown;

@@ -47,6 +47,11 @@ const MAX_DECLARATIONS = 500;
 /** What a model should have to read about one tool. */
 const MAX_DESCRIPTION = 2048;
 
+/** Which tools of a server are lost or mended for their schema, in words for the person. */
+export function schemaFaults(server: ConfiguredServer, tools: readonly RemoteTool[]): readonly string[] {
+  return faultWords(sortedOut({ server, tools }));
+}
+
 /**
  * Remote tools as plain Tools, in the order of the sources, always under the same names. A tool that cannot be offered is
  * left out alone; if there are too many, a server that has more than its share loses of its own. Every one of them may do anything, so
@@ -61,26 +66,46 @@ export function registerTools(sources: readonly ToolSource[], options: Registrat
   );
   const registered: RegisteredTool[] = [];
   const notices: string[] = [];
-  for (const [index, { server, usable, unusable }] of sorted.entries()) {
+  for (const [index, source] of sorted.entries()) {
+    const { server, usable } = source;
     const share = shares[index] ?? 0;
     for (const { remote, input } of usable.slice(0, share)) {
       const name = nameOf({ server: server.name, tool: remote.name });
       registered.push({ tool: toolOf({ server, remote }, { name, input, call: options.call }), server, remote });
     }
     const beyond = usable.slice(share).map(({ remote }) => remote.name);
-    if (unusable.length > 0) notices.push(leftOut(server, unusable, 'its schema cannot be used'));
+    notices.push(...faultWords(source).map((words) => `MCP server ${visible(server.name)}: ${words}`));
     if (beyond.length > 0) notices.push(leftOut(server, beyond, 'there are too many; choose with includeTools'));
   }
   return { registered, notices };
 }
 
 function sortedOut({ server, tools }: ToolSource) {
-  const all = wanted(server, tools).map((remote) => ({ remote, input: usableSchema(remote.inputSchema) }));
+  const mended: string[] = [];
+  const all = wanted(server, tools).map((remote) => {
+    let isMended = false;
+    const input = usableSchema(remote.inputSchema, () => {
+      isMended = true;
+    });
+    if (isMended && input !== undefined) mended.push(remote.name);
+    return { remote, input };
+  });
   return {
     server,
     usable: all.flatMap(({ remote, input }) => (input === undefined ? [] : [{ remote, input }])),
     unusable: all.flatMap(({ remote, input }) => (input === undefined ? [remote.name] : [])),
+    mended,
   };
+}
+
+function faultWords({
+  unusable,
+  mended,
+}: Pick<ReturnType<typeof sortedOut>, 'unusable' | 'mended'>): readonly string[] {
+  return [
+    ...(unusable.length === 0 ? [] : [notOffered(unusable, 'its schema cannot be used')]),
+    ...(mended.length === 0 ? [] : [`the schema of ${fewNames(mended)} is faulty, and was mended for the model`]),
+  ];
 }
 
 /** What the person allowed by a name must not come to mean another tool. */
@@ -105,9 +130,17 @@ function wanted({ definition }: ConfiguredServer, tools: readonly RemoteTool[]):
 
 /** Tells which tools of a server are not offered, by a few of their names, and why. */
 export function leftOut({ name }: ConfiguredServer, tools: readonly string[], why: string): string {
+  return `MCP server ${visible(name)}: ${notOffered(tools, why)}`;
+}
+
+function notOffered(tools: readonly string[], why: string): string {
+  return `${fewNames(tools)} not offered: ${why}`;
+}
+
+function fewNames(tools: readonly string[]): string {
   const shown = tools.slice(0, 3).map((tool) => visible(tool.slice(0, 80)));
   const more = tools.length > shown.length ? ` and ${tools.length - shown.length} more` : '';
-  return `MCP server ${visible(name)}: ${shown.join(', ')}${more} not offered: ${why}`;
+  return `${shown.join(', ')}${more}`;
 }
 
 function toolOf(

@@ -20,16 +20,17 @@ const MAX_DEPTH = 100;
 /** A tool of a list; undefined if it has no name, or a schema that is none or that nobody could read. */
 export function parseTool(value: Fields): RemoteTool | undefined {
   const name = stringOf(value.name);
-  if (name === undefined || isTooDeep(value, MAX_DEPTH)) return undefined;
-  // Some servers have none for a tool that takes nothing.
-  if (!isObject(value.inputSchema ?? {})) return undefined;
+  // Some servers have none for a tool that takes nothing; and `true` takes everything.
+  const schema = value.inputSchema === true ? {} : (value.inputSchema ?? {});
+  if (name === undefined || !isObject(schema) || isTooDeep(schema, MAX_DEPTH)) return undefined;
   const title = stringOf(value.title);
+  const hints = isTooDeep(value.annotations, MAX_DEPTH) ? undefined : value.annotations;
   return {
     name,
     ...(title === undefined ? {} : { title }),
     description: stringOf(value.description) ?? '',
-    inputSchema: parseObject(value.inputSchema),
-    ...(isObject(value.annotations) ? { annotations: parseObject(value.annotations) } : {}),
+    inputSchema: parseObject(schema),
+    ...(isObject(hints) ? { annotations: parseObject(hints) } : {}),
   };
 }
 

@@ -15,7 +15,7 @@ import type {
 } from './connection.ts';
 import type { NamedServer } from './definition.ts';
 import { concealedWords, faultOf, serverFault } from './fault.ts';
-import { LIST_MS, NEVER_MS } from './limits.ts';
+import { listLimit, NEVER_MS } from './limits.ts';
 import type { Link } from './link.ts';
 import { type AskSdk, modernTools } from './modern.ts';
 import { allPages, type PagedList } from './pages.ts';
@@ -152,7 +152,7 @@ type List<Item> = (options?: RequestOptions) => Promise<Listing<Item>>;
 
 /** The same within its time: a server that is late with every page would hold up everybody. */
 function inTime<Item>(server: NamedServer, method: string, list: List<Item>): List<Item> {
-  const ms = Math.min(LIST_MS, server.definition.timeoutMs);
+  const ms = listLimit(server);
   return async (options = {}) => {
     const late = () => serverFault(server, `no whole answer to ${method} within ${formatDuration(ms)}`);
     const limit = deadline(options.signal ?? new AbortController().signal, ms, late);

@@ -1,7 +1,7 @@
 import { canonicalJson, isObject, objectsOf, stringOf } from '../../core/json.ts';
 import { sha256 } from '../../platform/hash.ts';
 import { isRecent, readMemo, writeMemo } from '../../platform/memo-file.ts';
-import type { RemoteTool } from './connection.ts';
+import type { Connection, RemoteTool } from './connection.ts';
 import type { ClientContext } from './context.ts';
 import { parseTool } from './remote-values.ts';
 import type { ConfiguredServer } from './servers.ts';
@@ -21,6 +21,8 @@ const LOCK_MS = 2000;
 export interface Offer {
   readonly tools: readonly RemoteTool[];
   readonly instructions?: string | undefined;
+  /** What it lists besides and gmn does not use, in words for the person. */
+  readonly omitted?: string | undefined;
 }
 
 /** What a server of this very definition offered when it was last asked; undefined if that was long ago, or never. */
@@ -29,8 +31,20 @@ export function cachedOffer({ fingerprint }: ConfiguredServer, { homes, clock }:
     if (!isObject(value) || value.version !== 1 || typeof value.at !== 'number') return undefined;
     if (!isRecent(value.at, clock.now(), KEPT_MS)) return undefined;
     const tools = objectsOf(value.tools).flatMap((tool) => parseTool(tool) ?? []);
-    return { tools, instructions: stringOf(value.instructions) };
+    return { tools, instructions: stringOf(value.instructions), omitted: stringOf(value.omitted) };
   });
+}
+
+/** What a connected server offers now, which is remembered. Throws as a connection does. */
+export async function askOffer(
+  server: ConfiguredServer,
+  connection: Connection,
+  { place, signal }: { readonly place: Place; readonly signal: AbortSignal },
+): Promise<Offer> {
+  const { items, omitted } = await connection.listTools({ signal });
+  const offer = { tools: items, instructions: connection.instructions, omitted };
+  await cacheOffer(server, offer, place);
+  return offer;
 }
 
 /** Remembers it. Never throws. */

@@ -8,55 +8,113 @@ const MAX_DEPTH = 48;
 const ONE = new Set(['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']);
 const SEVERAL = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-const DROPPED = new Set(['$schema', 'additionalProperties']);
+/** Those that only narrow what is already said, and that services do not take. */
+const DROPPED = new Set([
+  ...['$schema', 'additionalProperties', 'additionalItems', 'unevaluatedProperties', 'unevaluatedItems'],
+  ...['contentSchema', 'dependencies', 'dependentRequired'],
+]);
+
+const TYPES = new Set<unknown>(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+
+/** What the value of a keyword must be; one that is not is dropped. https://json-schema.org/draft/2020-12/schema */
+const isString = (value: JsonValue): boolean => typeof value === 'string';
+const isNumber = (value: JsonValue): boolean => typeof value === 'number';
+const isBoolean = (value: JsonValue): boolean => typeof value === 'boolean';
+const isCount = (value: JsonValue): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+const isFilled = (value: JsonValue): boolean => Array.isArray(value) && value.length > 0;
+const VALUES: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
+  ...['$ref', '$id', '$anchor', '$comment', 'title', 'description', 'format', 'pattern'].map(
+    (key) => [key, isString] as const,
+  ),
+  ...['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum'].map((key) => [key, isNumber] as const),
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minContains', 'maxContains'].map(
+    (key) => [key, isCount] as const,
+  ),
+  ...['minProperties', 'maxProperties'].map((key) => [key, isCount] as const),
+  ...['nullable', 'uniqueItems', 'deprecated', 'readOnly', 'writeOnly'].map((key) => [key, isBoolean] as const),
+  ['multipleOf', (value) => typeof value === 'number' && value > 0] as const,
+  ['enum', isFilled] as const,
+  ['examples', (value) => Array.isArray(value)] as const,
+]);
 
 /**
- * A tool's schema as the model's API takes it: `$schema` and `additionalProperties` dropped, `default` too inside `anyOf`,
- * and what may also be null folded to `nullable`. Undefined if it cannot be used: it is no object, too large or deep, or
- * refers to itself or to what is not there. No pattern in it is compiled. Never throws.
+ * A tool's schema as the model's API takes it: `$schema`, `additionalProperties` and their kin dropped, a `default` that
+ * stands beside `anyOf` too, and what may also be null folded to `nullable`. What is no JSON Schema in it is left out or
+ * completed: a type that is none, a keyword with a wrong value, a required property that is not there, a list without
+ * `items`; `onMended` is called then. Undefined if it cannot be used: it is no object, too large or deep, or refers to
+ * itself or to what is not there. No pattern in it is compiled. Never throws.
  */
-export function usableSchema(schema: JsonObject): JsonObject | undefined {
+export function usableSchema(schema: JsonObject, onMended: () => void = () => {}): JsonObject | undefined {
   if (JSON.stringify(schema).length > MAX_CHARS) return undefined;
   const { type = 'object', ...rest } = schema;
-  if (type !== 'object') return undefined;
-  const cleaned = clean({ type, ...rest }, { depth: 0, isAlternative: false });
+  if (knownTypes(type).join() !== 'object') return undefined;
+  const cleaned = clean({ type, ...rest }, { depth: 0, onMended });
   if (cleaned === undefined || !areSound(cleaned)) return undefined;
   return cleaned.properties === undefined ? { ...cleaned, properties: {} } : cleaned;
 }
 
 interface Place {
   readonly depth: number;
-  /** Somewhere below `anyOf`. */
-  readonly isAlternative: boolean;
+  readonly onMended: () => void;
 }
 
 function clean(schema: JsonValue, place: Place): JsonObject | undefined {
   // `true` lets everything through, as a schema without words does; `false` nothing, which no argument can be.
   if (schema === true) return {};
   if (!isObject(schema) || place.depth > MAX_DEPTH) return undefined;
-  const inner = { depth: place.depth + 1, isAlternative: place.isAlternative };
+  const inner = { ...place, depth: place.depth + 1 };
   const entries: [string, JsonValue][] = [];
-  for (const [key, value] of Object.entries(schema)) {
-    if (value === undefined || DROPPED.has(key) || (key === 'default' && place.isAlternative)) continue;
-    const cleaned = cleanKeyword(key, value, key === 'anyOf' ? { ...inner, isAlternative: true } : inner);
+  for (const [key, value] of Object.entries(asTuple(schema, place))) {
+    // `items: false` closes a tuple: it narrows, like the dropped ones.
+    if (value === undefined || DROPPED.has(key) || (key === 'items' && value === false)) continue;
+    if (!isFitting(key, value)) {
+      place.onMended();
+      continue;
+    }
+    const cleaned = cleanKeyword(key, value, inner);
     if (cleaned === undefined) return undefined;
     entries.push([key, cleaned]);
   }
-  return foldNull(Object.fromEntries(entries));
+  return complete(foldNull(Object.fromEntries(entries)), place);
+}
+
+/** Older drafts wrote the schemas of a tuple under `items`. */
+function asTuple(schema: JsonObject, { onMended }: Place): JsonObject {
+  const { items, ...rest } = schema;
+  if (!Array.isArray(items)) return schema;
+  onMended();
+  return { prefixItems: items, ...rest };
+}
+
+/** Whether a keyword can stand as it is written; one gmn does not know can. */
+function isFitting(key: string, value: JsonValue): boolean {
+  if (key === 'type') return knownTypes(value).length > 0;
+  if (key === 'required') return Array.isArray(value);
+  if (SEVERAL.has(key) && Array.isArray(value)) return value.length > 0;
+  return VALUES.get(key)?.(value) ?? true;
+}
+
+/** In lower case, as JSON Schema has them. */
+function knownTypes(type: JsonValue): readonly string[] {
+  const names = (Array.isArray(type) ? type : [type]).map((name) => String(name).toLowerCase());
+  return [...new Set(names)].filter((name) => TYPES.has(name));
 }
 
 function cleanKeyword(key: string, value: JsonValue, place: Place): JsonValue | undefined {
-  if (ONE.has(key) && !Array.isArray(value)) return clean(value, place);
-  if ((SEVERAL.has(key) || ONE.has(key)) && Array.isArray(value)) {
-    return whole(value.map((item) => clean(item, place)));
-  }
-  if (NAMED.has(key)) {
-    if (!isObject(value)) return undefined;
-    const names = Object.keys(value);
-    const schemas = whole(Object.values(value).map((item) => clean(item ?? null, place)));
-    return schemas && Object.fromEntries(names.map((name, index) => [name, schemas[index] ?? {}]));
-  }
-  return SEVERAL.has(key) ? undefined : value;
+  if (key === 'type') return cleanType(value, place);
+  if (ONE.has(key)) return clean(value, place);
+  if (SEVERAL.has(key)) return Array.isArray(value) ? whole(value.map((item) => clean(item, place))) : undefined;
+  if (!NAMED.has(key)) return value;
+  if (!isObject(value)) return undefined;
+  const names = Object.keys(value);
+  const schemas = whole(Object.values(value).map((item) => clean(item ?? null, place)));
+  return schemas && Object.fromEntries(names.map((name, index) => [name, schemas[index] ?? {}]));
+}
+
+function cleanType(type: JsonValue, { onMended }: Place): JsonValue {
+  const names = knownTypes(type);
+  if ((Array.isArray(type) ? type : [type]).some((name) => !TYPES.has(name))) onMended();
+  return names.length === 1 ? (names[0] ?? '') : names;
 }
 
 function whole<Item>(items: readonly (Item | undefined)[]): readonly Item[] | undefined {
@@ -64,12 +122,34 @@ function whole<Item>(items: readonly (Item | undefined)[]): readonly Item[] | un
   return there.length === items.length ? there : undefined;
 }
 
+/** What a schema lacks, or says of what it lacks, once all else in it is as it stays. */
+function complete(schema: JsonObject, { onMended }: Place): JsonObject {
+  const { required, default: fallback, ...rest } = schema;
+  const names = Array.isArray(required) ? required.filter(isPropertyOf(rest)) : [];
+  const needed = names.filter((name, index) => names.indexOf(name) === index);
+  if (Array.isArray(required) && needed.length < required.length) onMended();
+  const isList = rest.type === 'array' || (Array.isArray(rest.type) && rest.type.includes('array'));
+  const isOpen = isList && rest.items === undefined;
+  if (isOpen && rest.prefixItems === undefined) onMended();
+  return {
+    ...rest,
+    ...(needed.length === 0 ? {} : { required: needed }),
+    // Vertex refuses the pair.
+    ...(fallback === undefined || rest.anyOf !== undefined ? {} : { default: fallback }),
+    ...(isOpen ? { items: {} } : {}),
+  };
+}
+
+function isPropertyOf({ properties }: JsonObject): (name: JsonValue) => boolean {
+  return (name) => typeof name === 'string' && isObject(properties) && Object.hasOwn(properties, name);
+}
+
 /** `[X, null]`, as a pair of types or of alternatives, is X that is nullable. */
 function foldNull(schema: JsonObject): JsonObject {
   const { type } = schema;
   if (Array.isArray(type) && type.length === 2 && type.includes('null')) {
     const [kind] = type.filter((item) => item !== 'null');
-    if (kind !== undefined) return { ...schema, type: kind, nullable: true };
+    if (kind !== undefined) return foldNull({ ...schema, type: kind, nullable: true });
   }
   for (const key of ['anyOf', 'oneOf']) {
     const { [key]: pair, ...rest } = schema;

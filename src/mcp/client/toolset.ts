@@ -212,8 +212,7 @@ async function sourceOf(
   const limit = deadline(signal, patienceMs, () => serverFault(server, 'it was not ready in time, and is left out'));
   try {
     const known = isAnew ? undefined : cachedOffer(server, context);
-    const { offer, notices } = known === undefined ? await ask(server, limit.signal) : { offer: known, notices: [] };
-    const { tools, instructions } = offer;
+    const { tools, instructions, omitted } = known ?? (await ask(server, limit.signal));
     const changed = changedTools(server, tools, context);
     await markSeen(server, tools, { place: context, which: 'new' });
     const source = { server, tools: tools.filter((tool) => !changed.includes(tool)) };
@@ -221,7 +220,10 @@ async function sourceOf(
       source,
       instructions,
       withheld: changed.map(({ name }) => name),
-      notices: [...notices, ...(changed.length === 0 ? [] : [changeNotice(server, changed)])],
+      notices: [
+        ...(omitted === undefined ? [] : [`MCP server ${visible(server.name)}: ${omitted}`]),
+        ...(changed.length === 0 ? [] : [changeNotice(server, changed)]),
+      ],
       isAsked: known === undefined,
     };
   } catch (thrown) {
