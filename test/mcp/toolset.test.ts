@@ -8,6 +8,7 @@ import { registerTools } from '../../src/mcp/client/registration.ts';
 import { configuredServers } from '../../src/mcp/client/servers.ts';
 import { markSeen } from '../../src/mcp/client/tool-memory.ts';
 import { approvalPolicy } from '../../src/tools/policy.ts';
+import { isRunning } from '../support/mcp-place.ts';
 import { httpPeer, streamable } from './http-peer.ts';
 import { configured, good, hostile, SEEN, settings, signal, toolset } from './toolset-support.ts';
 
@@ -235,6 +236,36 @@ test('a server that dies is started again for the next call, three times in all'
     ok: false,
     response: { error: 'MCP server a: it ended 3 times, and is not started again' },
   });
+});
+
+test('a server that ends after every call is started again as often as it is wanted', async (t) => {
+  const { tool, pool, servers } = await toolset(t, { a: hostile('once') }).open();
+  const [{ server }] = servers as [(typeof servers)[number]];
+  for (let round = 0; round < 6; round += 1) {
+    const connection = await pool.connection(server, signal);
+    expect(await tool('speak').invoke({ n: round }, signal)).toEqual({
+      ok: true,
+      response: { output: `spoken ${round}` },
+    });
+    await vi.waitFor(() => expect(connection.isOpen).toBe(false));
+  }
+});
+
+test('whoever waits for a server after it has died gets the same new process, and none is left', async (t) => {
+  const { root, open } = toolset(t, {});
+  const pids = join(root, 'pids');
+  const { pool, servers, close } = await open({ a: { ...hostile('die'), env: { GMN_TEST_PIDS: pids } } });
+  const [{ server }] = servers as [(typeof servers)[number]];
+  const first = await pool.connection(server, signal);
+  await first.callTool('speak', {}).catch(() => {});
+  await vi.waitFor(() => expect(first.isOpen).toBe(false));
+  const [one, other, third] = await Promise.all([1, 2, 3].map(() => pool.connection(server, signal)));
+  expect(one).toBe(other);
+  expect(one).toBe(third);
+  await close();
+  const started = readFileSync(pids, 'utf8').trim().split('\n').map(Number);
+  expect(started).toHaveLength(2);
+  await vi.waitFor(() => expect(started.filter(isRunning)).toEqual([]));
 });
 
 test('an abort ends a call with its reason and reaches the server', async (t) => {

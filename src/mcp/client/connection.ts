@@ -135,6 +135,8 @@ export interface Connection {
   onListChanged(listener: (kind: ListKind) => void): () => void;
   /** What the server said without the secrets of its definition and the tokens it was sent: for whatever is shown as an error. */
   conceal(words: string): string;
+  /** Whether it has done something it was asked for: run a tool, filled in a prompt, read a resource. */
+  readonly hasServed: boolean;
   /** Whether it can still be asked. */
   readonly isOpen: boolean;
   /** Ends the connection, and with it the program and all it has started. Never throws; may be called twice. */

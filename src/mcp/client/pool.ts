@@ -9,7 +9,7 @@ import type { ConfiguredServer } from './servers.ts';
 export interface ServerPool {
   /**
    * The connection to a server, opened if there is none, or if the last one has ended. Whoever else waits for the same
-   * server gets the same. Throws as `connect` does; a server that failed three times is not tried again.
+   * server gets the same. Throws as `connect` does; a server that failed three times in a row is not tried again.
    */
   connection(server: ConfiguredServer, signal: AbortSignal): Promise<Connection>;
   /** Ends them all, those being opened too. Never throws. */
@@ -19,6 +19,7 @@ export interface ServerPool {
 const MAX_STARTS = 3;
 
 interface Member {
+  /** How often it was started since it last did what it was asked. */
   starts: number;
   opening: Promise<Connection>;
 }
@@ -27,9 +28,15 @@ interface Member {
 export function openServers(context: ClientContext): ServerPool {
   const life = new AbortController();
   const members = new Map<string, Member>();
-  const start = (server: ConfiguredServer, starts: number): Member => {
-    // With it come sockets and child processes, which a run that starts no server does without.
-    const opening = import('./connect.ts').then(({ connect }) => connect(server, toldTo(server, context), life.signal));
+  // At once, so that whoever else waits for the same server finds it being started; the last one ends first.
+  const start = (server: ConfiguredServer, starts: number, last?: Connection): Member => {
+    const open = async (): Promise<Connection> => {
+      await last?.close();
+      // With it come sockets and child processes, which a run that starts no server does without.
+      const { connect } = await import('./connect.ts');
+      return connect(server, toldTo(server, context), life.signal);
+    };
+    const opening = open();
     // Whoever waits is told; nobody may be waiting any more.
     opening.catch(() => {});
     const member = { starts, opening };
@@ -44,10 +51,10 @@ export function openServers(context: ClientContext): ServerPool {
     });
     if (connection?.isOpen) return connection;
     if (member !== members.get(server.name)) return usable(server);
-    if (member.starts >= MAX_STARTS)
-      throw serverFault(server, `it ended ${MAX_STARTS} times, and is not started again`);
-    await connection?.close();
-    return start(server, member.starts + 1).opening;
+    // Many end after every call, and work all the same.
+    const failures = connection?.hasServed ? 0 : member.starts;
+    if (failures >= MAX_STARTS) throw serverFault(server, `it ended ${MAX_STARTS} times, and is not started again`);
+    return start(server, failures + 1, connection).opening;
   };
   return {
     connection: (server, signal) => orAborted(usable(server), signal),

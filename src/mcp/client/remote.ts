@@ -42,6 +42,9 @@ export interface Greeted {
   readonly waiting: Set<AnswerTime>;
 }
 
+/** A server that only says what it has has not worked yet. */
+const SERVICES: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
 /** Who wants to know that a list has changed. */
 export interface ChangeBoard {
   readonly listeners: Set<(kind: ListKind) => void>;
@@ -63,8 +66,11 @@ export function connectionOf(greeted: Greeted): Connection {
   };
   const instructions = client.getInstructions();
   const { name = '', version = '' } = client.getServerVersion() ?? {};
-  const ask = asker(greeted);
   let isClosed = false;
+  let hasServed = false;
+  const ask = sdkAsker(greeted, (what) => {
+    hasServed ||= SERVICES.has(what);
+  });
   return {
     name: server.name,
     serverInfo: { name, version },
@@ -77,6 +83,9 @@ export function connectionOf(greeted: Greeted): Connection {
       return () => void changes.listeners.delete(listener);
     },
     conceal: (words) => concealedWords(server, words, link.secrets?.()),
+    get hasServed() {
+      return hasServed;
+    },
     get isOpen() {
       return !isClosed && client.transport !== undefined;
     },
@@ -91,8 +100,9 @@ export function connectionOf(greeted: Greeted): Connection {
 
 type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'completePrompt' | 'readResource' | 'ping'>;
 
-function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabilities']): Requests {
+function requestsOf(greeted: Greeted, askSdk: AskSdk, capabilities: Connection['capabilities']): Requests {
   const { client, sdk } = greeted;
+  const ask = asker(client, askSdk);
   const lists = listsOf(greeted.server, ask, capabilities);
   const plain = {
     ...lists,
@@ -107,7 +117,6 @@ function requestsOf(greeted: Greeted, ask: Ask, capabilities: Connection['capabi
     ping: async (options?: RequestOptions) => void (await ask('ping', {}, options)),
   };
   if (client.getProtocolEra() !== 'modern') return plain;
-  const askSdk = sdkAsker(greeted);
   const modern = modernTools(client, sdk, askSdk, lists);
   return {
     ...plain,
@@ -163,14 +172,13 @@ function inTime<Item>(server: NamedServer, method: string, list: List<Item>): Li
 type Ask = (method: string, params: Readonly<Record<string, unknown>>, options?: CallOptions) => Promise<unknown>;
 
 /** Asks one thing, in the words of the protocol. */
-function asker(greeted: Greeted): Ask {
-  const ask = sdkAsker(greeted);
+function asker(client: SdkClient, ask: AskSdk): Ask {
   return (method, params, options = {}) =>
-    ask(method, options, (settings) => greeted.client.request({ method, params }, ANYTHING, settings));
+    ask(method, options, (settings) => client.request({ method, params }, ANYTHING, settings));
 }
 
-/** Gives the SDK what every request has, and makes of what it throws an error for people. */
-function sdkAsker(greeted: Greeted): AskSdk {
+/** Gives the SDK what every request has, and makes of what it throws an error for people; `onAnswer` is told what was answered. */
+function sdkAsker(greeted: Greeted, onAnswer: (what: string) => void): AskSdk {
   const { server, link, sdk, waiting } = greeted;
   return async (what, options: CallOptions, run) => {
     const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
@@ -187,7 +195,9 @@ function sdkAsker(greeted: Greeted): AskSdk {
     try {
       for (let signIns = signInsOf(link); ; signIns = signInsOf(link)) {
         try {
-          return await run(settings);
+          const answer = await run(settings);
+          onAnswer(what);
+          return answer;
         } catch (thrown) {
           signal?.throwIfAborted();
           if (time.signal.aborted) throw await failureOf(time.signal.reason, greeted, { what, timeoutMs });
