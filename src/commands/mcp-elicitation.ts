@@ -3,9 +3,9 @@ import type { Out } from '../core/io.ts';
 import { visible } from '../core/visible.ts';
 import type { Elicit, Elicitation, ElicitationAnswer } from '../mcp/client/connection.ts';
 import { CONTINUED, INTERRUPT, openTty, type Tty } from '../platform/tty.ts';
+import { questionView } from './approval-view.ts';
 import { defaultsOf, type Field, type FieldValue, fieldsOf } from './mcp-form.ts';
 import type { CallProgress } from './mcp-progress.ts';
-import { visibleLines } from './mcp-view.ts';
 
 const CANCEL: ElicitationAnswer = { action: 'cancel' };
 const DECLINE: ElicitationAnswer = { action: 'decline' };
@@ -42,23 +42,31 @@ async function asked(question: Elicitation, err: Out, signal: AbortSignal): Prom
 }
 
 async function askedOn(tty: Tty, question: Elicitation, err: Out, signal: AbortSignal): Promise<ElicitationAnswer> {
-  const lines = visibleLines(question.message).split('\n').slice(0, 20);
-  const address = question.kind === 'url' ? [`│ It wants you to open: ${visible(question.url)}`] : [];
-  const title = `╭ MCP server ${visible(question.server)} asks`;
-  await err.write(`${[title, ...lines.map((line) => `│ ${line}`), ...address].join('\n')}\n`);
-  const wanted = question.kind === 'url' ? 'Done?' : 'Answer?';
+  const { kind, server, message } = question;
+  const address = kind === 'url' ? `\nIt wants you to open: ${question.url}` : '';
+  await err.write(framed(`MCP server ${server} asks`, message + address, tty));
+  const wanted = kind === 'url' ? 'Done?' : 'Answer?';
   let key = CONTINUED;
   while (key === CONTINUED) key = await tty.key(KEYS, () => err.write(`╰ ${wanted} [y]es [n]o › `), signal);
   await err.write(`${key === 'y' ? 'y' : 'n'}\n`);
   if (key === INTERRUPT) return CANCEL;
   if (key !== 'y') return DECLINE;
-  return question.kind === 'url' ? { action: 'accept', content: {} } : filledIn(fieldsOf(question.schema), tty, signal);
+  return kind === 'url' ? { action: 'accept', content: {} } : filledIn(question, { tty, err, signal });
 }
 
-async function filledIn(fields: readonly Field[], tty: Tty, signal: AbortSignal): Promise<ElicitationAnswer> {
+interface Asking {
+  readonly tty: Tty;
+  readonly err: Out;
+  readonly signal: AbortSignal;
+}
+
+async function filledIn(
+  { server, schema }: Extract<Elicitation, { kind: 'form' }>,
+  asking: Asking,
+): Promise<ElicitationAnswer> {
   const content: Record<string, FieldValue> = {};
-  for (const field of fields) {
-    const value = await fieldValue(field, tty, signal);
+  for (const field of fieldsOf(schema)) {
+    const value = await fieldValue(field, server, asking);
     if (value === INTERRUPT) return CANCEL;
     if (value !== undefined) content[field.name] = value;
   }
@@ -66,12 +74,29 @@ async function filledIn(fields: readonly Field[], tty: Tty, signal: AbortSignal)
 }
 
 /** Asks until the answer means something; nothing typed is the default, or nothing where the field may be left out. */
-async function fieldValue(field: Field, tty: Tty, signal: AbortSignal): Promise<FieldValue | undefined> {
+async function fieldValue(field: Field, server: string, { tty, err, signal }: Asking): Promise<FieldValue | undefined> {
   for (;;) {
-    const answer = await tty.line(`  ${field.label}: `, signal);
+    await err.write(framed(`MCP server ${server} asks for`, field.label, tty));
+    const answer = await tty.line(`╰ to ${visible(server).slice(0, MAX_NAME)} › `, signal);
     if (answer === INTERRUPT) return INTERRUPT;
     if (answer.trim() === '' && (field.fallback !== undefined || !field.isRequired)) return field.fallback;
     const value = field.parse(answer);
     if (value !== undefined) return value;
   }
+}
+
+/** More of a question would push its beginning, where the server is named, out of the window. */
+const MAX_ROWS = 20;
+const MAX_CHARS = 8000;
+/** Of a server's name, beside what is typed. */
+const MAX_NAME = 30;
+
+/** A server's words, every row of them behind a frame: a row without one would be taken for a question of gmn's own. */
+function framed(title: string, words: string, { columns, rows }: Tty): string {
+  const text = words.slice(0, MAX_CHARS).replaceAll('\r\n', '\n');
+  const view = questionView(title, { kind: 'text', text }, { columns, isStyled: false });
+  const room = Math.max(Math.min(MAX_ROWS, rows - view.title.length - 2), 1);
+  const more = view.body.length - room;
+  const cut = more > 0 || text.length < words.length ? ['┆ … and more of it'] : [];
+  return `${[...view.title, ...view.body.slice(0, room), ...cut].join('\n')}\n`;
 }

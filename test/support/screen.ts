@@ -50,6 +50,7 @@ export function testScreen(size: { readonly columns: number; readonly rows: numb
     if (final === 'A') row = Math.max(top(), row - count);
     else if (final === 'B') row = Math.min(lines.length - 1, row + count);
     else if (final === 'C') column = Math.min(columns - 1, column + count);
+    else if (final === 'G') column = Math.min(columns, count) - 1;
     else if (final === 'K') lineAt(row).cells.length = Math.min(lineAt(row).cells.length, column);
     else if (final === 'J' && parameters === '2') {
       lines = lines.slice(0, top() + 1);
