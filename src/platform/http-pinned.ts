@@ -31,12 +31,16 @@ export function sendPinned({ isAllowedAddress, timers, resolve = systemResolve }
   };
 }
 
-function systemResolve(host: string): Promise<readonly Address[]> {
+/** All addresses of a host, by the system's resolver. */
+export function systemResolve(host: string): Promise<readonly Address[]> {
   return lookup(host, { all: true, verbatim: true });
 }
 
-/** Node asks no resolver about a host that is an address, so the judged list must hold that very address. */
-async function addressesOf(
+/**
+ * The addresses of a URL's host. Throws AppError `api` if there are none, and the signal's reason.
+ * Node asks no resolver about a host that is an address, so the judged list must hold that very address.
+ */
+export async function addressesOf(
   url: URL,
   resolve: (host: string) => Promise<readonly Address[]>,
   signal: AbortSignal,

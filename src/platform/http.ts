@@ -1,5 +1,6 @@
 import type { HttpRequest, HttpResponse, HttpTimers, SendHttp } from '../core/http.ts';
 import type { Clock, Env, Trace } from '../core/io.ts';
+import type { Address } from './connection.ts';
 import { sendDirect } from './http-direct.ts';
 import type { Dispatch } from './http-exchange.ts';
 import { proxyFor } from './proxy-choice.ts';
@@ -11,18 +12,21 @@ export interface HttpOptions {
   /** Absent: nobody reads along, and no line is made. */
   readonly trace?: Trace | undefined;
   readonly clock: Pick<Clock, 'now'>;
+  /** The only addresses to connect to, unless a proxy does; undefined: what the host resolves to. May throw. */
+  readonly addresses?: (url: URL, signal: AbortSignal) => Promise<readonly Address[] | undefined>;
 }
 
 /**
  * The client of this process: our own on sockets, or undici, loaded with its first use, if a proxy applies.
  * Redirects are returned like any answer. Read the body or leave it early: until then its connection stays open.
  */
-export function sendHttp({ timers, env, trace, clock }: HttpOptions): SendHttp {
+export function sendHttp({ timers, env, trace, clock, addresses }: HttpOptions): SendHttp {
   return async (request, signal) => {
     signal.throwIfAborted();
     const proxy = proxyFor(request.url, env);
     const dispatch: Dispatch = { request, signal, timers, ...(trace && traced(request, { proxy, trace, clock })) };
-    return decode(await (proxy ? sendProxied(dispatch, proxy) : sendDirect(dispatch)));
+    const only = addresses === undefined ? undefined : await addresses(request.url, signal);
+    return decode(await (proxy ? sendProxied(dispatch, proxy) : sendDirect(dispatch, only)));
   };
 }
 

@@ -22,6 +22,21 @@ export function isPublicAddress(address: string): boolean {
   return listOf('ipv6', ['2000::/3']).check(address, 'ipv6') && !listOf('ipv6', SPECIAL_IPV6).check(address, 'ipv6');
 }
 
+/** Of a company or a home: https://www.rfc-editor.org/rfc/rfc1918, rfc6598 and rfc4193. */
+const PRIVATE_IPV4 = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16'];
+
+/** Which kind of network an address is in; `special` is every other one that is not public: a link, multicast, none. */
+export function networkOf(address: string): 'public' | 'loopback' | 'private' | 'special' {
+  if (isPublicAddress(address)) return 'public';
+  if (isIPv4(address)) {
+    if (listOf('ipv4', ['127.0.0.0/8']).check(address, 'ipv4')) return 'loopback';
+    return listOf('ipv4', PRIVATE_IPV4).check(address, 'ipv4') ? 'private' : 'special';
+  }
+  if (!isIPv6(address) || address.includes('%')) return 'special';
+  if (listOf('ipv6', ['::1/128']).check(address, 'ipv6')) return 'loopback';
+  return listOf('ipv6', ['fc00::/7']).check(address, 'ipv6') ? 'private' : 'special';
+}
+
 /** Networks without IPv4 reach it through 64:ff9b::/96, so that block is judged by what is inside. */
 function embeddedIpv4(address: string): string | undefined {
   if (!listOf('ipv6', ['64:ff9b::/96']).check(address, 'ipv6')) return undefined;

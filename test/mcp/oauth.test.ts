@@ -1,9 +1,11 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { connect } from '../../src/mcp/client/connect.ts';
 import type { SignInPrompt } from '../../src/mcp/client/context.ts';
+import { reachOf } from '../../src/mcp/client/oauth-reach.ts';
 import { signInStore } from '../../src/mcp/client/oauth-store.ts';
 import { signIn, signInStatus, signOut } from '../../src/mcp/client/sign-in.ts';
 import { type OAuthManners, oauthPeer } from './oauth-peer.ts';
@@ -201,4 +203,62 @@ test('a program cannot be signed in to', async (t) => {
   const { context } = surroundings(t);
   const signInPrompt = { signal, show: async () => {} };
   expect((await faultOf(signIn(goodServer(), { ...context, signIn: signInPrompt }, signal))).fault).toBe('usage');
+});
+
+test.for<readonly [string, OAuthManners & { readonly issuer?: string }, string]>([
+  ['the server to sign in at', { issuer: 'https://10.255.255.1/' }, '10.255.255.1'],
+  ['the page to sign in at', { page: 'https://192.168.255.1/authorize' }, '192.168.255.1'],
+  ['a page of a metadata service', { page: 'https://169.254.169.254/latest' }, '169.254.169.254'],
+])('%s must be on the open internet, or where the server is', async ([, { issuer, ...manners }, host], t) => {
+  const { context, named, prompt, shown, moveTo } = await place(t, { manners });
+  if (issuer !== undefined) moveTo(issuer, 'none');
+  const fault = await faultOf(signIn(named, { ...context, signIn: prompt }, signal));
+  expect(fault.message).toBe(
+    `MCP server remote: its sign-in leads to ${host}, which is not on the open internet, nor where the server is`,
+  );
+  expect(shown).toEqual([]);
+});
+
+const HOSTS: Readonly<Record<string, readonly string[]>> = {
+  'public.test': ['93.184.216.34'],
+  'other.test': ['2606:2800:220:1::1', '93.184.216.35'],
+  'rebound.test': ['93.184.216.34', '127.0.0.1'],
+  'corp.test': ['10.1.2.3'],
+  'sign-in.corp.test': ['10.9.9.9', 'fd00::1'],
+  'here.test': ['127.0.0.1', '::1'],
+};
+
+test.for([
+  ['https://public.test/mcp', 'https://other.test/token', true],
+  ['https://public.test/mcp', 'https://public.test/token', true],
+  ['https://public.test/mcp', 'https://public.test:8443/token', true],
+  ['https://public.test/mcp', 'http://127.0.0.1:9000/', false],
+  ['https://public.test/mcp', 'http://[::1]:9000/', false],
+  ['https://public.test/mcp', 'http://2130706433/', false],
+  ['https://public.test/mcp', 'https://[::ffff:127.0.0.1]/', false],
+  ['https://public.test/mcp', 'https://here.test/', false],
+  ['https://public.test/mcp', 'https://corp.test/', false],
+  ['https://public.test/mcp', 'https://rebound.test/', false],
+  ['https://public.test/mcp', 'http://169.254.169.254/', false],
+  ['https://rebound.test/mcp', 'http://127.0.0.1/', false],
+  ['https://corp.test/mcp', 'https://sign-in.corp.test/', true],
+  ['https://corp.test/mcp', 'https://public.test/', true],
+  ['https://corp.test/mcp', 'http://127.0.0.1/', false],
+  ['https://corp.test/mcp', 'http://169.254.169.254/', false],
+  ['http://127.0.0.1:1/mcp', 'http://127.0.0.1:2/', true],
+  ['http://127.0.0.1:1/mcp', 'https://here.test/', true],
+  ['http://127.0.0.1:1/mcp', 'https://corp.test/', false],
+] as const)('%s may lead to %s: %s', async ([from, to, isAllowed]) => {
+  const resolve = async (host: string) => (HOSTS[host] ?? []).map((address) => ({ address, family: isIP(address) }));
+  const leading = reachOf(from, { env: {}, resolve }).addresses(new URL(to), signal);
+  if (isAllowed) await expect(leading).resolves.not.toEqual([]);
+  else await expect(leading).rejects.toMatchObject({ fault: 'mcp' });
+});
+
+test('behind a proxy names are its business, addresses are not', async () => {
+  const env = { HTTPS_PROXY: 'http://proxy.test:3128', HTTP_PROXY: 'http://proxy.test:3128', NO_PROXY: '<-loopback>' };
+  const reach = reachOf('https://public.test/mcp', { env, resolve: () => expect.unreachable() });
+  expect(await reach.addresses(new URL('https://corp.test/'), signal)).toBeUndefined();
+  await expect(reach.addresses(new URL('https://10.0.0.1/'), signal)).rejects.toMatchObject({ fault: 'mcp' });
+  await expect(reach.addresses(new URL('http://127.0.0.1/'), signal)).rejects.toMatchObject({ fault: 'mcp' });
 });

@@ -9,6 +9,7 @@ import { serverFault } from './fault.ts';
 import { type Fetch, fetchOver } from './fetch.ts';
 import type { OpenLink } from './link.ts';
 import { authorizationFor } from './oauth.ts';
+import { reachOf } from './oauth-reach.ts';
 
 /** A server's own wish for when to come back is taken within these bounds. */
 const SOONEST_MS = 250;
@@ -20,8 +21,8 @@ const CREDENTIAL = /authorization|cookie|token|secret|key$/i;
 /** Streamable HTTP. */
 export const openHttp: OpenLink = async (server, context, sdk) => {
   const remote = remoteOf(server);
-  const { plain, lastWords } = fetchFor(context);
-  const authorization = await authorizationFor(remote, context, plain);
+  const { plain, lastWords, reach } = fetchFor(remote, context);
+  const authorization = await authorizationFor(remote, context, { fetch: plain, reach });
   const { StreamableHTTPClientTransport } = await sdk;
   const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
     fetch: authorization?.fetch ?? plain,
@@ -54,8 +55,8 @@ export const openHttp: OpenLink = async (server, context, sdk) => {
 /** The older pair of an event stream and a place to post to. */
 export const openSse: OpenLink = async (server, context, sdk) => {
   const remote = remoteOf(server);
-  const { plain, lastWords } = fetchFor(context);
-  const authorization = await authorizationFor(remote, context, plain);
+  const { plain, lastWords, reach } = fetchFor(remote, context);
+  const authorization = await authorizationFor(remote, context, { fetch: plain, reach });
   const { SSEClientTransport, SseError } = await sdk;
   const transport = new SSEClientTransport(new URL(remote.url), {
     fetch: authorization?.fetch ?? plain,
@@ -90,9 +91,11 @@ function remoteOf(server: NamedServer): RemoteDefinition {
 }
 
 /** A tool may be silent for as long as its timeout allows, and a stream of events for ever. */
-function fetchFor({ env, clock, httpTimers, trace }: ClientContext) {
+function fetchFor({ url }: RemoteDefinition, { env, clock, httpTimers, trace }: ClientContext) {
   let broken: AppError | undefined;
-  const send = sendHttp({ env, clock, trace, timers: { connectMs: httpTimers.connectMs, headersMs: 0, idleMs: 0 } });
+  const reach = reachOf(url, { env });
+  const timers = { connectMs: httpTimers.connectMs, headersMs: 0, idleMs: 0 };
+  const send = sendHttp({ env, clock, trace, timers, addresses: reach.addresses });
   const sending = fetchOver(send, (why) => {
     broken = why;
   });
@@ -101,7 +104,7 @@ function fetchFor({ env, clock, httpTimers, trace }: ClientContext) {
     return sending(input, init);
   };
   // Nothing once something else was asked: that is about another answer.
-  return { plain, lastWords: (): string => broken?.message ?? '' };
+  return { plain, reach, lastWords: (): string => broken?.message ?? '' };
 }
 
 function briefly(work: Promise<unknown>): Promise<void> {

@@ -4,6 +4,7 @@ import type { RemoteDefinition } from './definition.ts';
 import type { Fetch } from './fetch.ts';
 import { type Callback, openCallback } from './oauth-callback.ts';
 import { oauthProvider } from './oauth-provider.ts';
+import type { Reach } from './oauth-reach.ts';
 import { oneRefreshAtATime } from './oauth-refresh.ts';
 import { signInStore } from './oauth-store.ts';
 import { signInWanted } from './oauth-words.ts';
@@ -29,7 +30,7 @@ export interface Authorization {
 export async function authorizationFor(
   definition: RemoteDefinition,
   context: ClientContext,
-  fetch: Fetch,
+  { fetch, reach }: { readonly fetch: Fetch; readonly reach: Reach },
 ): Promise<Authorization | undefined> {
   const { prompt, clock } = { prompt: context.signIn, clock: context.clock };
   if (!isWanted(definition)) return undefined;
@@ -42,6 +43,8 @@ export async function authorizationFor(
   let signIns = 0;
   const authorize = async (url: URL, state: string): Promise<void> => {
     if (prompt === undefined || callback === undefined) throw signInWanted();
+    // The browser is led there too.
+    await reach.addresses(url, prompt.signal);
     const query = await asked({ url, state, callback }, prompt);
     await authorization.finish(query);
     signIns += 1;
