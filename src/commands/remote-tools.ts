@@ -123,7 +123,7 @@ function toolsOf(
   return mcpTools(
     {
       servers,
-      unused: roster.entries.map(({ name }) => name),
+      unused: roster.entries.filter(({ state }) => state.kind !== 'ready' || !servers.includes(state.server)),
       context: { ...app, roots: workspace.roots, ...(isText ? terminalElicit(app, ask) : {}) },
       reserved: BUILTIN_NAMES,
       allowedTools: names(options.allowedTools ?? []),

@@ -3,12 +3,21 @@ import { contextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
 import type { Approve, Tool } from '../core/tool.ts';
+import { visible } from '../core/visible.ts';
 import type { McpTools } from '../mcp/client/toolset.ts';
 import { outputShelf } from '../platform/output-shelf.ts';
 import { randomId } from '../platform/random-id.ts';
 import { realPath } from '../platform/real-path.ts';
 import { userHomes } from '../platform/user-homes.ts';
-import { allowedNames, builtins, isLeft, isToolSet, selectTools, type ToolLimits } from '../tools/builtins.ts';
+import {
+  allowedNames,
+  builtins,
+  isBuiltinName,
+  isLeft,
+  isToolSet,
+  selectTools,
+  type ToolLimits,
+} from '../tools/builtins.ts';
 import { type UndoStore, undoStore } from '../tools/journal.ts';
 import { type ApprovalMode, approvalPolicy, declared } from '../tools/policy.ts';
 import { isTooBroad } from '../tools/protection.ts';
@@ -50,7 +59,7 @@ export interface ToolboxContext {
   /** What the person said "always" to. */
   readonly remembered?: Set<string>;
   /** The tools of MCP servers; whoever opened them closes them. */
-  readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions'>;
+  readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'owners'>;
 }
 
 /** The tools that `--tools` asks for, behind the fence and the approval. Throws AppError `usage`. */
@@ -74,7 +83,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
     withheld: chosen.filter((tool) => !offered.includes(tool)),
     chosen: tools.map(({ name }) => name),
     approve: approveWith(options, mode, { ...context, workspace }),
-    notices: [...modeNotices, ...left.notices, ...notices],
+    notices: [...modeNotices, ...left.notices, ...notices, ...missingNotices(options, context.remote)],
   };
 }
 
@@ -186,8 +195,30 @@ function withoutRisk(tools: readonly Tool[], { roots }: Workspace, app: App, wan
 /** What `--allowed-tools` says of remote tools is judged by whoever knows which server each of them belongs to. */
 function ownNames({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
   const isRemote = (name: string): boolean =>
-    name.includes('__') || (remote?.tools ?? []).some((tool) => tool.name === name);
+    name.includes('__') || isOffered(name, remote) || missingOwners(name, remote).length > 0;
   return names(allowedTools).filter((name) => !isRemote(name));
+}
+
+function isOffered(name: string, remote: ToolboxContext['remote']): boolean {
+  return remote?.tools.some((tool) => tool.name === name) ?? false;
+}
+
+/** The servers whose tool it may be, if nothing of that name is there: one that is down must not end the run. */
+function missingOwners(name: string, remote: ToolboxContext['remote']): readonly string[] {
+  return isBuiltinName(name) || isOffered(name, remote) ? [] : (remote?.owners(name) ?? []);
+}
+
+function missingNotices({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
+  return names(allowedTools)
+    .filter((name) => !name.includes('__'))
+    .flatMap((name) => {
+      const owners = missingOwners(name, remote).map(visible);
+      if (owners.length === 0) return [];
+      const which = owners.length === 1 ? `the MCP server ${owners[0]}` : `the MCP servers ${owners.join(', ')}`;
+      return [
+        `--allowed-tools ${visible(name)}: no such tool is there now; ${which} may have it, and does not offer it`,
+      ];
+    });
 }
 
 function approveWith(

@@ -117,6 +117,11 @@ export function allowedNames(wanted: readonly string[]): readonly string[] {
   return wanted.map((name) => (name.includes('__') ? name : ownName(BUILTIN_NAMES, name)));
 }
 
+/** Whether it is the name of a built-in tool, gmn's own or the official one. */
+export function isBuiltinName(name: string): boolean {
+  return BUILTIN_NAMES.includes((Object.hasOwn(OFFICIAL_NAMES, name) ? OFFICIAL_NAMES[name] : undefined) ?? name);
+}
+
 function namesIn(wanted: readonly string[], known: readonly string[]): readonly string[] {
   if (wanted.length > 1 && wanted.includes('none')) {
     throw new AppError('usage', 'none cannot be combined with other tools', { hint: 'Use it alone, or leave it out.' });

@@ -88,6 +88,32 @@ test('a server that fails is told of, and the run goes on; one that is not there
   ]);
 });
 
+test('--allowed-tools with the tool of a server that is down, disabled or silent on it ends no run', async (t) => {
+  const gone = { command: 'no-such-program' };
+  const told = 'no such tool is there now; the MCP server w may have it, and does not offer it\n';
+  const ask = async (servers: object, args: readonly string[], more: object = {}) => {
+    const gemini = await fakeGemini(t, [reply('hi')]);
+    const settings = { '.gemini/settings.json': JSON.stringify({ mcpServers: servers, ...more }) };
+    const { stdout, stderr, exitCode } = await runGmn(t, [...args, 'x'], { gemini, home: settings });
+    expect([stdout, exitCode]).toEqual(['hi\n', 0]);
+    return stderr;
+  };
+  const named = ['--allowed-mcp-server-names', 'w', '--allowed-tools', 'wtool'];
+  expect(await ask({ w: gone }, named)).toContain(`gmn: --allowed-tools wtool: ${told}`);
+  const excluded = ['--allowed-mcp-server-names', 'w', '--allowed-tools', 'echo'];
+  expect(await ask({ w: { ...GOOD, excludeTools: ['echo'] } }, excluded)).toBe(`gmn: --allowed-tools echo: ${told}`);
+  const both = { w: { ...GOOD, disabled: true }, other: GOOD };
+  expect(await ask(both, ['--allowed-mcp-server-names', 'other', '--allowed-tools', 'wtool'])).toContain(told);
+  // Where all servers are there and known, a name that nobody has is still a mistake.
+  const wrong = ['--allowed-mcp-server-names', 'w', '--allowed-tools', 'wtool', 'x'];
+  const gemini = await fakeGemini(t, []);
+  expect(await runGmn(t, wrong, { gemini, home: home({ w: GOOD }) })).toMatchObject({
+    stdout: '',
+    stderr: expect.stringContaining('Error: there is no tool wtool\n'),
+    exitCode: 1,
+  });
+});
+
 test('a chat has all configured servers, --no-mcp none', async (t) => {
   const servers = home({ files: { ...GOOD, trust: true }, both: { command: 'x', url: 'http://127.0.0.1:1' } });
   const gemini = await fakeGemini(t, [reply(call('echo', { message: 'hi' })), reply('done')]);

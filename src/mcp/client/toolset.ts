@@ -17,7 +17,7 @@ import {
   type ToolSource,
 } from './registration.ts';
 import type { ConfiguredServer } from './servers.ts';
-import { cachedOffer, changedTools, markSeen, seenNames, toolHash } from './tool-memory.ts';
+import { cachedOffer, changedTools, markSeen, type SeenServer, seenNames, toolHash } from './tool-memory.ts';
 
 /** Of one server, for the model. */
 const MAX_INSTRUCTIONS = 4000;
@@ -25,8 +25,8 @@ const MAX_INSTRUCTIONS = 4000;
 export interface ToolsetOptions extends CallHandling {
   /** In the order of the files. */
   readonly servers: readonly ConfiguredServer[];
-  /** Names of servers that are configured, but not used here. */
-  readonly unused?: readonly string[];
+  /** Servers that are configured, but not used here. */
+  readonly unused?: readonly SeenServer[];
   readonly context: ClientContext;
   /** Names of built-in tools. */
   readonly reserved: readonly string[];
@@ -51,6 +51,8 @@ export interface McpTools {
   readonly servers: readonly UsedServer[];
   /** For the policy: whether it runs unasked, by the user's own `trust` or by `allowedTools`. */
   readonly isTrusted: (tool: Tool) => boolean;
+  /** The servers that are not ready, or keep a tool back, and have, or may have, one of this name. */
+  owners(tool: string): readonly string[];
   /** What could not be offered, and why; every server suffers only for itself. */
   readonly notices: readonly string[];
   /**
@@ -102,6 +104,11 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
         });
       },
       isTrusted: offered.isTrusted,
+      owners: (tool) =>
+        [
+          ...servers.filter((server, index) => mayHave(found[index] ?? NOTHING, server, { tool, context })),
+          ...(options.unused ?? []).filter((server) => seenNames(server, context)?.includes(tool) ?? true),
+        ].map(({ name }) => name),
       notices,
       get instructions() {
         return instructionsOf(found);
@@ -150,7 +157,7 @@ const askNobody: AskOffer = async (server) => {
 /** What is registered now, of what was found of each server. */
 function registry(options: ToolsetOptions, found: readonly Found[], call: RegistrationOptions['call']) {
   const { servers, unused = [], context, reserved, allowedTools: patterns = [] } = options;
-  const names = [...servers.map(({ name }) => name), ...unused];
+  const names = [...servers, ...unused].map(({ name }) => name);
   const register = (earlier: readonly RegisteredTool[]): Registration =>
     registerTools(
       found.flatMap(({ source }) => source ?? []),
@@ -198,6 +205,16 @@ interface Found {
 }
 
 const NOTHING: Found = { notices: [] };
+
+/** Whether a server lists a tool of this name, offered or not, or would if it were there. */
+function mayHave(
+  { source, withheld = [] }: Found,
+  server: ConfiguredServer,
+  { tool, context }: { readonly tool: string; readonly context: ClientContext },
+): boolean {
+  if (source === undefined) return seenNames(server, context)?.includes(tool) ?? true;
+  return withheld.includes(tool) || source.tools.some(({ name }) => name === tool);
+}
 
 async function sourceOf(
   server: ConfiguredServer,
