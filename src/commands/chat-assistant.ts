@@ -67,7 +67,8 @@ interface Remote {
 
 async function openRemote(options: AssistantOptions, context: AssistantContext): Promise<Remote> {
   const { app } = context;
-  let current = await remoteTools(options, context);
+  const open = await prepareRemote(options, context);
+  let current = await open?.();
   let life = new AbortController();
   const close = async (): Promise<void> => {
     life.abort();
@@ -80,30 +81,29 @@ async function openRemote(options: AssistantOptions, context: AssistantContext):
     },
     async reload() {
       const settings = await loadSettings(app);
+      const anew = { ...context, app: { ...app, settings: async () => settings }, isAnew: true };
+      // Throws while the servers there are still run.
+      const reopen = await prepareRemote(options, anew);
       await close();
       life = new AbortController();
-      current = await remoteTools(options, {
-        ...context,
-        app: { ...app, settings: async () => settings },
-        isAnew: true,
-      });
+      current = await reopen?.();
     },
     watch: (onChange) => current?.tools.watch(onChange, AbortSignal.any([app.signal, life.signal])),
     close,
   };
 }
 
-/** The configured MCP servers, unless none are wanted. */
-async function remoteTools(
+/** How to start the configured MCP servers; undefined if there are none, or none are wanted. */
+async function prepareRemote(
   options: AssistantOptions,
   context: AssistantContext & { readonly isAnew?: boolean },
-): Promise<ChatRemote | undefined> {
+): Promise<(() => Promise<ChatRemote>) | undefined> {
   if (options.noMcp) return undefined;
   const { servers = [], serverCommand } = await context.app.settings();
   const isNeeded = servers.length > 0 || options.mcpConfig !== undefined || options.allowedMcpServerNames !== undefined;
   if (!isNeeded && serverCommand === undefined) return undefined;
-  const { openConfiguredServers } = await import('./remote-tools.ts');
-  return openConfiguredServers(options, { ...context, signal: context.app.signal });
+  const { prepareConfiguredServers } = await import('./remote-tools.ts');
+  return prepareConfiguredServers(options, { ...context, signal: context.app.signal });
 }
 
 async function assistantWith(
@@ -118,7 +118,10 @@ async function assistantWith(
     const model = isSameModel ?? (await openTimedModel({ ...options, ...modelFlags(setup) }, context.app));
     const remote = servers.current === undefined ? {} : { remote: servers.current.tools };
     const events = openAgent(agentFlags(options, setup), { ...context, ...remote, opened: model, remembered });
-    const { agent, notices } = await drained(events);
+    const { agent, notices } = await drained(events).catch(async (thrown: unknown) => {
+      if (isSameModel === undefined) await model.close();
+      throw thrown;
+    });
     return { setup, model, agent, notices: [...(isSameModel === undefined ? model.notices : []), ...notices] };
   };
   let current = await open(firstSetup(options, mode));
@@ -147,12 +150,15 @@ async function assistantWith(
       return servers.current?.servers;
     },
     async reloadServers() {
+      const before = servers.current;
       try {
         await servers.reload();
       } finally {
-        // Also if it failed: a tool whose server has ended must not be offered.
-        await change({});
-        keepUp();
+        // Also if it failed half way: a tool whose server has ended must not be offered.
+        if (servers.current !== before) {
+          await change({});
+          keepUp();
+        }
       }
       return servers.current?.tools.notices ?? [];
     },

@@ -55,28 +55,31 @@ export async function openNamedServers(
 }
 
 /**
- * All servers that may be used, for a chat; undefined if there are none of any kind. One that is slow, or fails, is left
- * out with a notice. To be closed. Throws as `openNamedServers` does.
+ * All servers that may be used, for a chat; undefined if there are none of any kind. What is returned starts them: so it is
+ * known whether they can be read before others are ended for them. One that is slow, or fails, is left out with a notice.
+ * To be closed. Throws as `openNamedServers` does.
  */
-export async function openConfiguredServers(
+export async function prepareConfiguredServers(
   options: RosterOptions & ToolOptions,
   context: RemoteContext & { readonly workspace: Workspace },
-): Promise<ChatRemote | undefined> {
+): Promise<(() => Promise<ChatRemote>) | undefined> {
   const roster = await readRoster(options, context.app);
   const servers = options.allowedMcpServerNames === undefined ? readyServers(roster) : named(roster, options);
   if (roster.entries.length === 0) return undefined;
-  // As a chat has them if no flag says otherwise.
-  const tools = await toolsOf(
-    servers,
-    { tools: 'edit', ...options },
-    {
-      ...context,
-      patienceMs: isAttended() && !context.isAnew ? PROMPT_PATIENCE_MS : CHAT_PATIENCE_MS,
-      roster,
-      notices: faultsIn(roster),
-    },
-  );
-  return { tools, servers: chatServers(roster, tools) };
+  return async () => {
+    const tools = await toolsOf(
+      servers,
+      // As a chat has them if no flag says otherwise.
+      { tools: 'edit', ...options },
+      {
+        ...context,
+        patienceMs: isAttended() && !context.isAnew ? PROMPT_PATIENCE_MS : CHAT_PATIENCE_MS,
+        roster,
+        notices: faultsIn(roster),
+      },
+    );
+    return { tools, servers: chatServers(roster, tools) };
+  };
 }
 
 /** What a chat has of its servers: tools for the model, and themselves for the person. */

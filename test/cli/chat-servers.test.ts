@@ -54,6 +54,22 @@ posixTest('/mcp reload has the servers of the settings as they are now, and what
   expect(gemini.requests[2]?.body.contents.at(-1).parts[0].functionResponse.response).toEqual({ output: '3' });
 });
 
+posixTest('/mcp reload that cannot read the servers leaves those there are at work', async (t) => {
+  const gemini = await fakeGemini(t, [
+    reply({ functionCall: { name: 'echo', args: { message: 'still' } } }),
+    reply('b'),
+  ]);
+  const { stdout, stderr } = await pipedChat(t, ['!echo "{ broken" > servers.json', '/mcp reload', '/mcp', 'y'], {
+    gemini,
+    args: ['--mcp-config', 'servers.json', '--allowed-tools', 'echo'],
+    files: { 'servers.json': JSON.stringify({ mcpServers: { memo: { ...MEMO, includeTools: ['echo'] } } }) },
+  });
+  expect(stdout).toContain('b\n');
+  expect(stderr).toMatch(/Error: .*servers\.json:1:/);
+  expect(stderr).toContain('  memo  ready · 1 tool: echo\n');
+  expect(gemini.requests[1]?.body.contents.at(-1).parts[0].functionResponse.response).toEqual({ output: 'still' });
+});
+
 test('/server:prompt asks what the server makes of it, arguments by name or in order', async (t) => {
   const gemini = await fakeGemini(t, [reply('a'), reply('b')]);
   const lines = ['/memo:greet who="Ann Lee"', '/memo:greet Bo and Cy', '/memo:greet', '/memo:gret x', '/nobody:greet'];
