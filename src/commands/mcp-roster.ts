@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import { parseSettingsText } from '../config/document.ts';
 import { readServerEnablement } from '../config/server-enablement.ts';
-import { readServersFile } from '../config/servers-file.ts';
+import { readServersFile, serversOf } from '../config/servers-file.ts';
 import { workspaceServers } from '../config/workspace-servers.ts';
 import type { App, ServerSetting } from '../core/app.ts';
 import { nearestNames } from '../core/edit-distance.ts';
@@ -118,11 +118,16 @@ async function unapproved(counted: readonly ServerEntry[], { cwd, homes }: App):
 }
 
 async function serversIn(file: string) {
+  return workspaceServers(await documentIn(file));
+}
+
+/** What a file says; nothing if it is not there or broken, which is told of elsewhere. */
+async function documentIn(file: string): Promise<JsonObject> {
   try {
     const text = readStateFile(file);
-    return text === undefined ? [] : workspaceServers(await parseSettingsText({ file, text }));
+    return text === undefined ? {} : await parseSettingsText({ file, text });
   } catch {
-    return [];
+    return {};
   }
 }
 
@@ -130,7 +135,7 @@ async function serversIn(file: string) {
 function writtenFiles(): (file: string) => Promise<JsonObject> {
   const known = new Map<string, JsonObject>();
   return async (file) => {
-    const servers = known.get(file) ?? Object.fromEntries((await serversIn(file)).map((s) => [s.name, s.definition]));
+    const servers = known.get(file) ?? serversOf(await documentIn(file)) ?? {};
     known.set(file, servers);
     return servers;
   };

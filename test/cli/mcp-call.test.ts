@@ -209,6 +209,31 @@ test('--mcp-config brings servers, --allowed-mcp-server-names takes them away', 
   });
 });
 
+test('--mcp-config reads the files of VS Code and Zed, and says what it cannot use of them', async (t) => {
+  const secret = { ...GOOD.files, env: { KEY: `${'$'}{input:api-key}` } };
+  const here = mcpPlace(
+    t,
+    {},
+    {
+      files: {
+        '.vscode/mcp.json': JSON.stringify({
+          inputs: [],
+          servers: { files: { type: 'stdio', ...GOOD.files }, secret },
+        }),
+        'zed.json': JSON.stringify({ context_servers: GOOD }),
+      },
+    },
+  );
+  const call = ['mcp', 'call', 'files', 'add', 'a=1', 'b=1', '--mcp-config'];
+  expect(await here.run([...call, '.vscode/mcp.json'])).toEqual({ stdout: '2\n', stderr: '', exitCode: 0 });
+  expect(await here.run([...call, 'zed.json'])).toEqual({ stdout: '2\n', stderr: '', exitCode: 0 });
+  const refused = await here.run(['mcp', 'call', 'secret', 'add', '--mcp-config', '.vscode/mcp.json']);
+  expect([refused.exitCode, refused.stderr]).toEqual([
+    4,
+    expect.stringContaining(`it holds ${'$'}{input:api-key}, which only VS Code can fill in; name a variable instead`),
+  ]);
+});
+
 test('mcp.serverCommand is a server named mcp', async (t) => {
   const { command, args } = GOOD.files;
   const settings = { mcp: { serverCommand: `"${command}" '${args[0]}' 'two words'` } };

@@ -55,3 +55,48 @@ test('an extension of the official CLI is such a file, with its variables', asyn
   const [read] = await readServersFile(file, { env: {}, cwd: '/work' });
   expect(read?.definition).toEqual({ command: 'node', args: [join(root, 'server.js')], cwd: '/work' });
 });
+
+const braced = (name: string): string => `${'$'}{${name}}`;
+
+test.for<readonly [string, object, object]>([
+  [
+    'VS Code',
+    {
+      inputs: [],
+      servers: { a: { type: 'stdio', command: 'node', args: [braced('workspaceFolder'), braced('env:DIR')] } },
+    },
+    { a: { type: 'stdio', command: 'node', args: ['/work', '/dir'] } },
+  ],
+  ['VS Code’s settings', { mcp: { servers: { a: { url: 'https://h/' } } } }, { a: { url: 'https://h/' } }],
+  [
+    'Zed',
+    { theme: 'x', context_servers: { a: { source: 'custom', command: 'node', args: ['x'], env: { A: '$DIR' } } } },
+    { a: { source: 'custom', command: 'node', args: ['x'], env: { A: '/dir' } } },
+  ],
+  [
+    'an older Zed',
+    { context_servers: { a: { command: { path: 'node', args: ['x'], env: { A: '1' } }, settings: {} } } },
+    { a: { command: 'node', args: ['x'], env: { A: '1' }, settings: {} } },
+  ],
+  [
+    'a program that has both',
+    { mcpServers: { a: { command: braced('env:DIR') } }, servers: { b: { command: 'b' } } },
+    { a: { command: braced('env:DIR') } },
+  ],
+])('a file of %s is one', async ([, document, servers], t) => {
+  const { root } = place(t);
+  const file = join(root, 'mcp.json');
+  writeFileSync(file, JSON.stringify(document));
+  const read = await readServersFile(file, { env: { DIR: '/dir' }, cwd: '/work' });
+  expect(Object.fromEntries(read.map(({ name, definition }) => [name, definition]))).toEqual(servers);
+});
+
+test.for(['{}', '{"servers":[]}', '{"model":{"name":"x"}}'])('a file without servers says so: %s', async (text, t) => {
+  const { root } = place(t);
+  const file = join(root, 'servers.json');
+  writeFileSync(file, text);
+  await expect(readServersFile(file, { env: {}, cwd: root })).rejects.toMatchObject({
+    fault: 'config',
+    message: `${file}: there is no mcpServers in it`,
+  });
+});

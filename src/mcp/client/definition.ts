@@ -75,6 +75,9 @@ export function parseDefinition(value: JsonValue): ServerDefinition | Definition
   try {
     if (!isObject(value)) throw new Fault('it must be an object');
     const entry = value;
+    const input = /\$\{input:[^}]{0,80}\}/.exec(JSON.stringify(entry))?.[0];
+    if (input !== undefined)
+      throw new Fault(`it holds ${input}, which only VS Code can fill in; name a variable instead`);
     const kinds = ['command', 'url', 'httpUrl'].filter((key) => entry[key] !== undefined);
     if (kinds.length === 0) throw new Fault('it has none of command, url, httpUrl');
     if (kinds.length > 1) throw new Fault(`it has ${kinds.join(' and ')}, but can be of one kind only`);
