@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { visible } from '../core/visible.ts';
@@ -8,6 +7,7 @@ import type { ClientContext } from '../mcp/client/context.ts';
 import type { NamedServer } from '../mcp/client/definition.ts';
 import { NEVER_MS } from '../mcp/client/limits.ts';
 import type { ConfiguredServer } from '../mcp/client/servers.ts';
+import { programsAtOnce } from '../platform/child-program.ts';
 import { type Roster, type RosterOptions, readRoster, unknownServer } from './mcp-roster.ts';
 
 /** A server that forgets two of them forgets them all. */
@@ -105,7 +105,7 @@ export type TakeTurn = <Value>(server: NamedServer, work: () => Promise<Value>) 
  * Has no more programs start at once than the machine carries: each keeps a core busy while it loads, and they would
  * all be late together. Servers at an address wait for nobody.
  */
-export function programTurns(atOnce = 2 * availableParallelism()): TakeTurn {
+export function programTurns(atOnce = programsAtOnce()): TakeTurn {
   let free = atOnce;
   const waiting: (() => void)[] = [];
   return async (server, work) => {

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { statSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { StringDecoder } from 'node:string_decoder';
 import type { Env } from '../core/io.ts';
 import { startTimer } from './clock.ts';
@@ -205,4 +206,9 @@ export function programEnvironment(env: Env, own: Readonly<Record<string, string
     if (value !== undefined && !value.startsWith('()')) passed[name] = value;
   }
   return { ...passed, ...own };
+}
+
+/** How many programs may be started at once: each keeps a core busy while it loads, and waits for much in between. */
+export function programsAtOnce(): number {
+  return 2 * availableParallelism();
 }

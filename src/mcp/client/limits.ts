@@ -42,7 +42,7 @@ const INSTALLERS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Whether starting it may begin with a download. */
-export function isInstalled(definition: ServerDefinition): boolean {
+function isInstalled(definition: ServerDefinition): boolean {
   if (definition.kind !== 'stdio') return false;
   const line = [definition.command, ...definition.args];
   // `cmd /c npx …` is how many a setting on Windows says it.

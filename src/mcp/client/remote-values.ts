@@ -116,11 +116,6 @@ function isTooDeep(value: unknown, left: number): boolean {
   return left === 0 || Object.values(value).some((item) => isTooDeep(item, left - 1));
 }
 
-/** The fields of a value of the SDK's, to be read like any other. */
-export function parseFields(value: object): Fields {
-  return value as Fields;
-}
-
 type Fields = Readonly<Record<string, unknown>>;
 
 function parseValue(value: unknown): JsonValue {

@@ -48,7 +48,7 @@ export async function askOffer(
 }
 
 /** Remembers it. Never throws. */
-export async function cacheOffer(server: ConfiguredServer, offer: Offer, { homes, clock }: Place): Promise<void> {
+async function cacheOffer(server: ConfiguredServer, offer: Offer, { homes, clock }: Place): Promise<void> {
   await writeMemo(cacheFile(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...offer });
 }
 

@@ -48,7 +48,10 @@ export const MCP_CLIENT: readonly Fault[] = [
     what: 'server never answers initialize',
     variants: [called('silent', 'silent', { code: 5, says: /no answer to the greeting within 2 s/ })],
     seenBy: [
-      ['test/cli/mcp-list.test.ts', '--check gives a silent server five seconds, and leaves nothing running'],
+      [
+        'test/cli/mcp-list.test.ts',
+        '--check gives a silent server its time, says that it is still starting, and leaves nothing running',
+      ],
       ['test/mcp/toolset.test.ts', 'a server that is not ready in time is left out'],
     ],
   },
