@@ -1,6 +1,6 @@
 import type { Env } from '../core/io.ts';
 import { isObject, type JsonObject, type JsonValue, parseJson, stringOf } from '../core/json.ts';
-import type { Preview, ToolOutcome } from '../core/tool.ts';
+import type { Draft, Preview, ToolOutcome } from '../core/tool.ts';
 import type { Tty } from '../platform/tty.ts';
 import type { Asked } from '../tools/policy.ts';
 
@@ -10,11 +10,14 @@ export interface Proposal {
   readonly preview: Preview;
 }
 
-/** What a call would do now, or the outcome with which its tool refuses it. Throws what the tool's preview throws. */
-export async function proposed(asked: Asked, signal: AbortSignal): Promise<Proposal | ToolOutcome> {
+/**
+ * What a call would do now, or after the calls that the draft holds, which it joins; or the outcome with which its tool
+ * refuses it. Throws what the tool's preview throws.
+ */
+export async function proposed(asked: Asked, signal: AbortSignal, draft?: Draft): Promise<Proposal | ToolOutcome> {
   const { tool, args, secret } = asked;
   if (secret !== undefined) return { asked, preview: secretPreview(secret, args) };
-  const preview = (await tool.preview?.(args, signal)) ?? { kind: 'text', text: JSON.stringify(args, null, 2) };
+  const preview = (await tool.preview?.(args, signal, draft)) ?? { kind: 'text', text: JSON.stringify(args, null, 2) };
   return 'ok' in preview ? preview : { asked, preview };
 }
 
@@ -26,22 +29,9 @@ function secretPreview(path: string, args: JsonObject): Preview {
   };
 }
 
-/** What may have happened to a file since a change of it was shown. */
-type Meanwhile =
-  /** Nothing that matters; its lines may have moved. */
-  | 'moved'
-  /** Changes that were approved together with this one, and may have altered the lines around it. */
-  | 'altered';
-
-/** Whether two previews are of the same change. */
-export function isSameChange(left: Preview, right: Preview, meanwhile: Meanwhile = 'moved'): boolean {
-  return canonicalOf(left, meanwhile) === canonicalOf(right, meanwhile);
-}
-
-function canonicalOf(preview: Preview, meanwhile: Meanwhile): string {
-  if (preview.kind !== 'diff') return JSON.stringify(preview);
-  const unstable = meanwhile === 'moved' ? /^@@ [-+\d, ]+ @@/gm : /^[^-+\n].*\n?/gm;
-  return JSON.stringify({ ...preview, diff: preview.diff.replace(unstable, '') });
+/** Whether two previews are of the same change: in the same place, among the same lines. */
+export function isSameChange(left: Preview, right: Preview): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
 }
 
 /** The words of a refusal. */

@@ -4,6 +4,7 @@ import type { JsonObject } from '../core/json.ts';
 import type {
   Approve,
   ApproveContext,
+  Draft,
   PendingCall,
   Preview,
   Tool,
@@ -44,10 +45,13 @@ export type Lend = <Result>(work: () => Promise<Result>) => Promise<Result>;
 /** The person is shown the first line. */
 const NO = 'The user said no to this call.\nDo not repeat it; ask what they would like instead, or go on without it.';
 
+const CHANGED_SINCE = '│ Things have changed since. This is what would be done now:\n';
+
 /**
  * Decides by the policy, and asks the person where it says so: on /dev/tty, if stderr is a terminal and the format is
  * text. Otherwise such a call is denied at once, with words that tell the model how the user can allow it. Calls that
- * are made at the same time are decided one after the other; neighbours that write are asked about together.
+ * are made at the same time are decided one after the other; neighbours that write are asked about together, each shown
+ * as it comes out after those before it.
  */
 export function approval(options: ApprovalOptions): Approve {
   let last: Promise<unknown> = Promise.resolve();
@@ -67,7 +71,7 @@ interface Deciding extends ApprovalOptions {
 type Shared =
   | Verdict
   /** Yes, to this and no other change. */
-  | { readonly kind: 'shown'; readonly preview: Preview; readonly meanwhile: 'moved' | 'altered' }
+  | { readonly kind: 'shown'; readonly preview: Preview }
   | { readonly kind: 'single' };
 
 /** Never throws, as the next in line waits for it. */
@@ -118,7 +122,7 @@ async function earlier(
   if (answer.kind !== 'shown') return answer;
   const now = await proposed(asked, signal);
   if ('ok' in now) return { kind: 'deny', reason: reasonOf(now) };
-  return isSameChange(now.preview, answer.preview, answer.meanwhile) ? allowed(options, asked, call) : undefined;
+  return isSameChange(now.preview, answer.preview) ? allowed(options, asked, call) : undefined;
 }
 
 async function allowed({ permit }: ApprovalOptions, { args, secret }: Asked, call: ToolCall): Promise<Verdict> {
@@ -133,9 +137,12 @@ interface Asking extends Deciding {
 
 async function asking(options: Asking, first: Asked, call: ToolCall, context: ApproveContext): Promise<Verdict> {
   const { signal } = context;
-  const start = await proposed(first, signal);
+  const draft: Draft = new Map();
+  const start = await proposed(first, signal, draft);
   if ('ok' in start) return { kind: 'deny', reason: reasonOf(start) };
-  const others = options.shared.has(call.args) ? [] : await companions(options, context);
+  const answer = options.shared.get(call.args);
+  if (answer?.kind === 'shown') await options.err.write(CHANGED_SINCE);
+  const others = answer === undefined ? await companions(options, context, draft) : [];
   if (others.length > 0) {
     const verdict = await askedTogether(options, [{ ...start, call }, ...others], signal);
     if (verdict !== undefined) return verdict;
@@ -160,7 +167,7 @@ async function askedAlone(options: Asking, start: Proposal, call: ToolCall, sign
           if (answer.kind !== 'yes') policy.remember(asked, answer.kind === 'file' ? 'file' : 'scope');
           return allowed(options, asked, call);
         }
-        await err.write('│ Things have changed since. This is what would be done now:\n');
+        await err.write(CHANGED_SINCE);
         proposal = now;
         break;
       }
@@ -192,15 +199,20 @@ interface Candidate extends Proposal {
   readonly call: ToolCall;
 }
 
-/** The calls right after this one that would be asked about as well. */
-async function companions(options: Asking, { following = [], signal }: ApproveContext): Promise<readonly Candidate[]> {
+/** The calls right after this one that would be asked about as well, each previewed on what those before it leave. */
+async function companions(
+  options: Asking,
+  { following = [], signal }: ApproveContext,
+  draft: Draft,
+): Promise<readonly Candidate[]> {
   const found: Candidate[] = [];
   for (const { tool, call } of following) {
     const asked = await askedOf(options, tool, call.args);
-    if (options.policy.rule(asked).kind !== 'ask') continue;
-    const proposal = await proposed(asked, signal);
-    // What cannot be said yet is seen when its turn comes.
-    if (!('ok' in proposal)) found.push({ ...proposal, call });
+    const { kind } = options.policy.rule(asked);
+    // A call that runs without a question is previewed too: later ones find its changes.
+    const proposal = await proposed(asked, signal, draft);
+    // One that is refused now may be possible after the earlier ones have run; it is decided in its turn.
+    if (kind === 'ask' && !('ok' in proposal)) found.push({ ...proposal, call });
   }
   return found;
 }
@@ -215,11 +227,8 @@ async function askedTogether(
   const items = candidates.map(({ asked, preview }) => ({ name: asked.tool.name, preview }));
   const answer = await askPerson({ items, scope, hasFile: false }, options, signal);
   const [first] = candidates;
-  const written = new Set<string | undefined>();
-  for (const { asked, call, preview } of candidates) {
-    const meanwhile = asked.target !== undefined && written.has(asked.target) ? 'altered' : 'moved';
-    written.add(asked.target);
-    if (answer.kind === 'yes' || answer.kind === 'always') shared.set(call.args, { kind: 'shown', preview, meanwhile });
+  for (const { call, preview } of candidates) {
+    if (answer.kind === 'yes' || answer.kind === 'always') shared.set(call.args, { kind: 'shown', preview });
     else shared.set(call.args, answer.kind === 'single' ? { kind: 'single' } : turnedDown(answer));
   }
   if (answer.kind === 'always') for (const { asked } of candidates) policy.remember(asked, 'scope');

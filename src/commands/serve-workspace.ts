@@ -19,7 +19,7 @@ export function noting(workspace: Workspace, note: (words: string) => void): Wor
     ...workspace,
     open: (path) => workspace.open(path).catch(unread(path)),
     openDirectory: (path) => workspace.openDirectory(path).catch(unread(path)),
-    current: (path, extent) => workspace.current(path, extent).catch(refuse),
+    current: (path, extent, draft) => workspace.current(path, extent, draft).catch(refuse),
     write: (path, bytes) => workspace.write(path, bytes).catch(refuse),
   };
 }

@@ -15,13 +15,17 @@ export interface Tool {
   /**
    * What a person is asked to approve, made from the very arguments that `invoke` will get. Absent: name and arguments
    * are shown. May refuse, with the outcome the model gets, if the call cannot succeed anyway; nobody is asked then.
+   * With a draft, the call is previewed on the files as the draft has them, and adds what it would write.
    */
-  preview?(args: JsonObject, signal: AbortSignal): Promise<Preview | ToolOutcome>;
+  preview?(args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolOutcome>;
   /** The arguments in one form for all that mean the same, to tell whether a call was made before. Absent: as they are. */
   plain?(args: JsonObject): JsonObject;
   /** Runs it. A failure is data for the model (`ok: false`); throws only the signal's reason, or what is a bug. */
   invoke(args: JsonObject, signal: AbortSignal): Promise<ToolOutcome>;
 }
+
+/** What files would hold once the calls that were previewed so far have run, by real path. The disk is not touched. */
+export type Draft = Map<string, Uint8Array>;
 
 /** What the person sees before saying yes. Untrusted text: whoever shows it makes control characters visible. */
 export type Preview =

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import type { Effect, Preview, Tool, ToolOutcome } from '../core/tool.ts';
+import type { Draft, Effect, Preview, Tool, ToolOutcome } from '../core/tool.ts';
 
 type Property =
   | { readonly type: 'string'; readonly description: string; readonly enum?: readonly string[] }
@@ -46,7 +46,7 @@ export interface ToolSpec<S extends InputSchema> {
   /** The directory in which `file_path` and `dir_path` begin, and which the latter means if it is left out. */
   readonly root?: string | undefined;
   /** What a person is shown first; an outcome refuses the call. An AppError that is thrown becomes one. */
-  preview?(input: InputOf<S>, signal: AbortSignal): Promise<Preview | ToolOutcome>;
+  preview?(input: InputOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolOutcome>;
   /** An AppError that is thrown becomes an outcome with its message and hint. */
   run(input: InputOf<S>, signal: AbortSignal): Promise<ToolOutcome>;
 }
@@ -70,9 +70,9 @@ export function argumentOf(
 export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool {
   const { name, description, effect, input, aliases = {}, root, preview, run } = spec;
   const checked =
-    <T>(handle: (input: InputOf<S>, signal: AbortSignal) => Promise<T>) =>
-    (args: JsonObject, signal: AbortSignal): Promise<T | ToolOutcome> =>
-      settled(async () => handle(parseInput(name, input, aliases, args), signal), signal);
+    <T>(handle: (input: InputOf<S>, signal: AbortSignal, draft?: Draft) => Promise<T>) =>
+    (args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<T | ToolOutcome> =>
+      settled(async () => handle(parseInput(name, input, aliases, args), signal, draft), signal);
   return {
     name,
     description,
@@ -80,7 +80,7 @@ export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool
     input: jsonSchemaOf(input),
     plain: (args) => Object.fromEntries(plainValues(givenValues(input.properties, aliases, args), input, root)),
     invoke: checked((values, signal) => run(values, signal)),
-    ...(preview === undefined ? {} : { preview: checked((values, signal) => preview(values, signal)) }),
+    ...(preview === undefined ? {} : { preview: checked((values, signal, draft) => preview(values, signal, draft)) }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { Tool } from '../core/tool.ts';
+import type { Draft, Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
 import { type Edit, type Edited, editText } from './edit-text.ts';
 import type { Place } from './fence.ts';
@@ -31,8 +31,10 @@ export function editFile(workspace: Workspace): Tool {
     },
     aliases: { path: 'file_path', replace_all: 'allow_multiple' },
     root: workspace.roots[0],
-    async preview(input) {
-      const { place, before, after } = await planned(workspace, input.file_path, editOf(input));
+    async preview(input, _signal, draft) {
+      const { place, before, after } = await planned(workspace, input.file_path, editOf(input), draft);
+      const bytes = (before ?? NEW_TEXT_FILE).encode(after.text);
+      draft?.set(place.path, bytes);
       return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after.text)) };
     },
     async run(input) {
@@ -63,8 +65,8 @@ interface Plan {
   readonly after: Edited;
 }
 
-async function planned(workspace: Workspace, path: string, edit: Edit): Promise<Plan> {
-  const { place, old } = await workspace.current(path, 'part');
+async function planned(workspace: Workspace, path: string, edit: Edit, draft?: Draft): Promise<Plan> {
+  const { place, old } = await workspace.current(path, 'part', draft);
   if (old === undefined) {
     if (edit.oldText !== '') {
       throw new AppError('usage', `there is no file ${place.name}`, {
@@ -73,7 +75,7 @@ async function planned(workspace: Workspace, path: string, edit: Edit): Promise<
     }
     return { place, after: { text: edit.newText, count: 1, isLoose: false } };
   }
-  const before = textFileOf(old.bytes);
+  const before = textFileOf(old);
   if (before === undefined) {
     throw new AppError('usage', `${place.name} is not a Unicode text file and is not edited`, {
       hint: 'Tell the user what to change there.',

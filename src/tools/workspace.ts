@@ -1,5 +1,6 @@
 import { basename, dirname, sep } from 'node:path';
 import { AppError } from '../core/error.ts';
+import type { Draft } from '../core/tool.ts';
 import { errnoOf } from '../platform/errno.ts';
 import {
   type HeldDirectory,
@@ -89,8 +90,11 @@ export interface Workspace extends Fence {
   openDirectory(path: string): Promise<{ readonly place: Place; readonly directory: HeldDirectory }>;
   /** Remembers what was shown to the model of a file that holds these bytes. Parts that follow each other add up. */
   remember(place: Place, bytes: Uint8Array, shown: ShownLines): void;
-  /** What a file holds now, if it may be changed: none is there, or the model has read these very bytes, or a part. */
-  current(path: string, extent: Extent): Promise<{ readonly place: Place; readonly old?: FileContent }>;
+  /**
+   * What a file holds now, if it may be changed: none is there, or the model has read these very bytes, or a part. With a
+   * draft, what the file would hold by then.
+   */
+  current(path: string, extent: Extent, draft?: Draft): Promise<{ readonly place: Place; readonly old?: Uint8Array }>;
   /** Writes a file whose `current` content is still the same; the journal is told first. */
   write(path: string, bytes: Uint8Array): Promise<Place>;
   /** Takes a change back, if nobody has made another since. The journal is not told. */
@@ -130,9 +134,10 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
       const print = fingerprint(bytes);
       disk.seen.set(place.path, seenWith(disk.seen.get(place.path), print, shown));
     },
-    current: async (path, extent) => {
+    current: async (path, extent, draft) => {
       const { place, old } = await currentOf(disk, path, extent);
-      return { place, ...(old === undefined ? {} : { old: { bytes: old.bytes, mode: old.mode } }) };
+      const bytes = draft?.get(place.path) ?? old?.bytes;
+      return { place, ...(bytes === undefined ? {} : { old: bytes }) };
     },
     write: (path, bytes) => writeTo(disk, path, bytes),
     restore: (path, change) => restoreTo(disk, path, change),

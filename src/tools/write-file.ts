@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { Tool } from '../core/tool.ts';
+import type { Draft, Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
 import type { Place } from './fence.ts';
 import { unifiedDiff } from './lazy.ts';
@@ -23,8 +23,10 @@ export function writeFile(workspace: Workspace): Tool {
     },
     aliases: { path: 'file_path' },
     root: workspace.roots[0],
-    async preview({ file_path, content }) {
-      const { place, before, after } = await planned(workspace, file_path, content);
+    async preview({ file_path, content }, _signal, draft) {
+      const { place, before, after } = await planned(workspace, file_path, content, draft);
+      const bytes = (before ?? NEW_TEXT_FILE).encode(after);
+      draft?.set(place.path, bytes);
       return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after)) };
     },
     async run({ file_path, content }) {
@@ -45,10 +47,10 @@ interface Plan {
   readonly after: string;
 }
 
-async function planned(workspace: Workspace, path: string, content: string): Promise<Plan> {
-  const { place, old } = await workspace.current(path, 'whole');
+async function planned(workspace: Workspace, path: string, content: string, draft?: Draft): Promise<Plan> {
+  const { place, old } = await workspace.current(path, 'whole', draft);
   if (old === undefined) return { place, after: content };
-  const before = textFileOf(old.bytes);
+  const before = textFileOf(old);
   if (before === undefined) {
     throw new AppError('usage', `${place.name} is not a Unicode text file`, { hint: 'Write to another file.' });
   }

@@ -1,8 +1,15 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { targetFiles } from '../../src/commands/approval-target.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
 import { approvalPolicy } from '../../src/tools/policy.ts';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { posixTest } from '../support/posix.ts';
+import { runInTerminal } from '../support/pty.ts';
 import { NO, SHELL, seated, tool, WRITE } from '../support/seated.ts';
+import { place } from '../tools/place.ts';
 
 function policyWith(allowedTools: readonly string[]) {
   return approvalPolicy({ mode: 'default', allowedTools, isTrusted: () => false });
@@ -46,20 +53,20 @@ test('a change that turns out otherwise once it was approved is asked about agai
     return {
       kind: 'diff',
       path: 'a',
-      diff: `@@ -${version} +1 @@\n+${version < 4 ? 'old' : 'new'}\n`,
+      diff: `@@ -${Math.min(version, 4)} +1 @@\n+${version < 4 ? 'old' : 'new'}\n`,
       added: 1,
       removed: 0,
     };
   });
-  // Shown with 2, moved by a line: the same change. Shown with 3 …
-  const calm = seated({ keys: ['y'] });
-  expect(await calm.decide(moving, {})).toEqual({ kind: 'run' });
-  version = 2;
-  const { decide, screen } = seated({ keys: ['a', 'y'] });
+  // Shown in line 2, and by the time of the answer in line 3; then with other text.
+  const { decide, screen } = seated({ keys: ['a', 'a', 'y'] });
   expect(await decide(moving, {})).toEqual({ kind: 'run' });
-  expect(screen()).toMatch(
-    /\+old\n.*a\n│ Things have changed since. This is what would be done now:\n╭.*\n.*\n│ \+new\n/,
-  );
+  const since = '│ Things have changed since. This is what would be done now:\n';
+  expect(screen().split(since)).toEqual([
+    expect.stringMatching(/@@ -2 \+1 @@\n│ \+old\n.*a\n$/),
+    expect.stringMatching(/@@ -3 \+1 @@\n│ \+old\n.*a\n$/),
+    expect.stringMatching(/@@ -4 \+1 @@\n│ \+new\n.*y\n$/),
+  ]);
 });
 
 test('a change that cannot be made any more once it was approved is refused in its own words', async () => {
@@ -137,38 +144,105 @@ test('a change of the list that others have altered by then is asked about again
   expect(screen()).toContain('│ +new\n');
 });
 
-test('changes of one file are asked about once, although each alters what stands around the next', async () => {
-  let lines = ['a', 'b', 'c'];
-  const edit = tool('edit_file', 'write', ({ from, to }) => {
-    if (!lines.includes(String(from))) return { ok: false, response: { error: 'Gone.' } };
-    const diff = lines.map((line) => (line === from ? `-${line}\n+${to}\n` : ` ${line}\n`)).join('');
-    return { kind: 'diff', path: 'a.txt', diff: `@@ -1,3 +1,3 @@\n${diff}`, added: 1, removed: 1 };
-  });
-  const calls = [
-    [edit, { file_path: 'a.txt', from: 'a', to: 'A' }],
-    [edit, { file_path: 'a.txt', from: 'b', to: 'B' }],
-    [edit, { file_path: 'a.txt', from: 'c', to: 'C' }],
-  ] as const;
-  const run = async (keys: readonly string[], meddled?: string[]) => {
-    lines = ['a', 'b', 'c'];
-    const one = seated({ keys }, { targetOf });
+/** Real files, and a person who is asked about calls of one reply; those that may run do. */
+async function editing(keys: readonly string[], files: Readonly<Record<string, string>>, allowedTools: string[] = []) {
+  const here = await place(files);
+  for (const file_path of Object.keys(files)) await here.output('read_file', { file_path });
+  const one = seated({ keys, rows: 60 }, { ...targetFiles(here.workspace), policy: policyWith(allowedTools) });
+  const answer = async (
+    calls: readonly (readonly [name: string, args: JsonObject])[],
+    meddle: (index: number) => Promise<void> = async () => {},
+  ) => {
+    const pending = calls.map(([name, args]) => ({ tool: here.tools.get(name)!, call: { id: '1', name, args } }));
     const kinds: string[] = [];
-    const pending = calls.map(([, args]) => ({ tool: edit, call: { id: '1', name: 'edit_file', args: { ...args } } }));
-    for (const [index, { call }] of pending.entries()) {
+    for (const [index, { tool: each, call }] of pending.entries()) {
       const context = { signal: new AbortController().signal, following: pending.slice(index + 1) };
-      const verdict = await one.approve(edit, call, context);
+      const verdict = await one.approve(each, call, context);
       kinds.push(verdict.kind);
-      if (verdict.kind === 'run') lines = lines.map((line) => (line === call.args.from ? call.args.to : line));
-      if (index === 0) lines = meddled ?? lines;
+      if (verdict.kind === 'run') await each.invoke(call.args, context.signal);
+      await meddle(index);
     }
     return { kinds, questions: one.screen().match(/╰/g)?.length };
   };
-  expect(await run(['y'])).toEqual({ kinds: ['run', 'run', 'run'], questions: 1 });
-  // Somebody else takes away what the second would change.
-  expect(await run(['y'], ['A', 'x', 'c'])).toEqual({
-    kinds: ['run', 'deny', 'run'],
-    questions: 1,
+  const text = (name: string): string => readFileSync(join(here.root, name), 'utf8');
+  return { ...here, answer, text, screen: one.screen };
+}
+
+const swap = (from: string, to: string): readonly [string, JsonObject] => [
+  'edit_file',
+  { file_path: 'a.txt', old_string: from, new_string: to },
+];
+
+test('changes of one file are asked about once, each as it comes out after the one before', async () => {
+  const { answer, text, screen } = await editing(['y'], { 'a.txt': 'a\nb\nc\n' });
+  const calls = [swap('a\n', 'A\nA2\n'), swap('b', 'B'), swap('B\nc', 'B\nC')];
+  expect(await answer(calls)).toEqual({ kinds: ['run', 'run', 'run'], questions: 1 });
+  expect(text('a.txt')).toBe('A\nA2\nB\nC\n');
+  expect(screen()).toContain('│ @@ -1,4 +1,4 @@\n│  A\n│  A2\n│ -b\n│ +B\n│  c\n');
+});
+
+test('a file that the reply makes can be changed by the same reply, in one answer', async () => {
+  const { answer, text } = await editing(['y'], {});
+  const calls = [
+    ['write_file', { file_path: 'new/a.txt', content: 'a\nb\n' }],
+    ['edit_file', { file_path: 'new/a.txt', old_string: 'a', new_string: 'A' }],
+    ['write_file', { file_path: './new/a.txt', content: 'whole\n' }],
+  ] as const;
+  expect(await answer(calls)).toEqual({ kinds: ['run', 'run', 'run'], questions: 1 });
+  expect(text('new/a.txt')).toBe('whole\n');
+});
+
+test('a change among others that runs without a question is seen by those after it', async () => {
+  const { answer, text } = await editing(['y'], { 'a.txt': 'a\nb\n' }, ['write_file']);
+  const calls = [swap('a', 'A'), ['write_file', { file_path: 'a.txt', content: 'x\ny\n' }], swap('y', 'Y')] as const;
+  expect(await answer(calls)).toEqual({ kinds: ['run', 'run', 'run'], questions: 1 });
+  expect(text('a.txt')).toBe('x\nY\n');
+});
+
+test('a change whose file is not as the list had it is asked about again', async () => {
+  const { answer, text, output, root, screen } = await editing(['y', 'n'], { 'a.txt': 'a\nb\nc\n' });
+  const verdicts = await answer([swap('a', 'A'), swap('c', 'C')], async (index) => {
+    if (index > 0) return;
+    // Somebody else adds a line, far from the change, and the model reads that.
+    writeFileSync(join(root, 'a.txt'), 'A\nnew\nb\nc\n');
+    await output('read_file', { file_path: 'a.txt' });
   });
+  expect(verdicts).toEqual({ kinds: ['run', 'deny'], questions: 2 });
+  expect(text('a.txt')).toBe('A\nnew\nb\nc\n');
+  expect(screen()).toMatch(/to all .*\n│ Things have changed since\. .*\n╭ edit_file a\.txt .*\n│ @@ -1,4 \+1,4 @@\n/);
+});
+
+const SECTIONS = '[staging]\n# here\nopen = no\n\n[production]\nopen = no\n';
+
+posixTest('what "yes to all" writes is what the list showed, though one change moves the place of the next', async (t) => {
+  const part = (name: string, args: object) => ({ functionCall: { name, args } });
+  const gemini = await fakeGemini(t, [
+    reply(part('read_file', { file_path: 'a.ini' })),
+    reply(
+      part('edit_file', {
+        file_path: 'a.ini',
+        old_string: SECTIONS,
+        new_string: '[staging]\nopen = no\n\n[production]\n# here\nopen = no\n',
+      }),
+      part('edit_file', { file_path: 'a.ini', old_string: '# here\nopen = no', new_string: '# here\nopen = yes' }),
+    ),
+    reply(part('read_file', { file_path: 'a.ini' })),
+    reply('Done.'),
+  ]);
+  const terminal = runInTerminal(t, ['--tools', 'edit', 'Open staging.'], {
+    gemini,
+    files: { 'a.ini': SECTIONS },
+    env: { NO_COLOR: '1' },
+    rows: 60,
+  });
+  const screen = (await terminal.until(/turn › /)).replaceAll('\r\n', '\n');
+  terminal.type('y');
+  expect((await terminal.ended).exitCode).toBe(0);
+  const second = screen.slice(screen.lastIndexOf('├ edit_file'));
+  expect(second).toContain('│  [production]\n│  # here\n│ -open = no\n│ +open = yes\n');
+  expect(gemini.requests[3]?.body.contents.at(-1).parts[0].functionResponse.response.output).toBe(
+    '[staging]\nopen = no\n\n[production]\n# here\nopen = yes',
+  );
 });
 
 test('if the first of the list is altered while it is asked about, it is asked about alone', async () => {
