@@ -119,7 +119,7 @@ function keyOf(asked: Asked, reach: Reach): string {
   if (scope === 'tool') return canonicalJson([scope, tool.name]);
   // A name may lead elsewhere by the next call.
   if (secret !== undefined) return canonicalJson([scope, tool.name, secret]);
-  // The model's words about a command change nothing about what it does.
-  const { description: _, dir_path: spelled = null, ...exact } = args;
+  // Built-in tools know which arguments are mere words for the user; what a remote tool does with them nobody knows.
+  const { dir_path: spelled = null, ...exact } = tool.plain?.(args) ?? args;
   return canonicalJson([scope, tool.name, exact, directory ?? spelled]);
 }

@@ -214,36 +214,39 @@ test('a change whose file is not as the list had it is asked about again', async
 
 const SECTIONS = '[staging]\n# here\nopen = no\n\n[production]\nopen = no\n';
 
-posixTest('what "yes to all" writes is what the list showed, though one change moves the place of the next', async (t) => {
-  const part = (name: string, args: object) => ({ functionCall: { name, args } });
-  const gemini = await fakeGemini(t, [
-    reply(part('read_file', { file_path: 'a.ini' })),
-    reply(
-      part('edit_file', {
-        file_path: 'a.ini',
-        old_string: SECTIONS,
-        new_string: '[staging]\nopen = no\n\n[production]\n# here\nopen = no\n',
-      }),
-      part('edit_file', { file_path: 'a.ini', old_string: '# here\nopen = no', new_string: '# here\nopen = yes' }),
-    ),
-    reply(part('read_file', { file_path: 'a.ini' })),
-    reply('Done.'),
-  ]);
-  const terminal = runInTerminal(t, ['--tools', 'edit', 'Open staging.'], {
-    gemini,
-    files: { 'a.ini': SECTIONS },
-    env: { NO_COLOR: '1' },
-    rows: 60,
-  });
-  const screen = (await terminal.until(/turn › /)).replaceAll('\r\n', '\n');
-  terminal.type('y');
-  expect((await terminal.ended).exitCode).toBe(0);
-  const second = screen.slice(screen.lastIndexOf('├ edit_file'));
-  expect(second).toContain('│  [production]\n│  # here\n│ -open = no\n│ +open = yes\n');
-  expect(gemini.requests[3]?.body.contents.at(-1).parts[0].functionResponse.response.output).toBe(
-    '[staging]\nopen = no\n\n[production]\n# here\nopen = yes',
-  );
-});
+posixTest(
+  'what "yes to all" writes is what the list showed, though one change moves the place of the next',
+  async (t) => {
+    const part = (name: string, args: object) => ({ functionCall: { name, args } });
+    const gemini = await fakeGemini(t, [
+      reply(part('read_file', { file_path: 'a.ini' })),
+      reply(
+        part('edit_file', {
+          file_path: 'a.ini',
+          old_string: SECTIONS,
+          new_string: '[staging]\nopen = no\n\n[production]\n# here\nopen = no\n',
+        }),
+        part('edit_file', { file_path: 'a.ini', old_string: '# here\nopen = no', new_string: '# here\nopen = yes' }),
+      ),
+      reply(part('read_file', { file_path: 'a.ini' })),
+      reply('Done.'),
+    ]);
+    const terminal = runInTerminal(t, ['--tools', 'edit', 'Open staging.'], {
+      gemini,
+      files: { 'a.ini': SECTIONS },
+      env: { NO_COLOR: '1' },
+      rows: 60,
+    });
+    const screen = (await terminal.until(/turn › /)).replaceAll('\r\n', '\n');
+    terminal.type('y');
+    expect((await terminal.ended).exitCode).toBe(0);
+    const second = screen.slice(screen.lastIndexOf('├ edit_file'));
+    expect(second).toContain('│  [production]\n│  # here\n│ -open = no\n│ +open = yes\n');
+    expect(gemini.requests[3]?.body.contents.at(-1).parts[0].functionResponse.response.output).toBe(
+      '[staging]\nopen = no\n\n[production]\n# here\nopen = yes',
+    );
+  },
+);
 
 test('if the first of the list is altered while it is asked about, it is asked about alone', async () => {
   let turn = 0;

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../src/core/json.ts';
 import type { Preview, Tool, ToolOutcome, Verdict } from '../../src/core/tool.ts';
 import { INTERRUPT, type Tty } from '../../src/platform/tty.ts';
 import { approvalPolicy } from '../../src/tools/policy.ts';
+import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
 /** What the model is told of a bare no. */
 export const NO =
@@ -113,11 +114,12 @@ export function tool(name: string, effect: Tool['effect'], preview?: PreviewOf):
   };
 }
 
-export const SHELL = tool('run_shell_command', 'execute', ({ command }) => ({
-  kind: 'command',
-  command: String(command),
-  directory: '/w',
-}));
+export const SHELL = runShellCommand({
+  shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
+  env: {},
+  directory: async () => '/w',
+  keepOutput: async () => undefined,
+});
 export const WRITE = tool('write_file', 'write', ({ content }) =>
   content === 'bad'
     ? { ok: false, response: { error: 'Bad\ncontent.' } }

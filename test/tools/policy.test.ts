@@ -10,6 +10,7 @@ import {
   type Reach,
   unattendedReason,
 } from '../../src/tools/policy.ts';
+import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
 const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan', 'yolo'];
 
@@ -19,7 +20,12 @@ function tool(name: string, effect: Effect): Tool {
 
 const READ = tool('read_file', 'read');
 const WRITE = tool('write_file', 'write');
-const SHELL = tool('run_shell_command', 'execute');
+const SHELL = runShellCommand({
+  shell: { path: '/bin/sh', args: ['-c'], isVerbatim: false },
+  env: {},
+  directory: async (path) => path,
+  keepOutput: async () => undefined,
+});
 const FETCH = tool('web_fetch', 'network');
 const SEARCH = tool('google_web_search', 'network');
 const REMOTE = tool('files__delete', 'execute');
@@ -124,6 +130,18 @@ test('"always" for a command covers that command in that directory, however the 
   expect(rules.rule(tool('other__run', 'execute'), { command: 'npm test' }).kind).toBe('ask');
 });
 
+test('"always" for a command of a remote tool covers these very arguments, its description among them', () => {
+  const rules = policy();
+  const asked = { command: 'send', description: 'Hello' };
+  rules.remember(REMOTE, asked);
+  expect(rules.rule(REMOTE, { description: 'Hello', command: 'send' }).kind).toBe('run');
+  for (const description of ['', 'hello', null, { text: 'Hello' }])
+    expect(rules.rule(REMOTE, { ...asked, description }).kind).toBe('ask');
+  expect(rules.rule(REMOTE, { command: 'send' }).kind).toBe('ask');
+  expect(rules.rule(REMOTE, { ...asked, instruction: 'x' }).kind).toBe('ask');
+  expect(rules.rule(REMOTE, { ...asked, dir_path: '.' }).kind).toBe('ask');
+});
+
 test('nothing chained to a command that always runs runs with it', () => {
   const rules = policy();
   rules.remember(SHELL, { command: 'ls' });
@@ -177,14 +195,14 @@ test('a call that was not remembered is ruled as if nothing had been', () => {
         { command: 'b', ...second },
       ];
       const rules = policy();
-      rules.remember(SHELL, one!);
+      rules.remember(REMOTE, one!);
       const isSame = JSON.stringify(sorted(one!)) === JSON.stringify(sorted(two!));
-      expect(rules.rule(SHELL, two!).kind).toBe(isSame ? 'run' : 'ask');
+      expect(rules.rule(REMOTE, two!).kind).toBe(isSame ? 'run' : 'ask');
     }),
   );
 });
 
-function sorted({ description: _, ...args }: JsonObject) {
+function sorted(args: JsonObject) {
   return Object.entries(args).sort(([left], [right]) => (left < right ? -1 : 1));
 }
 
