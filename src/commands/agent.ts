@@ -27,6 +27,7 @@ const NO_TOOLS: Toolbox = {
   withheld: [],
   chosen: [],
   approve: async () => ({ kind: 'deny', reason: 'no tools were offered' }),
+  takeDenials: () => [],
   notices: [],
 };
 
@@ -37,10 +38,10 @@ const NO_TOOLS: Toolbox = {
 export async function* openAgent(
   options: AgentOptions,
   context: ToolboxContext,
-): AsyncGenerator<TurnEvent, Agent & Pick<Toolbox, 'chosen'>> {
+): AsyncGenerator<TurnEvent, Agent & Pick<Toolbox, 'chosen' | 'takeDenials'>> {
   const { app, opened } = context;
   checkTurns(options);
-  const { tools, withheld, chosen, approve, notices } = await toolboxFor(options, context);
+  const { tools, withheld, chosen, approve, takeDenials, notices } = await toolboxFor(options, context);
   for (const message of notices) yield { type: 'notice', message };
   const system = withServers(yield* systemInstruction(options, app, tools), context.remote);
   return {
@@ -55,6 +56,7 @@ export async function* openAgent(
     withheld,
     chosen,
     approve,
+    takeDenials,
     maxTurns: options.maxTurns ?? MAX_TURNS,
   };
 }

@@ -14,7 +14,8 @@ import type {
 } from '../core/tool.ts';
 import { visible } from '../core/visible.ts';
 import { openTty as openOwnTty, type Tty } from '../platform/tty.ts';
-import { type Asked, type Policy, type Scope, unattendedReason } from '../tools/policy.ts';
+import { formatCall } from '../render/tool-line.ts';
+import { type Asked, type Denial, type Policy, type Scope, unattendedDenial } from '../tools/policy.ts';
 import { editedArgs, isSameChange, type Proposal, proposed, reasonOf } from './approval-proposal.ts';
 import { type Answer, askPerson } from './approval-question.ts';
 
@@ -35,6 +36,8 @@ export interface ApprovalOptions {
   /** The real path of the directory a command would run in. Absent: a directory is what it is called. */
   readonly directoryOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   readonly lend: Lend;
+  /** Told of each call that is denied without a question, in words for the user. */
+  readonly onDenied?: (notice: string) => void;
   /** The person's terminal, undefined if there is none; that of this process unless given. */
   readonly openTty?: () => Tty | undefined;
 }
@@ -81,12 +84,12 @@ async function decided(options: Deciding, { tool, call }: PendingCall, context: 
   try {
     const asked = await askedOf(options, tool, call.args);
     const ruling = options.policy.rule(asked);
-    if (ruling.kind === 'deny') return ruling;
+    if (ruling.kind === 'deny') return denied(options, call, ruling);
     if (ruling.kind === 'run') return await allowed(options, asked, call);
     const known = await earlier(options, asked, call, signal);
     if (known !== undefined) return known;
     const tty = options.isTextFormat && options.err.isTerminal ? openTty() : undefined;
-    if (tty === undefined) return { kind: 'deny', reason: unattendedReason(tool, ruling.scope, options.isTextFormat) };
+    if (tty === undefined) return denied(options, call, unattendedDenial(tool, ruling.scope, options.isTextFormat));
     return await options.lend(async () => {
       try {
         return await asking({ ...options, tty, scope: ruling.scope }, asked, call, context);
@@ -95,8 +98,15 @@ async function decided(options: Deciding, { tool, call }: PendingCall, context: 
       }
     });
   } catch (thrown) {
-    return signal.aborted ? { kind: 'stop' } : { kind: 'deny', reason: AppError.from(thrown).message };
+    if (signal.aborted) return { kind: 'stop' };
+    const { message } = AppError.from(thrown);
+    return denied(options, call, { reason: message, advice: message });
   }
+}
+
+function denied({ onDenied }: ApprovalOptions, { name, args }: ToolCall, { reason, advice }: Denial): Verdict {
+  onDenied?.(`${formatCall(name, args)} was not run: ${advice}`);
+  return { kind: 'deny', reason };
 }
 
 async function askedOf(options: ApprovalOptions, tool: Tool, args: JsonObject): Promise<Asked> {

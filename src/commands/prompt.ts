@@ -157,9 +157,11 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     if (options.showThoughts) checkThoughts(opened);
     side = yield* remoteSide(options, app, limit);
     const prompt = yield* readPrompt(options, { app, limit, ...side });
-    const agent = shape.agent(yield* openAgent(options, { app, opened, lend: untimed(limit), ...side }));
+    const { takeDenials, ...plain } = yield* openAgent(options, { app, opened, lend: untimed(limit), ...side });
+    const agent = shape.agent(plain);
     const { signal } = limit;
-    if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal, run: shape.run });
+    const run = tellDenials(shape.run, takeDenials);
+    if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal, run });
     else {
       const { offered } = await import('../agent/ask.ts');
       const contents = await contentsFor(kept, prompt, agent.origin);
@@ -173,6 +175,16 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     await kept?.close();
     await opened?.close();
   }
+}
+
+/** The same turn, which tells of each call that was denied because nobody could be asked. */
+function tellDenials(run: AnswerShape['run'], takeDenials: () => readonly string[]): AnswerShape['run'] {
+  return async function* (agent, turn) {
+    for await (const event of run(agent, turn)) {
+      for (const message of takeDenials()) yield { type: 'notice', message, isDenial: true };
+      yield event;
+    }
+  };
 }
 
 /** What else the answer must be; nothing of it is loaded unless a flag asks for it. */

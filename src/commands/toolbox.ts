@@ -47,6 +47,8 @@ export interface Toolbox {
   /** The names of the tools that were asked for, those that the mode keeps back included. */
   readonly chosen: readonly string[];
   readonly approve: Approve;
+  /** Calls that were denied without a question since this was last asked, each told once, in words for the user. */
+  readonly takeDenials: () => readonly string[];
   readonly notices: readonly string[];
 }
 
@@ -78,12 +80,27 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   const { tools, notices } = withoutRisk(left.tools, workspace, app, named);
   const chosen = [...tools, ...(context.remote?.tools ?? []).filter(({ name }) => isLeft(name, limits))];
   const offered = declared(chosen, mode);
+  const denials = denialLog();
   return {
     tools: offered,
     withheld: chosen.filter((tool) => !offered.includes(tool)),
     chosen: tools.map(({ name }) => name),
-    approve: approveWith(options, mode, { ...context, workspace }),
+    approve: approveWith(options, mode, { ...context, workspace, onDenied: denials.add }),
+    takeDenials: denials.take,
     notices: [...modeNotices, ...left.notices, ...notices, ...missingNotices(options, context.remote)],
+  };
+}
+
+/** A model that is denied a call may well make it again. */
+function denialLog() {
+  const told = new Set<string>();
+  const pending: string[] = [];
+  return {
+    add: (notice: string): void => {
+      if (!told.has(notice)) pending.push(notice);
+      told.add(notice);
+    },
+    take: (): readonly string[] => pending.splice(0),
   };
 }
 
@@ -224,7 +241,14 @@ function missingNotices({ allowedTools = [] }: ToolOptions, remote: ToolboxConte
 function approveWith(
   options: ToolOptions,
   mode: ApprovalMode,
-  { app, workspace, lend, remembered, remote }: ToolboxContext & { readonly workspace: Workspace },
+  {
+    app,
+    workspace,
+    lend,
+    remembered,
+    remote,
+    onDenied,
+  }: ToolboxContext & { readonly workspace: Workspace; readonly onDenied: (notice: string) => void },
 ): Approve {
   return approval({
     policy: approvalPolicy({
@@ -239,5 +263,6 @@ function approveWith(
     ...secretFiles(workspace),
     ...targetFiles(workspace),
     lend,
+    onDenied,
   });
 }

@@ -35,8 +35,11 @@ export type TurnEvent =
       readonly args?: JsonObject;
       readonly outcome: ToolOutcome;
     }
-  /** Words for the person: stderr in text, `warnings` in the JSON formats. */
-  | { readonly type: 'notice'; readonly message: string }
+  /**
+   * Words for the person: stderr in text, `warnings` in the JSON formats. `isDenial`: a call of the model was not run
+   * because nobody could be asked; that is said with --quiet too.
+   */
+  | { readonly type: 'notice'; readonly message: string; readonly isDenial?: true }
   | Ending;
 
 /** Every stream of events has exactly one of these, and it comes last. */

@@ -46,6 +46,13 @@ export interface ToolOutcome {
   readonly media?: readonly MediaPart[];
   /** What requests of its own have cost. */
   readonly usage?: Usage;
+  /** How many lines of a file came and went, if it wrote one. For the person; the model does not get it. */
+  readonly change?: LineCounts;
+}
+
+export interface LineCounts {
+  readonly added: number;
+  readonly removed: number;
 }
 
 /** A call of the model, with an id of ours if it gave none. */

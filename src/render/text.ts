@@ -31,12 +31,13 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
         // What came so far is shown before anybody is asked whether the call may run.
         return page.rest();
       case 'answer': {
-        if (!options.isChat) return;
+        // A one-shot tells of the files that were changed; a chat of everything.
+        if (!options.isChat && (options.quiet || event.outcome.change === undefined)) return;
         const { toolLine } = await import('./tool-line.ts');
         return page.tell((err) => err.tool(toolLine(event, event.args ?? calls.get(event.id) ?? {})));
       }
       case 'notice':
-        return options.quiet ? undefined : page.note(event.message);
+        return options.quiet && !event.isDenial ? undefined : page.note(event.message);
       case 'end': {
         await page.close();
         if (options.quiet) return;

@@ -1,5 +1,6 @@
 import type { TurnEvent } from '../core/event.ts';
 import { type JsonObject, stringOf } from '../core/json.ts';
+import type { ToolOutcome } from '../core/tool.ts';
 import { visible } from '../core/visible.ts';
 
 /** What a tool did, on one line. */
@@ -16,34 +17,21 @@ const MAX_REASON = 100;
 
 /** `edit_file hello.js +1 −1`; of a failure also the first line of its reason. Nothing in it can move the cursor. */
 export function toolLine({ name, outcome }: Extract<TurnEvent, { type: 'answer' }>, args: JsonObject): ToolLine {
-  const subject = SUBJECTS.map((key) => stringOf(args[key])).find((value) => value !== undefined);
-  const opening = [name, subject === undefined ? '' : clipped(subject, MAX_SUBJECT)].filter((word) => word !== '');
-  if (outcome.ok) return { isGood: true, text: visible([...opening, ...changed(args)].join(' ')) };
+  const opening = formatCall(name, args);
+  if (outcome.ok) return { isGood: true, text: `${opening}${formatCounts(outcome.change)}` };
   const reason = stringOf(outcome.response.error) ?? 'it failed';
-  return { isGood: false, text: visible(`${opening.join(' ')}: ${clipped(reason, MAX_REASON)}`) };
+  return { isGood: false, text: `${opening}: ${visible(clipped(reason, MAX_REASON))}` };
 }
 
-/** How many lines a change brought and took, as far as the arguments tell. */
-function changed({ old_string: before, new_string: after, content }: JsonObject): readonly string[] {
-  if (typeof content === 'string') return [`+${linesOf(content).length}`];
-  if (typeof before !== 'string' || typeof after !== 'string') return [];
-  const [old, fresh] = [linesOf(before), linesOf(after)];
-  const shared = sharedLines(old, fresh);
-  return [`+${fresh.length - shared}`, `−${old.length - shared}`];
+/** `edit_file hello.js`: what a call is about, on one line that cannot move the cursor. */
+export function formatCall(name: string, args: JsonObject): string {
+  const subject = SUBJECTS.map((key) => stringOf(args[key])).find((value) => value !== undefined);
+  const words = [name, subject === undefined ? '' : clipped(subject, MAX_SUBJECT)];
+  return visible(words.filter((word) => word !== '').join(' '));
 }
 
-/** Equal lines at the beginning and at the end. */
-function sharedLines(left: readonly string[], right: readonly string[]): number {
-  const most = Math.min(left.length, right.length);
-  let start = 0;
-  while (start < most && left[start] === right[start]) start += 1;
-  let end = 0;
-  while (end < most - start && left.at(-1 - end) === right.at(-1 - end)) end += 1;
-  return start + end;
-}
-
-function linesOf(text: string): readonly string[] {
-  return text === '' ? [] : text.replace(/\n$/, '').split('\n');
+function formatCounts(change: ToolOutcome['change']): string {
+  return change === undefined ? '' : ` +${change.added} −${change.removed}`;
 }
 
 function clipped(text: string, most: number): string {

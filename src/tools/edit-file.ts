@@ -4,6 +4,7 @@ import { defineTool, done } from './define.ts';
 import { type Edit, type Edited, editText } from './edit-text.ts';
 import type { Place } from './fence.ts';
 import { unifiedDiff } from './lazy.ts';
+import { countLines } from './text-alignment.ts';
 import { NEW_TEXT_FILE, type TextFile, textFileOf } from './text-file.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -40,10 +41,13 @@ export function editFile(workspace: Workspace): Tool {
     async run(input) {
       const { before, after } = await planned(workspace, input.file_path, editOf(input));
       const place = await workspace.write(input.file_path, (before ?? NEW_TEXT_FILE).encode(after.text));
-      if (before === undefined) return done(`Created ${place.name}.`);
+      // Places are many and far apart; each changes as many lines as the edit says.
+      const { added, removed } = countLines(input.old_string, input.new_string);
+      const change = { added: added * after.count, removed: removed * after.count };
+      if (before === undefined) return { ...done(`Created ${place.name}.`), change };
       const times = after.count === 1 ? 'one place' : `${after.count} places`;
       const loosely = after.isLoose ? ' White space differed from old_string and was disregarded.' : '';
-      return done(`Changed ${place.name} in ${times}.${loosely}`);
+      return { ...done(`Changed ${place.name} in ${times}.${loosely}`), change };
     },
   });
 }

@@ -9,7 +9,15 @@ export type Ruling =
   | { readonly kind: 'run' }
   /** `scope` is what "always" would cover. */
   | { readonly kind: 'ask'; readonly scope: Scope }
-  | { readonly kind: 'deny'; readonly reason: string };
+  | ({ readonly kind: 'deny' } & Denial);
+
+/** Why a call is not run although nobody was asked. */
+export interface Denial {
+  /** For the model. */
+  readonly reason: string;
+  /** For the user: why, and what would allow it. */
+  readonly advice: string;
+}
 
 /** `tool`: every call of this tool; `command`: this very command in this directory; `call`: this very file. */
 export type Scope = 'tool' | 'command' | 'call';
@@ -73,7 +81,7 @@ export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new
   return {
     rule(asked) {
       const decision = DECISIONS[mode][asked.tool.effect];
-      if (decision === 'deny') return { kind: 'deny', reason: planReason(asked.tool) };
+      if (decision === 'deny') return { kind: 'deny', ...planDenial(asked.tool) };
       if (REACHES.some((reach) => remembered.has(keyOf(asked, reach)))) return { kind: 'run' };
       const scope = scopeOf(asked);
       if (scope === 'call') return { kind: 'ask', scope };
@@ -83,20 +91,27 @@ export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new
   };
 }
 
-/** What the model is told when nobody can be asked, with the way the user can allow it. */
-export function unattendedReason(tool: Tool, scope: Scope, isTextFormat: boolean): string {
+/** What is said when nobody can be asked, with the way the user can allow it. */
+export function unattendedDenial(tool: Tool, scope: Scope, isTextFormat: boolean): Denial {
   const why = isTextFormat ? 'there is no terminal to ask on' : 'nobody is asked in this output format';
   const opening = `${tool.name} was not run: it needs the user's approval, and ${why}.`;
   if (scope === 'call') {
-    const other = isTextFormat ? 'in a terminal' : 'with -o text in a terminal';
-    return `${opening} The file may hold keys or passwords; the user can attach it with -f, or run gmn ${other}.`;
+    const what = 'The file may hold keys or passwords';
+    const ways = `attach it with -f, or run gmn ${isTextFormat ? 'in a terminal' : 'with -o text in a terminal'}`;
+    return { reason: `${opening} ${what}; the user can ${ways}.`, advice: `${why}. ${what}: ${ways}` };
   }
-  const other = tool.effect === 'write' ? ' or --approval-mode auto_edit' : '';
-  return `${opening} The user can allow it with --allowed-tools ${tool.name}${other}.`;
+  const flags = `--allowed-tools ${tool.name}${tool.effect === 'write' ? ' or --approval-mode auto_edit' : ''}`;
+  return { reason: `${opening} The user can allow it with ${flags}.`, advice: `${why}. Allow it with ${flags}` };
 }
 
-function planReason(tool: Tool): string {
-  return `${tool.name} was not run: in plan mode only tools that read may be used. Tell the user what you would do.`;
+function planDenial({ name, effect }: Tool): Denial {
+  const why = 'in plan mode only tools that read may be used';
+  const allowed = name === UNASKED ? '' : ` --allowed-tools ${name}`;
+  const flags = effect === 'write' ? '--approval-mode auto_edit' : `--approval-mode default${allowed}`;
+  return {
+    reason: `${name} was not run: ${why}. Tell the user what you would do.`,
+    advice: `${why}. Allow it with ${flags}`,
+  };
 }
 
 /** `server__*` covers the tools of one server; any other star stands for itself. */

@@ -1,3 +1,5 @@
+import type { LineCounts } from '../core/tool.ts';
+
 /** A place that was found without regard to white space: its pieces, and the same ones as they were asked for. */
 export interface LooseMatch {
   readonly wanted: readonly string[];
@@ -58,6 +60,18 @@ function reindented(line: string, indents: ReadonlyMap<string, string>): string 
   const known = [...indents.keys()].filter((indent) => own.startsWith(indent));
   const longest = known.reduce((best, indent) => (indent.length > best.length ? indent : best), '');
   return `${indents.get(longest) ?? ''}${line.slice(longest.length)}`;
+}
+
+/** How many lines came and went, as a diff counts them; where the lines that differ are many, it may count too many. */
+export function countLines(before: string, after: string): LineCounts {
+  const [old, next] = [linesOf(before), linesOf(after)];
+  const kept = aligned(old, next).filter((index) => index !== undefined).length;
+  return { added: next.length - kept, removed: old.length - kept };
+}
+
+/** Each with its line feed. */
+function linesOf(text: string): readonly string[] {
+  return text === '' ? [] : text.split(/(?<=\n)/);
 }
 
 /** More than this is not compared piece by piece; its two ends are. */

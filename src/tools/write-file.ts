@@ -3,6 +3,7 @@ import type { Draft, Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
 import type { Place } from './fence.ts';
 import { unifiedDiff } from './lazy.ts';
+import { countLines } from './text-alignment.ts';
 import { lineEnding, NEW_TEXT_FILE, type TextFile, textFileOf } from './text-file.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -33,9 +34,11 @@ export function writeFile(workspace: Workspace): Tool {
       const { before, after } = await planned(workspace, file_path, content);
       const place = await workspace.write(file_path, (before ?? NEW_TEXT_FILE).encode(after));
       const lines = after.split('\n').length - (after.endsWith('\n') ? 1 : 0);
-      return done(
-        `${before === undefined ? 'Created' : 'Replaced'} ${place.name} (${lines} ${lines === 1 ? 'line' : 'lines'}).`,
-      );
+      const made = before === undefined ? 'Created' : 'Replaced';
+      return {
+        ...done(`${made} ${place.name} (${lines} ${lines === 1 ? 'line' : 'lines'}).`),
+        change: countLines(before?.text ?? '', after),
+      };
     },
   });
 }

@@ -130,6 +130,68 @@ describe('a write', () => {
     );
   });
 
+  test.for([
+    [
+      [],
+      'write_file b.txt was not run: there is no terminal to ask on. Allow it with --allowed-tools write_file or --approval-mode auto_edit',
+    ],
+    [
+      ['-q'],
+      'write_file b.txt was not run: there is no terminal to ask on. Allow it with --allowed-tools write_file or --approval-mode auto_edit',
+    ],
+    [
+      ['--approval-mode', 'plan'],
+      'write_file b.txt was not run: in plan mode only tools that read may be used. Allow it with --approval-mode auto_edit',
+    ],
+  ] as const)(
+    'that is denied is told on stderr with %j, once, with the flag that would allow it',
+    async ([flags, words], t) => {
+      const gemini = await fakeGemini(t, [write, write, reply('Done.')]);
+      const gmn = await runGmn(t, ['--tools', 'edit', ...flags, 'write b'], { gemini });
+      expect(gmn).toMatchObject({ stdout: 'Done.\n', stderr: `gmn: ${words}\n`, exitCode: 0 });
+    },
+  );
+
+  test.for([
+    ['json', []],
+    ['stream-json', []],
+    ['json', ['--output-dialect', 'gemini']],
+  ] as const)('that is denied is one of the warnings of %s %j', async ([format, flags], t) => {
+    const shell = call('run_shell_command', { command: 'touch x' });
+    const secret = call('read_file', { file_path: '.env' });
+    const gemini = await fakeGemini(t, [write, reply(shell, secret), reply('Done.')]);
+    const args = ['--tools', 'all', '-o', format, ...flags, 'write b'];
+    const gmn = await runGmn(t, args, { gemini, files: { '.env': 'A=1' } });
+    expect(gmn).toMatchObject({ stderr: '', exitCode: 0 });
+    const last = format === 'json' ? gmn.stdout : gmn.stdout.trimEnd().split('\n').at(-1);
+    const why = 'was not run: nobody is asked in this output format.';
+    expect(JSON.parse(last ?? '').warnings).toEqual([
+      `write_file b.txt ${why} Allow it with --allowed-tools write_file or --approval-mode auto_edit`,
+      `run_shell_command touch x ${why} Allow it with --allowed-tools run_shell_command`,
+      `read_file .env ${why} The file may hold keys or passwords: attach it with -f, or run gmn with -o text in a terminal`,
+    ]);
+  });
+
+  test('that was made is told on stderr with what came and what went, and not with -q', async (t) => {
+    const files = { 'a.txt': '1\n2\n3\n', 'many.txt': 'x\nkeep\nx\n', 'gone.txt': 'line\n'.repeat(10) };
+    const script = () => [
+      reply(...Object.keys(files).map((file_path) => call('read_file', { file_path }))),
+      reply(
+        call('edit_file', { file_path: 'a.txt', old_string: '2\n', new_string: '2b\n2c\n' }),
+        call('edit_file', { file_path: 'many.txt', old_string: 'x', new_string: 'y', allow_multiple: true }),
+        call('write_file', { file_path: 'gone.txt', content: '' }),
+        call('write_file', { file_path: '.git/config', content: 'x' }),
+      ),
+      reply('Done.'),
+    ];
+    const args = ['--tools', 'edit', '--approval-mode', 'auto_edit', 'change'];
+    const loud = await runGmn(t, args, { gemini: await fakeGemini(t, script()), files });
+    expect(loud).toMatchObject({ stdout: 'Done.\n', exitCode: 0 });
+    expect(loud.stderr).toBe('✓ edit_file a.txt +2 −1\n✓ edit_file many.txt +2 −2\n✓ write_file gone.txt +0 −10\n');
+    const quiet = await runGmn(t, ['-q', ...args], { gemini: await fakeGemini(t, script()), files });
+    expect(quiet).toMatchObject({ stdout: 'Done.\n', stderr: '', exitCode: 0 });
+  });
+
   test.for([['--approval-mode', 'auto_edit'], ['--yolo'], ['--allowed-tools', 'write_file']])(
     'lands with %j, and gmn undo takes it back',
     async (flags, t) => {

@@ -1,22 +1,29 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
+import type { LineCounts } from '../../src/core/tool.ts';
 import { toolLine } from '../../src/render/tool-line.ts';
 
-function line(name: string, args: JsonObject, error?: string) {
-  const outcome = error === undefined ? { ok: true, response: {} } : { ok: false, response: { error } };
+function line(name: string, args: JsonObject, error?: string, change?: LineCounts) {
+  const good = { ok: true, response: {}, ...(change && { change }) };
+  const outcome = error === undefined ? good : { ok: false, response: { error } };
   return toolLine({ type: 'answer', id: '1', name, outcome }, args);
 }
 
 test.for([
-  ['edit_file', { file_path: 'a.js', old_string: 'x\nb\nc', new_string: 'x\nB\nB2\nc' }, 'edit_file a.js +2 −1'],
-  ['edit_file', { file_path: 'a.js', old_string: '', new_string: 'x\n' }, 'edit_file a.js +1 −0'],
-  ['write_file', { file_path: 'a.js', content: 'x\ny\n' }, 'write_file a.js +2'],
   ['run_shell_command', { command: 'ls\nrm x' }, 'run_shell_command ls…'],
   ['glob', { pattern: '**/*.ts', dir_path: 'src' }, 'glob **/*.ts'],
   ['server__tool', { anything: 1 }, 'server__tool'],
 ] as const)('%s %j', ([name, args, text]) => {
   expect(line(name, args)).toEqual({ isGood: true, text });
+});
+
+test('a file that was written has the lines that came and went, as the tool counted them', () => {
+  const change = { added: 2, removed: 1000 };
+  expect(line('write_file', { file_path: 'a.js', content: 'x\ny\n' }, undefined, change)).toEqual({
+    isGood: true,
+    text: 'write_file a.js +2 −1000',
+  });
 });
 
 test('a failure has the first line of its reason', () => {

@@ -8,7 +8,7 @@ import {
   declared,
   type PolicyOptions,
   type Reach,
-  unattendedReason,
+  unattendedDenial,
 } from '../../src/tools/policy.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
@@ -69,6 +69,7 @@ test('a writer called in plan mode is denied with words for the model, whatever 
   expect(rules.rule(WRITE, {})).toEqual({
     kind: 'deny',
     reason: 'write_file was not run: in plan mode only tools that read may be used. Tell the user what you would do.',
+    advice: 'in plan mode only tools that read may be used. Allow it with --approval-mode auto_edit',
   });
 });
 
@@ -207,6 +208,7 @@ function sorted(args: JsonObject) {
 }
 
 test('without a terminal the model is told how the user can allow the call', () => {
+  const unattendedReason = (...input: Parameters<typeof unattendedDenial>) => unattendedDenial(...input).reason;
   const opening = (name: string) =>
     `${name} was not run: it needs the user's approval, and there is no terminal to ask on.`;
   expect(unattendedReason(SHELL, 'command', true)).toBe(
@@ -222,6 +224,40 @@ test('without a terminal the model is told how the user can allow the call', () 
     "read_file was not run: it needs the user's approval, and nobody is asked in this output format. " +
       'The file may hold keys or passwords; the user can attach it with -f, or run gmn with -o text in a terminal.',
   );
+});
+
+test('the user is told what would allow the call', () => {
+  expect(unattendedDenial(SHELL, 'command', true).advice).toBe(
+    'there is no terminal to ask on. Allow it with --allowed-tools run_shell_command',
+  );
+  expect(unattendedDenial(WRITE, 'tool', false).advice).toBe(
+    'nobody is asked in this output format. Allow it with --allowed-tools write_file or --approval-mode auto_edit',
+  );
+  expect(unattendedDenial(READ, 'call', false).advice).toBe(
+    'nobody is asked in this output format. The file may hold keys or passwords: ' +
+      'attach it with -f, or run gmn with -o text in a terminal',
+  );
+  const flagsInPlan = (one: Tool) => policy({ mode: 'plan' }).rule(one, {});
+  const opening = 'in plan mode only tools that read may be used. Allow it with';
+  expect(flagsInPlan(SHELL)).toMatchObject({
+    advice: `${opening} --approval-mode default --allowed-tools run_shell_command`,
+  });
+  expect(flagsInPlan(SEARCH)).toMatchObject({ advice: `${opening} --approval-mode default` });
+});
+
+test('the flags that the advice names do allow the call', () => {
+  for (const one of [WRITE, SHELL, FETCH, REMOTE, SEARCH]) {
+    const inPlan = policy({ mode: 'plan' }).rule(one, {});
+    if (inPlan.kind !== 'deny') throw new Error('not denied');
+    for (const { advice } of [inPlan, unattendedDenial(one, 'tool', true)]) {
+      for (const flags of advice.replace(/^.* Allow it with /, '').split(' or ')) {
+        const value = (name: string) => new RegExp(`--${name} (\\S+)`).exec(flags)?.[1];
+        const mode = (value('approval-mode') ?? 'default') as ApprovalMode;
+        const rules = policy({ mode, allowedTools: [value('allowed-tools') ?? ''] });
+        expect([flags, rules.rule(one, {}).kind]).toEqual([flags, 'run']);
+      }
+    }
+  }
 });
 
 test('"always this file" covers that file, whichever tool writes it, and no other', () => {
