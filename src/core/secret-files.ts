@@ -1,14 +1,7 @@
-const SECRET_NAMES: readonly RegExp[] = [
-  /^\.env/,
-  /\.env$/,
-  /^id_/,
-  /^\.(?:npmrc|netrc|pypirc|pgpass|git-credentials|vault-token|htpasswd|my\.cnf|dockercfg)$/,
-  // Passwords are typed at the wrong prompt.
-  /^\.\w+_history$/,
-  /^credentials$/,
-  /^(?:oauth_creds|gemini-credentials|application_default_credentials|gha-creds-.*)\.json$/,
-  /\.(?:pem|key|p12|pfx|jks|keystore|kdbx)$/,
-];
+import { SECRET_NAMES, SECRET_PATTERNS } from './secret-lists.ts';
+
+// Walks ask for many names.
+const NAMES: ReadonlySet<string> = new Set(SECRET_NAMES);
 
 /** What editors and people add to the name of a copy. */
 const COPY = /(?:~|\.(?:bak|backup|old|orig|save|swp))$/;
@@ -16,5 +9,9 @@ const COPY = /(?:~|\.(?:bak|backup|old|orig|save|swp))$/;
 /** Whether a file of this name is likely to hold keys or passwords: it goes to a model only when the user says so. */
 export function isSecretName(name: string): boolean {
   const folded = name.toLowerCase();
-  return SECRET_NAMES.some((pattern) => pattern.test(folded) || pattern.test(folded.replace(COPY, '')));
+  return isListed(folded) || isListed(folded.replace(COPY, ''));
+}
+
+function isListed(name: string): boolean {
+  return NAMES.has(name) || SECRET_PATTERNS.some((pattern) => pattern.test(name));
 }

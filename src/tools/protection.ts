@@ -1,155 +1,11 @@
 import { basename, dirname } from 'node:path';
 import { contains } from '../core/containment.ts';
 import { isSecretName } from '../core/secret-files.ts';
-
-/** Directories whose content is run, believed or kept secret by other programs. */
-const PROTECTED_DIRECTORIES = [
-  '.git',
-  '.hg',
-  '.svn',
-  '.gemini',
-  '.gmn',
-  '.claude',
-  '.codex',
-  '.cursor',
-  '.vscode',
-  '.idea',
-  '.zed',
-  '.devcontainer',
-  '.husky',
-  '.circleci',
-  '.direnv',
-  '.ssh',
-  '.gnupg',
-  '.aws',
-  '.azure',
-  '.kube',
-  '.docker',
-  '.jj',
-  '.fleet',
-  '.vim',
-  '.windsurf',
-  '.roo',
-  '.kiro',
-  '.trae',
-  '.continue',
-  '.buildkite',
-  '.gitlab',
-  '.mvn',
-  '.semaphore',
-  '.emacs.d',
-];
-
-/** The same, in a directory of that name only. */
-const PROTECTED_PAIRS = [
-  '.github/workflows',
-  '.github/actions',
-  '.config/git',
-  '.config/fish',
-  '.config/autostart',
-  '.config/systemd',
-  '.local/bin',
-  '.cargo/config',
-  '.cargo/config.toml',
-  '.yarn/releases',
-  '.yarn/plugins',
-  '.yarn/sdks',
-  '.github/copilot-instructions.md',
-  '.github/instructions',
-  '.gitea/workflows',
-  '.forgejo/workflows',
-  '.config/nvim',
-  '.config/environment.d',
-];
-
-/** Files that other programs run or believe as soon as they start. */
-const PROTECTED_FILES = [
-  '.npmrc',
-  '.yarnrc',
-  '.yarnrc.yml',
-  '.pnpmfile.cjs',
-  '.pnpmfile.mjs',
-  '.pnp.cjs',
-  '.pnp.loader.mjs',
-  '.huskyrc',
-  '.netrc',
-  '.pypirc',
-  '.gitconfig',
-  '.gitmodules',
-  '.git-credentials',
-  '.gitlab-ci.yml',
-  '.pre-commit-config.yaml',
-  '.envrc',
-  '.mcp.json',
-  '.profile',
-  '.inputrc',
-  '.login',
-  '.logout',
-  '.vimrc',
-  '.exrc',
-  '.gdbinit',
-  '.dir-locals.el',
-  '.emacs',
-  '.rprofile',
-  '.irbrc',
-  '.psqlrc',
-  '.shrc',
-  '.xsession',
-  '.lldbinit',
-  '.screenrc',
-  '.tmux.conf',
-  '.curlrc',
-  '.wgetrc',
-  '.ripgreprc',
-  '.xinitrc',
-  '.xprofile',
-  '.xsessionrc',
-  '.pam_environment',
-  '.travis.yml',
-  'jenkinsfile',
-  '.drone.yml',
-  '.woodpecker.yml',
-  'azure-pipelines.yml',
-  'bitbucket-pipelines.yml',
-  '.cirrus.yml',
-  '.build.yml',
-  'appveyor.yml',
-  '.appveyor.yml',
-  '.nvim.lua',
-  '.mise.toml',
-  'mise.toml',
-  '.bazelrc',
-  '.gitattributes',
-  // The next run of this very program, or of one like it, takes these for its instructions.
-  'gemini.md',
-  'agents.md',
-  'claude.md',
-  '.cursorrules',
-  '.windsurfrules',
-  // What the user keeps from models is not theirs to say.
-  '.geminiignore',
-];
-
-const PROTECTED_NAMES = /\.code-workspace$|^\.?lefthook(?:-local)?\.|^\.huskyrc\./;
-
-const SHELL_FILES = /^\.(?:bash|zsh|z|csh|tcsh|ksh|mksh)_?(?:rc|env|profile|login|logout|aliases|history)$/;
+import { SENSITIVE_DIRECTORIES, SENSITIVE_PAIRS } from '../core/secret-lists.ts';
+import { PROTECTED_DIRECTORIES, PROTECTED_FILES, PROTECTED_PAIRS, PROTECTED_PATTERNS } from './protected-lists.ts';
 
 /** Examples are for people, not for programs. */
 const PLANTED_NAMES = /^(?:\.env(?!\.(?:example|sample|template|dist)$)|id_(?:[^.]+$|rsa|dsa|ecdsa|ed25519))/;
-
-/** Directories full of credentials, besides files whose names say so. */
-const SENSITIVE_DIRECTORIES = [
-  '.ssh',
-  '.gnupg',
-  '.aws',
-  '.azure',
-  '.kube',
-  '.docker',
-  '.password-store',
-  '.gmn',
-  '.gemini',
-];
-const SENSITIVE_PAIRS = ['.config/gcloud', '.config/gh', '.config/op', '.local/share/keyrings'];
 
 /** Where this program and the official one keep credentials and sessions, below whatever home. */
 const STATE =
@@ -205,8 +61,7 @@ export function isProtected(path: string, above = '', names: readonly string[] =
       (segment) =>
         PROTECTED_FILES.includes(segment) ||
         added.includes(segment) ||
-        PROTECTED_NAMES.test(segment) ||
-        SHELL_FILES.test(segment) ||
+        PROTECTED_PATTERNS.some((pattern) => pattern.test(segment)) ||
         isShortForm(segment),
     )
   );

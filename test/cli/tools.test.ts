@@ -335,3 +335,26 @@ posixTest('of a long output the model can read what was left out, while the run 
   expect(existsSync(join(here.file ?? '', '..', '..'))).toBe(true);
   expect(existsSync(join(here.file ?? '', '..'))).toBe(false);
 });
+
+test('under --yolo nothing is written that runs by itself or is believed, and no token of the folder is read', async (t) => {
+  const files = { '.git/config': 'token = canary\n', '.m2/settings.xml': 'canary\n', 'key.ppk': 'canary\n' };
+  const written = [
+    '.devcontainer.json',
+    '.claude.json',
+    'opencode.json',
+    'QWEN.md',
+    '.github/prompts/a.md',
+    'sitecustomize.py',
+  ];
+  const gemini = await fakeGemini(t, [
+    reply(...Object.keys(files).map((file_path) => call('read_file', { file_path }))),
+    reply(...written.map((file_path) => call('write_file', { file_path, content: 'x' }))),
+    reply('Done.'),
+  ]);
+  const here = place(t, { gemini, files });
+  const gmn = await runGmnIn(t, here, ['--tools', 'edit', '--yolo', 'go']);
+  expect(gmn).toMatchObject({ stdout: 'Done.\n', exitCode: 0 });
+  expect(JSON.stringify(gemini.requests[2]?.body)).not.toContain('canary');
+  expect(gmn.stderr.match(/was not run/g)).toHaveLength(3);
+  for (const path of written) expect(existsSync(join(here.cwd, path))).toBe(false);
+});

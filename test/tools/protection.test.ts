@@ -1,9 +1,17 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { SECRET_NAMES, SECRET_PATTERNS, SENSITIVE_DIRECTORIES, SENSITIVE_PAIRS } from '../../src/core/secret-lists.ts';
+import {
+  PROTECTED_DIRECTORIES,
+  PROTECTED_FILES,
+  PROTECTED_PAIRS,
+  PROTECTED_PATTERNS,
+} from '../../src/tools/protected-lists.ts';
 import { isProtected, isSensitivePath, isSystemPath, isTooBroad, isWindowsTrap } from '../../src/tools/protection.ts';
 import { type Files, place, placeAt, put, snapshot } from './place.ts';
-import { DISGUISES, PROTECTED } from './protected-paths.ts';
+import { DISGUISES, PROTECTED, WRITE_PROTECTED } from './protected-paths.ts';
+import { ORDINARY, READ_PROTECTED } from './secret-paths.ts';
 
 test.each(['existing', 'missing'])('none of 160 writes to protected paths lands, the file %s', async (state) => {
   const files: Files = state === 'existing' ? Object.fromEntries(PROTECTED.map((path) => [path, 'old\n'])) : {};
@@ -22,6 +30,41 @@ test.each(['existing', 'missing'])('none of 160 writes to protected paths lands,
   }
   expect(count).toBe(160);
   expect(snapshot(here.root)).toEqual(before);
+});
+
+test.for(WRITE_PROTECTED)('%s is never written', (path) => {
+  expect(isProtected(path)).toBe(true);
+});
+
+test.for(READ_PROTECTED)('%s is read only after a person said so', (path) => {
+  expect(isSensitivePath(path)).toBe(true);
+});
+
+test('every entry of the lists has a path among these, and is in lower case', () => {
+  const untested = (paths: readonly string[], lists: readonly (string | RegExp)[]) => {
+    const folded = paths.map((path) => `/${path.toLowerCase()}/`);
+    const has = (entry: string | RegExp) =>
+      typeof entry === 'string'
+        ? folded.some((path) => path.includes(`/${entry}/`))
+        : folded.some((path) => entry.test(path.split('/').at(-2) ?? ''));
+    return lists.filter((entry) => !has(entry));
+  };
+  expect(
+    untested(WRITE_PROTECTED, [
+      ...PROTECTED_DIRECTORIES,
+      ...PROTECTED_PAIRS,
+      ...PROTECTED_FILES,
+      ...PROTECTED_PATTERNS,
+    ]),
+  ).toEqual([]);
+  expect(
+    untested(READ_PROTECTED, [...SECRET_NAMES, ...SECRET_PATTERNS, ...SENSITIVE_DIRECTORIES, ...SENSITIVE_PAIRS]),
+  ).toEqual([]);
+});
+
+test('what people work on is neither', () => {
+  expect(ORDINARY.filter((path) => isProtected(path))).toEqual([]);
+  expect(ORDINARY.filter((path) => isSensitivePath(path))).toEqual([]);
 });
 
 test('a link with a harmless name does not open a protected directory', async () => {
