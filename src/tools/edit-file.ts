@@ -5,7 +5,7 @@ import { type Edit, type Edited, editText } from './edit-text.ts';
 import type { Place } from './fence.ts';
 import { unifiedDiff } from './lazy.ts';
 import { countLines } from './text-alignment.ts';
-import { NEW_TEXT_FILE, type TextFile, textFileOf } from './text-file.ts';
+import { encodeFor, type TextFile, textFileOf } from './text-file.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Replaces a stretch of a file that was read. */
@@ -34,13 +34,13 @@ export function editFile(workspace: Workspace): Tool {
     root: workspace.roots[0],
     async preview(input, _signal, draft) {
       const { place, before, after } = await planned(workspace, input.file_path, editOf(input), draft);
-      const bytes = (before ?? NEW_TEXT_FILE).encode(after.text);
+      const bytes = encodeFor(place, before, after.text);
       draft?.set(place.path, bytes);
       return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after.text)) };
     },
     async run(input) {
-      const { before, after } = await planned(workspace, input.file_path, editOf(input));
-      const place = await workspace.write(input.file_path, (before ?? NEW_TEXT_FILE).encode(after.text));
+      const { place, before, after } = await planned(workspace, input.file_path, editOf(input));
+      await workspace.write(input.file_path, encodeFor(place, before, after.text));
       // Places are many and far apart; each changes as many lines as the edit says.
       const { added, removed } = countLines(input.old_string, input.new_string);
       const change = { added: added * after.count, removed: removed * after.count };

@@ -20,6 +20,8 @@ export interface Edited {
 /** Characters of a file in which white space may be disregarded: that takes far more time and memory than the text has. */
 const MAX_LOOSE = 1_000_000;
 const MAX_PLACES = 10_000;
+/** Characters of the new text in all places together: no file may hold more bytes than this. */
+const MAX_NEW_TEXT = 20_000_000;
 
 /** A stretch of the text with plain line feeds, and what comes in its place. */
 interface Match {
@@ -31,7 +33,7 @@ interface Match {
 /**
  * Replaces one stretch of a text, found exactly or else without regard to white space; all of them if the edit says so.
  * The new text is taken literally. Line endings and all else outside the change stay as they are.
- * Throws AppError `usage` if there is no such stretch, or more than one.
+ * Throws AppError `usage` if there is no such stretch, or more than one, or the result would be too large.
  */
 export function editText(text: string, { oldText, newText, isMultiple }: Edit): Edited {
   const plain = plainText(text);
@@ -58,6 +60,14 @@ function notFound(canBeLoose: boolean): AppError {
 function tooMany(): AppError {
   return new AppError('usage', `old_string was found more than ${MAX_PLACES} times`, {
     hint: 'Add lines around it, or tell the user how to change all of them.',
+  });
+}
+
+/** Checked before the new text is put in anywhere: it may be long, and the places many. */
+function checkSize(places: readonly number[], replacement: string): readonly number[] {
+  if (places.length * replacement.length <= MAX_NEW_TEXT) return places;
+  throw new AppError('usage', 'the file would be larger than 20 MB', {
+    hint: 'Change fewer places at once, or tell the user how to change all of them.',
   });
 }
 
@@ -169,13 +179,15 @@ function trimmed(text: string, { start, end, replacement }: Match): Match {
 }
 
 function exactMatches(text: string, wanted: string, replacement: string): readonly Match[] {
-  return placesOf(text, wanted).map((start) => ({ start, end: start + wanted.length, replacement }));
+  const places = checkSize(placesOf(text, wanted), replacement);
+  return places.map((start) => ({ start, end: start + wanted.length, replacement }));
 }
 
-function placesOf(text: string, wanted: string): readonly number[] {
+/** Where a text is found; the next may begin with as many characters of the one before as `shared` says. */
+function placesOf(text: string, wanted: string, shared = 0): readonly number[] {
   const places: number[] = [];
   if (wanted === '') return places;
-  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length)) {
+  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length - shared)) {
     if (places.length === MAX_PLACES) throw tooMany();
     places.push(at);
   }
@@ -196,7 +208,7 @@ function lineMatches(text: string, wanted: string, next: string): readonly Match
   const starts: number[] = [0];
   for (const line of lines) starts.push((starts.at(-1) ?? 0) + line.length + 1);
   const trims = (list: readonly string[]): readonly string[] => list.map((line) => line.trim());
-  return lineRuns(trims(lines), trims(wantedLines)).map((index) => {
+  return checkSize(lineRuns(trims(lines), trims(wantedLines)), next).map((index) => {
     const start = starts[index] ?? 0;
     const end = (starts[index + wantedLines.length] ?? 0) - 1;
     const found = lines.slice(index, index + wantedLines.length);
@@ -215,18 +227,12 @@ function lineRuns(lines: readonly string[], wanted: readonly string[]): readonly
   const runs: number[] = [];
   let line = 0;
   let counted = 0;
-  for (const place of placesOfRun(joined, `\n${wanted.join('\n')}\n`)) {
+  // The line feed at the end of one run may begin the next.
+  for (const place of placesOf(joined, `\n${wanted.join('\n')}\n`, 1)) {
     for (; counted < place; counted += 1) if (joined[counted] === '\n') line += 1;
     runs.push(line);
   }
   return runs;
-}
-
-/** The line feed at the end of one run may begin the next. */
-function placesOfRun(text: string, wanted: string): readonly number[] {
-  const places: number[] = [];
-  for (let at = text.indexOf(wanted); at !== -1; at = text.indexOf(wanted, at + wanted.length - 1)) places.push(at);
-  return places;
 }
 
 /** Stretches that differ only in how much white space stands between the words. */
@@ -241,7 +247,7 @@ function runMatches(text: string, wanted: string, next: string): readonly Match[
     for (let offset = 0; offset < (isGap ? 1 : piece.length); offset += 1) origins.push(index + offset);
   }
   const body = withoutEnds(next, wanted);
-  return placesOf(squeezed, needle).map((place) => {
+  return checkSize(placesOf(squeezed, needle), body).map((place) => {
     const start = origins[place] ?? 0;
     const end = (origins[place + needle.length - 1] ?? 0) + 1;
     const found = piecesOf(text.slice(start, end));

@@ -1,5 +1,8 @@
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
+import type { Place } from './fence.ts';
+import { MAX_FILE_BYTES } from './workspace.ts';
+import { wouldBeTooLarge } from './workspace-refusals.ts';
 
 /** A file that is text and can be written back without touching what is not changed. */
 export interface TextFile {
@@ -9,7 +12,14 @@ export interface TextFile {
 }
 
 /** A text that is not on disk yet: UTF-8. */
-export const NEW_TEXT_FILE: TextFile = { text: '', encode: (text) => Buffer.from(wellFormed(text), 'utf8') };
+const NEW_TEXT_FILE: TextFile = { text: '', encode: (text) => Buffer.from(wellFormed(text), 'utf8') };
+
+/** The bytes a file is to hold, in the encoding it has. Throws AppError `usage` if they are too many. */
+export function encodeFor(place: Place, before: TextFile | undefined, text: string): Uint8Array {
+  const bytes = (before ?? NEW_TEXT_FILE).encode(text);
+  if (bytes.length > MAX_FILE_BYTES) throw wouldBeTooLarge(place);
+  return bytes;
+}
 
 /** The text of a file; undefined if it is not valid UTF-8, or UTF-16 with its mark. Never throws. */
 export function textFileOf(bytes: Uint8Array): TextFile | undefined {

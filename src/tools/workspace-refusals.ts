@@ -34,6 +34,13 @@ export function tooLarge({ name }: Place): AppError {
   });
 }
 
+/** What it is to hold is too much. */
+export function wouldBeTooLarge({ name }: Place): AppError {
+  return new AppError('usage', `${name} would be larger than 20 MB and was not written`, {
+    hint: 'Write less, or tell the user what to put there.',
+  });
+}
+
 /** Somebody else has changed what was to be taken back. */
 export function changedSince({ name }: Place): AppError {
   return new AppError('usage', `${name} was changed since, and was left as it is`, {

@@ -12,7 +12,16 @@ import {
 import { fingerprint, type OpenedFile, openRegular, removeFrom, replaceIn } from '../platform/workspace-file.ts';
 import { type Fence, type FenceOptions, fenceAround, named, type Place } from './fence.ts';
 import { shortLines } from './line-window.ts';
-import { absent, changedSince, partlyRead, privileged, sensitive, tooLarge, unread } from './workspace-refusals.ts';
+import {
+  absent,
+  changedSince,
+  partlyRead,
+  privileged,
+  sensitive,
+  tooLarge,
+  unread,
+  wouldBeTooLarge,
+} from './workspace-refusals.ts';
 
 /** Is told of every change before it is made, with all that is needed to take it back. */
 export interface Journal {
@@ -246,7 +255,7 @@ async function contentOf(disk: Disk, place: Place): Promise<FileContent & { read
 
 async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<Place> {
   const { place, old } = await currentOf(disk, path, 'part');
-  if (bytes.length > MAX_FILE_BYTES) throw tooLarge(place);
+  if (bytes.length > MAX_FILE_BYTES) throw wouldBeTooLarge(place);
   await inParent(disk, place, async (directory, name) => {
     await disk.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
     return replaceIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });

@@ -4,7 +4,7 @@ import { defineTool, done } from './define.ts';
 import type { Place } from './fence.ts';
 import { unifiedDiff } from './lazy.ts';
 import { countLines } from './text-alignment.ts';
-import { lineEnding, NEW_TEXT_FILE, type TextFile, textFileOf } from './text-file.ts';
+import { encodeFor, lineEnding, type TextFile, textFileOf } from './text-file.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Writes a whole file; one that exists must have been read. */
@@ -26,13 +26,13 @@ export function writeFile(workspace: Workspace): Tool {
     root: workspace.roots[0],
     async preview({ file_path, content }, _signal, draft) {
       const { place, before, after } = await planned(workspace, file_path, content, draft);
-      const bytes = (before ?? NEW_TEXT_FILE).encode(after);
+      const bytes = encodeFor(place, before, after);
       draft?.set(place.path, bytes);
       return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after)) };
     },
     async run({ file_path, content }) {
-      const { before, after } = await planned(workspace, file_path, content);
-      const place = await workspace.write(file_path, (before ?? NEW_TEXT_FILE).encode(after));
+      const { place, before, after } = await planned(workspace, file_path, content);
+      await workspace.write(file_path, encodeFor(place, before, after));
       const lines = after.split('\n').length - (after.endsWith('\n') ? 1 : 0);
       const made = before === undefined ? 'Created' : 'Replaced';
       return {

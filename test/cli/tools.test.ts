@@ -358,3 +358,20 @@ test('under --yolo nothing is written that runs by itself or is believed, and no
   expect(gmn.stderr.match(/was not run/g)).toHaveLength(3);
   for (const path of written) expect(existsSync(join(here.cwd, path))).toBe(false);
 });
+
+test('an edit of very many places is refused in little memory, before it is made', async (t) => {
+  const edit = { file_path: 'a.txt', old_string: 'x', new_string: 'y'.repeat(100_000), allow_multiple: true };
+  const gemini = await fakeGemini(t, [
+    reply(call('read_file', { file_path: 'a.txt' })),
+    reply(call('edit_file', edit)),
+    reply('Too much.'),
+  ]);
+  const files = { 'a.txt': 'x\n'.repeat(9_999) };
+  // The whole text would be a gigabyte.
+  const env = { NODE_OPTIONS: '--max-old-space-size=200' };
+  const gmn = await runGmn(t, ['--tools', 'edit', '--yolo', 'go'], { gemini, files, env });
+  expect(gmn).toMatchObject({ stdout: 'Too much.\n', exitCode: 0 });
+  expect(gemini.requests[2]?.body.contents.at(-1).parts[0].functionResponse.response.error).toContain(
+    'larger than 20 MB',
+  );
+});

@@ -105,6 +105,23 @@ test('the same text twice is nothing to change', () => {
   expect(() => editText('a', { oldText: 'a\r\n', newText: 'a\n', isMultiple: false })).toThrow('the same');
 });
 
+test('an edit that would be larger than any file may be is refused before it is made', () => {
+  const text = 'x\n'.repeat(9_999);
+  const edit = { oldText: 'x\n', newText: `${'y'.repeat(2_500)}\n`, isMultiple: true };
+  expect(() => editText(text, edit)).toThrow('the file would be larger than 20 MB');
+  expect(editText(text, { ...edit, newText: `${'y'.repeat(1_500)}\n` }).count).toBe(9_999);
+  // The same where white space differs: by lines, and by words.
+  const loose = { ...edit, oldText: ' x \n x\n' };
+  expect(() => editText(text, { ...loose, newText: ` ${'y'.repeat(5_000)}\n` })).toThrow('larger than 20 MB');
+  const words = { oldText: 'a\nb', newText: 'c'.repeat(5_000), isMultiple: true };
+  expect(() => editText('a  b '.repeat(4_500), words)).toThrow('larger than 20 MB');
+});
+
+test('lines found too often without regard to white space are refused as well', () => {
+  const edit = { oldText: ' x\n', newText: 'y\n', isMultiple: true };
+  expect(() => editText('x\n'.repeat(10_001), edit)).toThrow('old_string was found more than 10000 times');
+});
+
 test('all places are changed if asked for', () => {
   expect(editText('a-a-a', { oldText: 'a', newText: '$&', isMultiple: true })).toEqual({
     text: '$&-$&-$&',
