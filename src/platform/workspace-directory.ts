@@ -49,8 +49,7 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
 /** Opens a directory by its real path. Throws `moved` if that is not what was opened, and the system's own errors. */
 export async function holdDirectory(path: string, hold: Hold): Promise<HeldDirectory> {
-  const handle = await open(path, O_RDONLY | (O_DIRECTORY ?? 0) | (O_NOFOLLOW ?? 0)).catch(movedIfLink);
-  return held(handle, path, hold);
+  return held(await openDirectory(path), path, hold);
 }
 
 /** A directory in one that is held; made if it is not there. Links are refused with `moved`. */
@@ -59,14 +58,18 @@ export async function holdChild(parent: HeldDirectory, name: string, hold: Hold)
   await mkdir(parent.at(name)).catch((thrown: unknown) => {
     if (errnoOf(thrown) !== 'EEXIST') throw thrown;
   });
-  const handle = await open(parent.at(name), O_RDONLY | (O_DIRECTORY ?? 0) | (O_NOFOLLOW ?? 0)).catch(movedIfLink);
-  return held(handle, join(parent.path, name), hold);
+  return held(await openDirectory(parent.at(name)), join(parent.path, name), hold);
 }
 
-/** What opening a link without following it gives: ELOOP, or ENOTDIR where a directory is asked for. */
-function movedIfLink(thrown: unknown): never {
-  if (errnoOf(thrown) === 'ELOOP') throw moved();
-  throw thrown;
+/** Opens a directory without following a link: throws `moved` for one, and the system's own errors. */
+async function openDirectory(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, O_RDONLY | (O_DIRECTORY ?? 0) | (O_NOFOLLOW ?? 0));
+  } catch (thrown) {
+    // A link gives ELOOP, or on Linux ENOTDIR, as a file does.
+    const isMoved = errnoOf(thrown) === 'ELOOP' || (errnoOf(thrown) === 'ENOTDIR' && isLink(path));
+    throw isMoved ? moved() : thrown;
+  }
 }
 
 async function held(handle: FileHandle, path: string, hold: Hold): Promise<HeldDirectory> {
@@ -124,6 +127,11 @@ export function locate(path: string): Located | undefined {
   }
 }
 
+/** Never throws: what cannot be looked at is no link that anybody could follow. */
 function isLink(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ?? false;
+  } catch {
+    return false;
+  }
 }
