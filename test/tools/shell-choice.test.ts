@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cappedText } from '../../src/platform/capped-text.ts';
@@ -19,6 +20,18 @@ test('head and tail keep what they say, for any cut into chunks', () => {
       if (omitted > 0) expect(head.length + tail.length).toBeGreaterThanOrEqual(max - 3);
     }),
   );
+});
+
+test('docs/approval.md names every variable that a command gets', () => {
+  // Asked for whatever it might want to pass on.
+  const all = new Proxy<Record<string, string>>({}, { get: () => 'x', ownKeys: () => ['LC_ALL'] });
+  const given = shellEnvironment(all, { path: '/bin/sh', args: ['-c'], isVerbatim: false }, 'linux');
+  const page = readFileSync(new URL('../../docs/approval.md', import.meta.url), 'utf8');
+  const fixed = Object.entries(given).filter(([name]) => !/^(?:SHELL|LC_ALL)$/.test(name));
+  const written = new Set(page.match(/[A-Z][A-Z_]+(?:=\w+)?/g));
+  const missing = fixed.filter(([name, value]) => !written.has(value === 'x' ? name : `${name}=${value}`));
+  expect(missing).toEqual([]);
+  expect(fixed.length).toBeGreaterThan(12);
 });
 
 posixTest('the shell is the one asked for, else the own one if it is known, else the system one', () => {
