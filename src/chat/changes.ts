@@ -19,7 +19,7 @@ export interface Changes {
   handOn(session: Session, next: Session): void;
   /**
    * Puts back what the last turn of the session changed, of those that changed anything and were not taken back. Throws
-   * AppError `usage` if there is none, and the first time also if the last turn of all changed nothing: who asks again means
+   * AppError `usage` if there is none (`config` if the journal is damaged), and the first time also if the last turn of all changed nothing: who asks again means
    * one before it.
    */
   undo(session: Session): Promise<readonly TakenBack[]>;
@@ -81,9 +81,10 @@ export function sessionChanges(
       const changes = await changesOf(session);
       const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
       if (last === undefined) {
-        throw new AppError('usage', 'there is nothing to undo in this session', {
+        const nothing = new AppError('usage', 'there is nothing to undo in this session', {
           hint: 'Files that tools changed are put back; /rewind drops exchanges.',
         });
+        throw (await store.damage()) ?? nothing;
       }
       const isEarlier = lastTurn !== undefined && !changes.some(({ run }) => run === lastTurn);
       lastTurn = undefined;

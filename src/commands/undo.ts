@@ -11,12 +11,13 @@ import { stateDirectories, undoStoreOf } from './toolbox.ts';
 /**
  * Puts back the files that the last run with tools changed here: all of them if it was run here, else those below. A file
  * that was changed since is left alone and named, and the exit code is 1 then. Throws AppError `usage` if there is nothing
- * to take back here.
+ * to take back here, `config` if there may be, but the journal cannot be read.
  */
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const store = undoStoreOf(app);
   const here = realPath(app.cwd) ?? app.cwd;
   const changes = lastOf((await store.changes()).filter((change) => isOf(here, change)));
+  if (changes.length === 0) throw (await store.damage()) ?? nothingHere();
   const workspace = await openWorkspace({
     roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(otherRoots)],
     denied: stateDirectories(app),
@@ -48,10 +49,11 @@ function otherRoots({ roots }: Change): readonly string[] {
 /** The changes of the newest run; one that was tried in vain steps back behind those that were not. */
 function lastOf(changes: readonly Change[]): readonly Change[] {
   const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
-  if (last === undefined) {
-    throw new AppError('usage', 'there is nothing to undo here', {
-      hint: 'Changes are kept when tools write: gmn --tools edit "…"; undo works where that was run.',
-    });
-  }
-  return changes.filter(({ run: id }) => id === last.run);
+  return changes.filter(({ run: id }) => id === last?.run);
+}
+
+function nothingHere(): AppError {
+  return new AppError('usage', 'there is nothing to undo here', {
+    hint: 'Changes are kept when tools write: gmn --tools edit "…"; undo works where that was run.',
+  });
 }

@@ -18,6 +18,8 @@ export interface JournalFiles {
   alone<T>(work: (isAlone: boolean) => Promise<T>): Promise<T>;
   /** Adds a line; it is on the disk when this resolves. Throws AppError `config`. */
   append(line: string): Promise<void>;
+  /** Where the lines are. */
+  readonly path: string;
   /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
   lines(): Promise<readonly string[]>;
   /** Keeps bytes, and says under which fingerprint. Throws AppError `config`. */
@@ -49,6 +51,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
   const index = join(directory, 'changes.jsonl');
   const blobs = join(directory, 'blobs');
   return {
+    path: index,
     alone: async (work) => {
       const { signal } = new AbortController();
       const options = { clock, signal, patienceMs: PATIENCE_MS, isDone: async () => false };
@@ -62,7 +65,7 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
     append: (line) => writing(index, () => appendLine(directory, index, line)),
     lines: () =>
       writing(index, async () => {
-        const text = await readFile(index, { encoding: 'utf8', flag: FLAGS }).catch((thrown: unknown) => {
+        const text = await readLines(index).catch((thrown: unknown) => {
           if (errnoOf(thrown) === 'ENOENT') return '';
           throw thrown;
         });
@@ -80,6 +83,20 @@ export function journalFiles(directory: string, clock: Clock): JournalFiles {
     replaceLines: (lines) => replaceFile(index, lines.map((line) => `${line}\n`).join('')),
     drop: (print) => unlink(join(blobs, print)).catch(() => {}),
   };
+}
+
+async function readLines(path: string): Promise<string> {
+  const handle = await open(path, FLAGS);
+  try {
+    if (!(await handle.stat()).isFile()) {
+      throw new AppError('config', `cannot use the undo journal ${path}: it is not a regular file`, {
+        hint: 'Move it away; what was noted in it cannot be taken back.',
+      });
+    }
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
 }
 
 async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {

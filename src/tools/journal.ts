@@ -1,4 +1,6 @@
 import { dirname } from 'node:path';
+import { counted } from '../core/counted.ts';
+import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, parseJson } from '../core/json.ts';
 import { fingerprint } from '../platform/workspace-file.ts';
@@ -37,6 +39,8 @@ export interface UndoStore {
   journal(run: string, roots?: readonly string[]): Journal;
   /** Changes that were not taken back, oldest first. Throws AppError `config`. */
   changes(): Promise<readonly Change[]>;
+  /** Why there may be changes that cannot be seen: the journal is damaged. Undefined: all of it can be read. */
+  damage(): Promise<AppError | undefined>;
   /** What was there before a change; undefined: nothing. Throws AppError `config` if it is not kept any more. */
   before(change: Change): Promise<Uint8Array | undefined>;
   /**
@@ -75,6 +79,11 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
       };
     },
     changes: async () => standing((await files.lines()).map(parseJson)),
+    damage: async () => {
+      const lines = await files.lines();
+      const count = lines.filter((line) => !isUnderstood(parseJson(line))).length;
+      return count === 0 ? undefined : damaged(files.path, count);
+    },
     before: async ({ before }) => (before === undefined ? undefined : files.fetch(before)),
     takeBack: async (changes, workspace) => {
       const undoing = await takenBack(changes, workspace, files.fetch);
@@ -100,6 +109,17 @@ function standing(records: readonly unknown[]): readonly Change[] {
     .flatMap((record) => parseChange(record) ?? [])
     .filter(({ id }) => !undone.has(id))
     .map((change) => ({ ...change, isPassed: passed.has(change.id) }));
+}
+
+function isUnderstood(record: unknown): boolean {
+  const notes = [parseNote(record, 'undone'), parseNote(record, 'passed')];
+  return parseChange(record) !== undefined || notes.some((id) => typeof id === 'string');
+}
+
+function damaged(path: string, count: number): AppError {
+  return new AppError('config', `the undo journal ${path} is damaged: ${counted(count, 'line')} cannot be read`, {
+    hint: 'A newer gmn may have written it. What files held before their changes is beside it, in blobs/.',
+  });
 }
 
 /** The lines go before the bytes: a crash in between costs room, no change that can be taken back. */
