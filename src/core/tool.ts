@@ -47,7 +47,12 @@ export interface ToolOutcome {
   /** What requests of its own have cost. */
   readonly usage?: Usage;
   /** How many lines of a file came and went, if it wrote one. For the person; the model does not get it. */
-  readonly change?: LineCounts;
+  readonly change?: FileChange;
+}
+
+export interface FileChange extends LineCounts {
+  /** How many hard links of the file still have the old content. */
+  readonly cutLinks?: number;
 }
 
 export interface LineCounts {

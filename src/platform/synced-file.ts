@@ -1,19 +1,22 @@
-import { open, rename, unlink } from 'node:fs/promises';
+import { type FileHandle, open, rename, unlink } from 'node:fs/promises';
 
 /**
  * Writes a file that must not exist yet, in pieces, so that it would survive a loss of power. It gets these permission bits,
- * or without them those that a new file has. Throws what the system says; nothing is left then.
+ * or without them those that a new file has; `prepare` may change what else there is about it, besides its content. Throws
+ * what the system says; nothing is left then.
  */
 export async function writeSynced(
   path: string,
   pieces: Iterable<string | Uint8Array>,
   mode: number | undefined,
+  prepare?: (handle: FileHandle) => Promise<void>,
 ): Promise<void> {
   const handle = await open(path, 'wx', mode === undefined ? 0o666 : 0o600);
   try {
     // Each goes on where the last one ended.
     for (const piece of pieces) await handle.writeFile(piece);
-    // The mode given to open is cut by the umask.
+    await prepare?.(handle);
+    // The mode given to open is cut by the umask, and a change of owner may take bits of it.
     if (mode !== undefined) await handle.chmod(mode);
     await handle.sync();
   } catch (thrown) {

@@ -10,6 +10,8 @@ export interface OpenedFile {
   readonly size: number;
   /** The permission bits. */
   readonly mode: number;
+  /** How many names it has: more than one if there are hard links. */
+  readonly names: number;
   /** Differs whenever the file was written or replaced. */
   readonly version: string;
   /** The same for as long as it is the same file, whatever it holds. */
@@ -55,6 +57,7 @@ function opened(handle: FileHandle, status: BigIntStats): OpenedFile {
   return {
     size: Number(status.size),
     mode: Number(status.mode) & 0o7777,
+    names: Number(status.nlink),
     version: versionOf(status),
     identity: `${status.dev}.${status.ino}`,
     modifiedMs: Number(status.mtimeMs),
@@ -85,7 +88,8 @@ export interface Replacement {
 }
 
 /**
- * Puts bytes in the place of a file of a held directory, so that every reader sees the old ones or the new ones.
+ * Puts bytes in the place of a file of a held directory, so that every reader sees the old ones or the new ones. Owner, group
+ * and, where the system can copy them, extended attributes stay; a file that would change hands is written in place instead.
  * `changed`: the file is another than the one to be replaced, or one is there now; it was left alone.
  */
 export async function replaceIn(
@@ -93,7 +97,46 @@ export async function replaceIn(
   name: string,
   { bytes, old, mode }: Replacement,
 ): Promise<'written' | 'changed'> {
-  const temporary = await writeBeside(directory, name, bytes, mode);
+  const former = old === undefined ? undefined : await openFormer(directory, name, old.version);
+  if (former === 'changed') return 'changed';
+  try {
+    return await replaceWith(directory, name, { bytes, mode, former, ...(old && { old }) });
+  } catch (thrown) {
+    if (thrown !== FOREIGN_OWNER || old === undefined) throw thrown;
+    return await overwrite(directory, name, bytes, old.version);
+  } finally {
+    await former?.close();
+  }
+}
+
+/** The file that is to be replaced, open: what it carries besides its content goes over to the new one. */
+async function openFormer(directory: HeldDirectory, name: string, version: string): Promise<FileHandle | 'changed'> {
+  await directory.verify();
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(directory.at(name), READ_FLAGS);
+    if (versionOf(await handle.stat({ bigint: true })) === version) return handle;
+  } catch (thrown) {
+    await handle?.close();
+    if (!['ENOENT', 'ELOOP', 'ENXIO', 'ENODEV'].includes(errnoOf(thrown))) throw thrown;
+    return 'changed';
+  }
+  await handle.close();
+  return 'changed';
+}
+
+async function replaceWith(
+  directory: HeldDirectory,
+  name: string,
+  {
+    bytes,
+    old,
+    mode,
+    former,
+  }: Omit<Replacement, 'mode'> & { readonly mode: number | undefined; readonly former: FileHandle | undefined },
+): Promise<'written' | 'changed'> {
+  const prepare = former === undefined ? undefined : (handle: FileHandle) => inherit(handle, former);
+  const temporary = await writeBeside(directory, name, bytes, { mode, prepare });
   try {
     await directory.verify();
     if (old === undefined) return await linkNew(temporary, directory.at(name));
@@ -126,7 +169,10 @@ async function writeBeside(
   directory: HeldDirectory,
   name: string,
   bytes: Uint8Array,
-  mode: number | undefined,
+  {
+    mode,
+    prepare,
+  }: { readonly mode: number | undefined; readonly prepare: ((handle: FileHandle) => Promise<void>) | undefined },
 ): Promise<string> {
   await directory.verify();
   // Names may have 255 bytes, and this one is longer than the file's own.
@@ -135,8 +181,60 @@ async function writeBeside(
     .toString('latin1')
     .replace(/[^\w.-]/g, '_');
   const temporary = directory.at(`.${stem}.${uniqueEnding()}`);
-  await writeSynced(temporary, [bytes], mode);
+  await writeSynced(temporary, [bytes], mode, prepare);
   return temporary;
+}
+
+/** A new file would belong to us, and the old one does not. */
+const FOREIGN_OWNER = new Error('the owner cannot be kept');
+
+/** Gives a file what another has besides content and mode. Throws `FOREIGN_OWNER` if it cannot have the same owner and group. */
+async function inherit(handle: FileHandle, former: FileHandle): Promise<void> {
+  if (process.platform === 'win32') return;
+  const [before, now] = await Promise.all([former.stat(), handle.stat()]);
+  if (before.uid !== now.uid || before.gid !== now.gid) {
+    await handle.chown(before.uid, before.gid).catch((thrown: unknown) => {
+      throw errnoOf(thrown) === 'EPERM' ? FOREIGN_OWNER : thrown;
+    });
+  }
+  if (process.platform === 'linux') await copyAttributes(former.fd, handle.fd);
+}
+
+const COPY_MS = 5000;
+
+/**
+ * Copies access control lists and extended attributes, for which Node has no call. Without the `cp` of GNU they stay behind.
+ * The files are handed over as descriptors, so that no name can lead elsewhere.
+ */
+async function copyAttributes(from: number, to: number): Promise<void> {
+  const { spawn } = process.getBuiltinModule('node:child_process');
+  const args = ['--attributes-only', '--preserve=mode,xattr', '--', '/dev/fd/3', '/dev/fd/4'];
+  const child = spawn('/bin/cp', args, { stdio: ['ignore', 'ignore', 'ignore', from, to], env: {}, timeout: COPY_MS });
+  await new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
+    child.once('close', () => resolve());
+  });
+}
+
+/** Writes a file where it is: whoever owns it still does, but a reader may see a part of it, and so may a loss of power. */
+async function overwrite(
+  directory: HeldDirectory,
+  name: string,
+  bytes: Uint8Array,
+  version: string,
+): Promise<'written' | 'changed'> {
+  await directory.verify();
+  const flags = constants.O_WRONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
+  const handle = await open(directory.at(name), flags);
+  try {
+    if (versionOf(await handle.stat({ bigint: true })) !== version) return 'changed';
+    await handle.truncate(bytes.length);
+    await handle.writeFile(bytes);
+    await handle.sync();
+    return 'written';
+  } finally {
+    await handle.close();
+  }
 }
 
 /** Removes a file of a held directory if it is still that version of it. */

@@ -1,3 +1,4 @@
+import { counted } from '../core/counted.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { type JsonObject, stringOf } from '../core/json.ts';
 import type { ToolOutcome } from '../core/tool.ts';
@@ -31,7 +32,10 @@ export function formatCall(name: string, args: JsonObject): string {
 }
 
 function formatCounts(change: ToolOutcome['change']): string {
-  return change === undefined ? '' : ` +${change.added} −${change.removed}`;
+  if (change === undefined) return '';
+  const { added, removed, cutLinks = 0 } = change;
+  const cut = cutLinks === 0 ? '' : ` (${counted(cutLinks, 'hard link')} left with the old content)`;
+  return ` +${added} −${removed}${cut}`;
 }
 
 function clipped(text: string, most: number): string {

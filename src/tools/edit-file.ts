@@ -5,7 +5,7 @@ import { type Edit, type Edited, editText } from './edit-text.ts';
 import type { Place } from './fence.ts';
 import { unifiedDiff } from './lazy.ts';
 import { countLines } from './text-alignment.ts';
-import { encodeFor, type TextFile, textFileOf } from './text-file.ts';
+import { encodeFor, formatCutLinks, type TextFile, textFileOf } from './text-file.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Replaces a stretch of a file that was read. */
@@ -40,14 +40,14 @@ export function editFile(workspace: Workspace): Tool {
     },
     async run(input) {
       const { place, before, after } = await planned(workspace, input.file_path, editOf(input));
-      await workspace.write(input.file_path, encodeFor(place, before, after.text));
+      const { cutLinks } = await workspace.write(input.file_path, encodeFor(place, before, after.text));
       // Places are many and far apart; each changes as many lines as the edit says.
       const { added, removed } = countLines(input.old_string, input.new_string);
-      const change = { added: added * after.count, removed: removed * after.count };
+      const change = { added: added * after.count, removed: removed * after.count, cutLinks };
       if (before === undefined) return { ...done(`Created ${place.name}.`), change };
       const times = after.count === 1 ? 'one place' : `${after.count} places`;
       const loosely = after.isLoose ? ' White space differed from old_string and was disregarded.' : '';
-      return { ...done(`Changed ${place.name} in ${times}.${loosely}`), change };
+      return { ...done(`Changed ${place.name} in ${times}.${loosely}${formatCutLinks(cutLinks)}`), change };
     },
   });
 }

@@ -1,3 +1,4 @@
+import { counted } from '../core/counted.ts';
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
 import type { Place } from './fence.ts';
@@ -19,6 +20,11 @@ export function encodeFor(place: Place, before: TextFile | undefined, text: stri
   const bytes = (before ?? NEW_TEXT_FILE).encode(text);
   if (bytes.length > MAX_FILE_BYTES) throw wouldBeTooLarge(place);
   return bytes;
+}
+
+/** What the model is told of the other names of a file it has changed; nothing if there was none. */
+export function formatCutLinks(count: number): string {
+  return count === 0 ? '' : ` The file had ${counted(count, 'other hard link')}: the old content is still there.`;
 }
 
 /** The text of a file; undefined if it is not valid UTF-8, or UTF-16 with its mark. Never throws. */

@@ -51,6 +51,8 @@ export interface FileContent {
   readonly bytes: Uint8Array;
   /** The permission bits. */
   readonly mode: number;
+  /** How many names it has. */
+  readonly names: number;
 }
 
 /** Lines that were shown as they are, none of them cut; counted from 1. */
@@ -104,8 +106,11 @@ export interface Workspace extends Fence {
    * draft, what the file would hold by then.
    */
   current(path: string, extent: Extent, draft?: Draft): Promise<{ readonly place: Place; readonly old?: Uint8Array }>;
-  /** Writes a file whose `current` content is still the same; the journal is told first. */
-  write(path: string, bytes: Uint8Array): Promise<Place>;
+  /**
+   * Writes a file whose `current` content is still the same; the journal is told first. Says how many other names the file
+   * had: hard links may lead out of the workspace, so they keep what was there.
+   */
+  write(path: string, bytes: Uint8Array): Promise<{ readonly cutLinks: number }>;
   /** Takes a change back, if nobody has made another since. The journal is not told. */
   restore(path: string, change: Restoration): Promise<void>;
 }
@@ -247,13 +252,13 @@ async function contentOf(disk: Disk, place: Place): Promise<FileContent & { read
     if (file.size > MAX_FILE_BYTES) throw tooLarge(place);
     // One byte more, to see whether it is growing.
     const bytes = await named(place.name, () => file.read(0, file.size + 1));
-    return { bytes, mode: file.mode, version: file.version };
+    return { bytes, mode: file.mode, names: file.names, version: file.version };
   } finally {
     await file.close();
   }
 }
 
-async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<Place> {
+async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<{ readonly cutLinks: number }> {
   const { place, old } = await currentOf(disk, path, 'part');
   if (bytes.length > MAX_FILE_BYTES) throw wouldBeTooLarge(place);
   await inParent(disk, place, async (directory, name) => {
@@ -263,7 +268,7 @@ async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<Pla
   // An edit shows no more of a file than was seen before it; its lines have moved.
   const isWhole = old === undefined || disk.seen.get(place.path)?.isWhole === true;
   disk.seen.set(place.path, { print: fingerprint(bytes), lines: 0, isWhole });
-  return place;
+  return { cutLinks: (old?.names ?? 1) - 1 };
 }
 
 async function restoreTo(disk: Disk, path: string, { bytes, mode, expected }: Restoration): Promise<void> {

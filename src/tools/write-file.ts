@@ -1,10 +1,11 @@
+import { counted } from '../core/counted.ts';
 import { AppError } from '../core/error.ts';
 import type { Draft, Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
 import type { Place } from './fence.ts';
 import { unifiedDiff } from './lazy.ts';
 import { countLines } from './text-alignment.ts';
-import { encodeFor, lineEnding, type TextFile, textFileOf } from './text-file.ts';
+import { encodeFor, formatCutLinks, lineEnding, type TextFile, textFileOf } from './text-file.ts';
 import type { Workspace } from './workspace.ts';
 
 /** Writes a whole file; one that exists must have been read. */
@@ -32,12 +33,12 @@ export function writeFile(workspace: Workspace): Tool {
     },
     async run({ file_path, content }) {
       const { place, before, after } = await planned(workspace, file_path, content);
-      await workspace.write(file_path, encodeFor(place, before, after));
+      const { cutLinks } = await workspace.write(file_path, encodeFor(place, before, after));
       const lines = after.split('\n').length - (after.endsWith('\n') ? 1 : 0);
       const made = before === undefined ? 'Created' : 'Replaced';
       return {
-        ...done(`${made} ${place.name} (${lines} ${lines === 1 ? 'line' : 'lines'}).`),
-        change: countLines(before?.text ?? '', after),
+        ...done(`${made} ${place.name} (${counted(lines, 'line')}).${formatCutLinks(cutLinks)}`),
+        change: { ...countLines(before?.text ?? '', after), cutLinks },
       };
     },
   });

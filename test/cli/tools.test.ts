@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
@@ -374,4 +374,27 @@ test('an edit of very many places is refused in little memory, before it is made
   expect(gemini.requests[2]?.body.contents.at(-1).parts[0].functionResponse.response.error).toContain(
     'larger than 20 MB',
   );
+});
+
+/** Somebody without rights, who can start the program all the same. */
+const NOBODY = { uid: 65_534, gid: 65_534 };
+const canBeNobody =
+  process.getuid?.() === 0 && spawnSync(...gmnCommand(['--version']), { ...NOBODY, env: {} }).status === 0;
+
+test.skipIf(!canBeNobody)('a file of another user that we may write stays theirs', async (t) => {
+  const gemini = await fakeGemini(t, [
+    reply(call('read_file', { file_path: 'a.txt' })),
+    reply(call('edit_file', { file_path: 'a.txt', old_string: 'long line', new_string: 'b' })),
+    reply('Done.'),
+  ]);
+  const { root, cwd, env, home } = place(t, { gemini, files: { 'a.txt': 'a long line\nend\n' } });
+  for (const path of [root, cwd, home]) chmodSync(path, 0o777);
+  chmodSync(join(cwd, 'a.txt'), 0o666);
+  const { ino } = statSync(join(cwd, 'a.txt'));
+  const { spawn } = await import('node:child_process');
+  const child = spawn(...gmnCommand(['--tools', 'edit', '--yolo', 'go']), { ...NOBODY, cwd, env, stdio: 'ignore' });
+  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);
+  expect(readFileSync(join(cwd, 'a.txt'), 'utf8')).toBe('a b\nend\n');
+  expect(statSync(join(cwd, 'a.txt'))).toMatchObject({ uid: 0, gid: 0, mode: 0o100666, ino });
+  expect(readdirSync(cwd)).toEqual(['a.txt']);
 });

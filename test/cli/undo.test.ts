@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import { undoStore } from '../../src/tools/journal.ts';
-import { openWorkspace } from '../../src/tools/workspace.ts';
+import { ALL_SHOWN, openWorkspace } from '../../src/tools/workspace.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+
+const rootTest = test.skipIf(process.getuid?.() !== 0);
 
 /** Runs that wrote files, by name below one directory, and gmn undo anywhere in it. */
 function scene(t: TestContext) {
@@ -18,8 +21,13 @@ function scene(t: TestContext) {
       const roots = names.map(path);
       for (const name of roots) mkdirSync(name, { recursive: true });
       const workspace = await openWorkspace({ roots, journal: store.journal(run, roots) });
-      for (const [name, text] of Object.entries(files))
+      for (const [name, text] of Object.entries(files)) {
+        if (existsSync(path(name))) {
+          const bytes = readFileSync(path(name));
+          workspace.remember(await workspace.place(path(name), 'read'), bytes, ALL_SHOWN);
+        }
         await workspace.write(path(name), new TextEncoder().encode(text));
+      }
     },
     undo: (name: string, ...flags: readonly string[]) => {
       const { status, stdout, stderr } = spawnSync(...gmnCommand(['undo', ...flags]), {
@@ -66,4 +74,40 @@ test('a file changed by hand is named and left alone, the others are put back, a
   expect(JSON.parse(undo('a', '--json').stdout)).toMatchObject({ undone: [], skipped: ['/a/2.txt'] });
   writeFileSync(path('a/2.txt'), 'x');
   expect(undo('a')).toEqual({ status: 0, stdout: 'removed /a/2.txt\n', stderr: '' });
+});
+
+test.for([
+  ['garbage', 'no JSON\n{"v":1,"id":7}\n', '2 lines cannot be read'],
+  ['a newer version', '{"v":2,"id":"1.1","path":"/a"}\n', '1 line cannot be read'],
+] as const)('where the journal is %s, undo does not say that there is nothing to undo', async ([, text, words], t) => {
+  const { wrote, undo, path } = scene(t);
+  await wrote('1', ['a'], { 'a/1.txt': 'x' });
+  const journal = path('home/.gmn/undo/changes.jsonl');
+  const lines = readFileSync(journal, 'utf8');
+  writeFileSync(journal, text);
+  expect(undo('a')).toMatchObject({ status: 4, stdout: '', stderr: expect.stringContaining(words) });
+  expect(undo('a').stderr).toContain('the undo journal /home/.gmn/undo/changes.jsonl is damaged');
+  // What can be read is taken back all the same.
+  writeFileSync(journal, `${text}${lines}`);
+  expect(undo('a')).toEqual({ status: 0, stdout: 'removed /a/1.txt\n', stderr: '' });
+});
+
+posixTest('a journal that is no file is named', async (t) => {
+  const { undo, path } = scene(t);
+  mkdirSync(path('home/.gmn/undo'), { recursive: true });
+  mkdirSync(path('a'));
+  spawnSync('mkfifo', [path('home/.gmn/undo/changes.jsonl')]);
+  expect(undo('a')).toMatchObject({ status: 4, stderr: expect.stringContaining('is not a regular file') });
+});
+
+rootTest('undo leaves a file to its owner and group', async (t) => {
+  const { wrote, undo, path } = scene(t);
+  mkdirSync(path('a'));
+  writeFileSync(path('a/1.txt'), 'old');
+  chownSync(path('a/1.txt'), 1234, 5678);
+  await wrote('1', ['a'], { 'a/1.txt': 'new' });
+  expect(statSync(path('a/1.txt'))).toMatchObject({ uid: 1234, gid: 5678 });
+  expect(undo('a')).toMatchObject({ status: 0, stdout: 'restored /a/1.txt\n' });
+  expect(readFileSync(path('a/1.txt'), 'utf8')).toBe('old');
+  expect(statSync(path('a/1.txt'))).toMatchObject({ uid: 1234, gid: 5678 });
 });

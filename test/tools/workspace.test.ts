@@ -1,6 +1,10 @@
+import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
+  chownSync,
+  linkSync,
   mkdirSync,
+  mkdtempSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -9,10 +13,12 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import { holdOfSystem } from '../../src/platform/workspace-directory.ts';
+import { fingerprint } from '../../src/platform/workspace-file.ts';
 import { openWorkspace } from '../../src/tools/workspace.ts';
 import { NO_JOURNAL, place, placeAt, put, temporary } from './place.ts';
 
@@ -103,6 +109,71 @@ test.each(HOLDS)('held by %s: files are made, replaced and read', async (hold) =
   expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('new\n');
   expect(readFileSync(join(here.root, 'x/y/z.txt'), 'utf8')).toBe('deep\n');
   expect(statSync(join(here.root, 'x/y/z.txt')).mode & 0o777).toBe(0o666 & ~process.umask());
+});
+
+const rootTest = test.skipIf(process.getuid?.() !== 0);
+
+rootTest('a file keeps its owner and its group', async () => {
+  const here = await place({ 'a.txt': 'old\n' });
+  const path = join(here.root, 'a.txt');
+  chownSync(path, 1234, 5678);
+  chmodSync(path, 0o640);
+  await here.output('read_file', { path: 'a.txt' });
+  await here.output('edit_file', { path: 'a.txt', old_string: 'old', new_string: 'new' });
+  expect(statSync(path)).toMatchObject({ uid: 1234, gid: 5678, mode: 0o100640 });
+  const print = fingerprint(readFileSync(path));
+  await here.workspace.restore(path, { bytes: Buffer.from('old\n'), mode: 0o640, expected: print });
+  expect(readFileSync(path, 'utf8')).toBe('old\n');
+  expect(statSync(path)).toMatchObject({ uid: 1234, gid: 5678, mode: 0o100640 });
+});
+
+const python = (code: string, ...args: string[]) => spawnSync('python3', ['-c', code, ...args], { encoding: 'utf8' });
+
+/** Sets an attribute; false where the system has none, or nothing to set it with. */
+function setAttribute(path: string): boolean {
+  return python("import os,sys; os.setxattr(sys.argv[1], 'user.note', b'kept')", path).status === 0;
+}
+
+const hasAttributes = (() => {
+  if (process.platform !== 'linux') return false;
+  const directory = mkdtempSync(join(tmpdir(), 'gmn-attributes-'));
+  writeFileSync(join(directory, 'a'), '');
+  const isGnu = spawnSync('/bin/cp', ['--version'], { encoding: 'utf8' }).stdout?.includes('GNU');
+  const found = isGnu === true && setAttribute(join(directory, 'a'));
+  rmSync(directory, { recursive: true });
+  return found;
+})();
+
+test.skipIf(!hasAttributes)('a file keeps its extended attributes', async () => {
+  const here = await place({ 'a.txt': 'old\n' });
+  const path = join(here.root, 'a.txt');
+  setAttribute(path);
+  await here.output('read_file', { path: 'a.txt' });
+  await here.output('write_file', { path: 'a.txt', content: 'new\n' });
+  expect(readFileSync(path, 'utf8')).toBe('new\n');
+  const { stdout } = python("import os,sys; print(os.getxattr(sys.argv[1], 'user.note').decode())", path);
+  expect(stdout).toBe('kept\n');
+});
+
+test('a hard link keeps the old content, and that is said', async () => {
+  const here = await place({ 'a.txt': 'old\n' });
+  const outside = temporary();
+  linkSync(join(here.root, 'a.txt'), join(outside, 'other'));
+  await here.output('read_file', { path: 'a.txt' });
+  const edited = await here.call('edit_file', { path: 'a.txt', old_string: 'old', new_string: 'new' });
+  expect(edited).toEqual({
+    ok: true,
+    response: { output: 'Changed a.txt in one place. The file had 1 other hard link: the old content is still there.' },
+    change: { added: 1, removed: 1, cutLinks: 1 },
+  });
+  expect(readFileSync(join(outside, 'other'), 'utf8')).toBe('old\n');
+  expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('new\n');
+  expect(await here.output('write_file', { path: 'a.txt', content: 'newer\n' })).toBe('Replaced a.txt (1 line).');
+});
+
+test('more than a file may hold is not written, whoever asks', async () => {
+  const here = await place();
+  await expect(here.workspace.write('a', new Uint8Array(20_000_001))).rejects.toThrow('would be larger than 20 MB');
 });
 
 test('a file whose owner lends his rights is not changed', async () => {
