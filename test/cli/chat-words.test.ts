@@ -16,7 +16,7 @@ test('/undo says that the last turn changed nothing, and again it puts back what
     args: ['--approval-mode', 'auto_edit'],
   });
   expect(stderr.split('\n').slice(0, 7)).toEqual([
-    '✓ write_file a.txt +1',
+    '✓ write_file a.txt +1 −0',
     'Error: the last turn changed no files',
     'To put back what an earlier one changed: /undo again',
     'one',
