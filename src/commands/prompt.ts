@@ -160,7 +160,8 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     const { takeDenials, ...plain } = yield* openAgent(options, { app, opened, lend: untimed(limit), ...side });
     const agent = shape.agent(plain);
     const { signal } = limit;
-    const run = tellDenials(shape.run, takeDenials);
+    const hasTools = plain.tools.length > 0 || (plain.withheld ?? []).length > 0;
+    const run = hasTools ? tellDenials(shape.run, takeDenials) : shape.run;
     if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal, run });
     else {
       const { offered } = await import('../agent/ask.ts');
