@@ -138,3 +138,50 @@ function codeAlone(text: string): string {
     .replace(/(^|\s)\/\/.*$/gm, '')
     .replace(/'[^'\n]*'/g, "''");
 }
+
+/** Both arguments of a call, in the text behind its opening parenthesis; strings, patterns and brackets are skipped. */
+function argumentsIn(text: string): readonly string[] {
+  const skip =
+    /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`|(?<=^\s*|[(,=]\s*)\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*|[([{]|[)\]}]|,|=>/gs;
+  const found: string[] = [];
+  let depth = 0;
+  let from = 0;
+  for (const { 0: mark, index } of text.matchAll(skip)) {
+    if (/^[([{]$/.test(mark)) depth += 1;
+    const isEnd = /^[)\]}]$/.test(mark) && depth === 0;
+    if (/^[)\]}]$/.test(mark)) depth -= 1;
+    if (!isEnd && !(mark === ',' && depth === 0)) continue;
+    found.push(text.slice(from, index).trim());
+    from = index + 1;
+    if (isEnd) break;
+  }
+  return found.filter((argument) => argument !== '');
+}
+
+/** What cannot hold data: a string as it is written, a function, or the name of one; a length is no replacement at all. */
+function isSafeReplacement(argument: string, text: string): boolean {
+  if (/^(['"])(?:(?!\1)[^\\]|\\.)*\1$/.test(argument) || /^(?:async )?(?:\([\s\S]*?\)|\w+)(?:: \w+)? =>/.test(argument))
+    return true;
+  if (/^`[^`$]*`$|^[\w.]+\.length$/.test(argument)) return true;
+  return /^\w+$/.test(argument) && new RegExp(`function ${argument}\\(|const ${argument} = \\(`).test(text);
+}
+
+test('what replaces a text is written down, or made by a function: $& and the like in data mean nothing', () => {
+  const scripts = join(SRC, '../scripts');
+  const places = [
+    ...files.map((name) => join(SRC, name)),
+    ...readdirSync(scripts, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.mjs'))
+      .map((name) => join(scripts, name)),
+  ];
+  const wrong = places.flatMap((path) => {
+    const text = readFileSync(path, 'utf8');
+    return [...text.matchAll(/\.replace(?:All)?\(/g)].flatMap(({ 0: call, index }) => {
+      const given = argumentsIn(text.slice(index + call.length));
+      const [, replacement] = given;
+      if (given.length !== 2 || replacement === undefined || isSafeReplacement(replacement, text)) return [];
+      return [`${relative(SRC, path)}: ${replacement}`];
+    });
+  });
+  expect(wrong).toEqual([]);
+});

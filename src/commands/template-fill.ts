@@ -21,6 +21,8 @@ export interface Filling {
 /** Places of a template of ours, and of a command of the official CLI's. */
 const PLACES = { markdown: /\{\{[ \t]*([A-Za-z_][\w-]*)[ \t]*\}\}/g, command: /\{\{args\}\}|[!@]\{/g } as const;
 
+const WORDS = '{{args}}';
+
 /** Whether stdin has a place of its own in it. */
 export function takesStdin({ kind, body }: Template): boolean {
   return kind === 'markdown' && placesIn(body).includes('stdin');
@@ -64,12 +66,72 @@ async function fillCommand({ body, name }: Template, filling: Filling): Promise<
       at += inner.length + 1;
       text +=
         mark === '!{'
-          ? await filling.run(inner.replaceAll('{{args}}', filling.quoted(words)).trim())
+          ? await filling.run(commandWith(inner, () => filling.quoted(words), name).trim())
           : await filling.read(inner.trim());
     }
   }
   text += body.slice(at);
   return body.includes('{{args}}') ? text : withWords(text, filling.words);
+}
+
+/** The command with the words in it. Throws AppError `usage` where quoting them would not keep them one word. */
+function commandWith(command: string, quoted: () => string, name: string): string {
+  const [first = '', ...rest] = command.split(WORDS);
+  let filled = first;
+  let before = first;
+  for (const piece of rest) {
+    if (!isPlainPlace(before)) throw unsafePlace(name);
+    filled += quoted() + piece;
+    // What stands for the words ends whatever the text before it may have begun.
+    before += `x${piece}`;
+  }
+  return filled;
+}
+
+/**
+ * What a shell reads at once, and is over: an escaped character, a string in quotes, a comment. `$'…'` and `$"…"` have rules
+ * of their own, so that nobody knows here where they end.
+ */
+const OVER = /\$['"][\s\S]*|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(?<![^\s;&|()])#[^\n]*\n/g;
+
+/**
+ * Whether a word in single quotes is one word of the command behind this text: no quote, backquote, comment, arithmetic or
+ * here-document is open there. Rather no than yes.
+ */
+function isPlainPlace(before: string): boolean {
+  const bare = before.replace(OVER, (token) => {
+    if (token.startsWith('#')) return '\n';
+    return token.startsWith('$') || (token.startsWith('"') && !isSingle(token)) ? token : 'x';
+  });
+  const isInside = (open: string, close: string): boolean => bare.lastIndexOf(open) > bare.lastIndexOf(close);
+  const line = bare.slice(bare.lastIndexOf('\n') + 1);
+  return !(
+    /['"]|[\\$]$|(?<!<)<<(?!<)/.test(bare) ||
+    /(?:^|[\s;&|()])#/.test(line) ||
+    countOf(bare, '`') % 2 === 1 ||
+    isInside('((', '))') ||
+    isInside('$[', ']')
+  );
+}
+
+/** False if a command in the double quotes has quotes of its own: then this is only the first half of the string. */
+function isSingle(token: string): boolean {
+  return (
+    countOf(token, '$(') <= countOf(token, ')') &&
+    countOf(token, '${') <= countOf(token, '}') &&
+    countOf(token, '`') % 2 === 0
+  );
+}
+
+function countOf(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+function unsafePlace(name: string): AppError {
+  const where = 'inside quotes, a comment or the like of a command, where they could end it';
+  return new AppError('usage', `the template ${visible(name)} puts {{args}} ${where}`, {
+    hint: 'gmn quotes the words by itself. Write {{args}} as a word of its own in !{…}, for example: !{grep -n {{args}} notes.txt}',
+  });
 }
 
 function placesIn(body: string): readonly string[] {

@@ -133,7 +133,7 @@ function written(value: JsonValue, { indent, unit, newline, gap }: Style): strin
     const loose = JSON.stringify(value, null, 1).replace(/\n */g, ' ');
     return gap === '' ? JSON.stringify(value) : loose.replace(/^([[{]) /, '$1').replace(/ ([\]}])$/, '$1');
   }
-  return JSON.stringify(value, null, unit).replaceAll('\n', newline + indent);
+  return JSON.stringify(value, null, unit).replaceAll('\n', () => newline + indent);
 }
 
 /** Where the comma behind a child stands, comments skipped. */

@@ -46,7 +46,7 @@ function* memberPieces(member: Member, indent: string): Generator<string> {
     return yield '"';
   }
   // A raw line break is never part of a JSON string, so this indents structure only.
-  yield encode(member.value ?? null, 2).replaceAll('\n', `\n${indent}`);
+  yield encode(member.value ?? null, 2).replaceAll('\n', () => `\n${indent}`);
 }
 
 /** The list, or undefined, so that an empty one leaves no key behind. */

@@ -128,6 +128,46 @@ describe('a command of the official CLI', () => {
     );
   });
 
+  posixTest.for([
+    `$'"; echo INJECTED #`,
+    "$& $` $' $$ $1",
+    "'; echo INJECTED; '",
+    'a\\nb # c',
+    '`echo INJECTED` $(echo INJECTED) \\\\',
+  ])('hands a command the words as one word, whatever they are: %j', async (words, t) => {
+    const home = { '.gemini/commands/w.toml': `prompt = '''!{printf %s "<" {{args}} ">"}'''` };
+    const args = ['--template', 'w', '--allowed-tools', 'run_shell_command', words];
+    expect(await promptOf(t, args, { home })).toBe(`<${words}>`);
+  });
+
+  posixTest.for([
+    `echo "{{args}}"`,
+    `echo '{{args}}'`,
+    `echo "$(grep {{args}} a)"`,
+    `echo "$(grep "{{args}}" a)"`,
+    'echo `grep {{args}} a`',
+    'echo \\{{args}}',
+    `echo \${{args}}`,
+    'echo $(({{args}}))',
+    'true # {{args}}',
+    'cat <<END\n{{args}}\nEND',
+    `echo "a\\" {{args}}"`,
+  ])('refuses words where quoting them would not hold: %j', async (command, t) => {
+    const home = { '.gemini/commands/w.toml': `prompt = '''!{${command}}'''` };
+    expect(await refusal(t, ['--template', 'w', '--yolo', 'x'], { home })).toBe(
+      `Error: the template w puts {{args}} inside quotes, a comment or the like of a command, where they could end it
+gmn quotes the words by itself. Write {{args}} as a word of its own in !{…}, for example: !{grep -n {{args}} notes.txt}
+`,
+    );
+  });
+
+  posixTest('takes words beside quotes that are closed, and marks that begin no comment', async (t) => {
+    const command = `x='a "b'; printf '%s|' "it's $x" {{args}} \\# a#{{args}} $(printf %s {{args}}) "#"`;
+    const home = { '.gemini/commands/w.toml': `prompt = '''!{${command}}'''` };
+    const args = ['--template', 'w', '--yolo', "o'k"];
+    expect(await promptOf(t, args, { home })).toBe(`it's a "b|o'k|#|a#o'k|o'k|#|`);
+  });
+
   posixTest('tells how a command failed', async (t) => {
     const home = { '.gemini/commands/f.toml': "prompt = '!{echo no; exit 3}'" };
     expect(await promptOf(t, ['--template', 'f', '--yolo'], { home })).toBe('no\n[exit code 3]');
