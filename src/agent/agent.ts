@@ -1,5 +1,6 @@
 import type { Content } from '../core/content.ts';
 import type { History } from '../core/history.ts';
+import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 
@@ -17,6 +18,16 @@ export interface Agent {
   readonly approve: Approve;
   /** How many replies one turn may take. */
   readonly maxTurns: number;
+  /** Keeps what must not be said out of what is sent and saved. Absent: there is no such thing. */
+  readonly withholding?: Withholding;
+}
+
+/** Credentials of our own, in what somebody hands over or a tool has found. */
+export interface Withholding {
+  /** The value with a mark in the place of each; the very value if there is none in it. */
+  conceal<Value>(value: Value): Promise<Value>;
+  /** Whether a call would write such a mark although the model never saw what it stands for. */
+  writesMark(args: JsonObject): boolean;
 }
 
 /** One prompt, and the conversation it belongs to. */

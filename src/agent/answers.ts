@@ -38,7 +38,8 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
   async function finish(slot: Slot): Promise<void> {
     if (slot.decision?.kind !== 'run') return;
     try {
-      slot.outcome = await slot.decision.run();
+      const outcome = await slot.decision.run();
+      slot.outcome = (await agent.withholding?.conceal(outcome)) ?? outcome;
       const { tool } = slot;
       if (slot.outcome.ok && (tool?.effect === 'write' || tool?.effect === 'execute')) repeats.changed(slot.call, tool);
     } catch (thrown) {

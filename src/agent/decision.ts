@@ -9,6 +9,10 @@ import type { RepeatWatch } from './repeats.ts';
 /** More calls than this are not run. */
 const MAX_CALLS = { inReply: 64, inTurn: 200 } as const;
 
+/** A file that holds a credential would lose it. */
+const MARK_WRITTEN =
+  '‹redacted› stands for a credential that you were not shown; leave its line as it is, and edit only what is around it';
+
 /** What becomes of a call: it has its outcome already, or it is run. */
 export type Decision =
   | { readonly kind: 'refused'; readonly outcome: ToolOutcome }
@@ -46,6 +50,7 @@ export async function decide(
   if (limit !== undefined) return refused(limit);
   if (tool === undefined) return { kind: 'refused', outcome: unknownTool(call.name, agent.tools) };
   if (repeats.isTooOften(call, tool)) return refused(repeats.words);
+  if (tool.effect === 'write' && agent.withholding?.writesMark(call.args)) return refused(MARK_WRITTEN);
   const verdict = await agent.approve(tool, call, {
     signal,
     ...(tool.effect === 'write' ? { following: writesAtOnce(following) } : {}),

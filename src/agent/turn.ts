@@ -4,13 +4,18 @@ import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
 import { asker } from './ask.ts';
 
+/** What the person is told when something was withheld. */
+export const WITHHELD = "gmn's own credentials were in it: ‹redacted› is sent in their place";
+
 /**
  * One turn of a conversation: ask, answer the calls, ask again, until a reply has none. Everything said is in the history
  * before it is built upon, and however the turn ends, every call in it has its answer. `begin` comes once, `end` last;
  * throws AppError: what the model throws, `limit` if it does not come to an end, `interrupted` at the person's word.
  */
 export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void> {
-  await turn.history.append({ kind: 'prompt', content: turn.prompt });
+  const content = (await agent.withholding?.conceal(turn.prompt)) ?? turn.prompt;
+  if (content !== turn.prompt) yield { type: 'notice', message: WITHHELD };
+  await turn.history.append({ kind: 'prompt', content });
   const ask = asker(agent, turn);
   let answer: Answer | undefined;
   let usage = NO_USAGE;

@@ -1,3 +1,4 @@
+import type { Homes } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import type { AppError } from '../core/error.ts';
 import type { Clock, Env, Io } from '../core/io.ts';
@@ -18,6 +19,8 @@ export interface ChatParts {
   readonly version: string;
   readonly io: Io;
   readonly env: Env;
+  /** Where gmn and the official CLI keep their state. */
+  readonly homes: () => Homes;
   readonly cwd: string;
   readonly clock: Clock;
   /** Aborted by a signal from the system: the chat ends. */

@@ -38,12 +38,12 @@ interface Wanted {
 }
 
 function contentOf(
-  { assistant: { servers }, cwd, env, clock }: Chat,
+  { assistant: { servers }, cwd, env, homes, clock }: Chat,
   { words, files, attached }: Wanted,
   signal: AbortSignal,
 ): AsyncGenerator<TurnEvent, Content> {
   return promptContent({
-    ...{ prompt: words, files, attached, cwd, env, clock, signal, stdin: NO_STDIN },
+    ...{ prompt: words, files, attached, cwd, env, homes, clock, signal, stdin: NO_STDIN },
     stdinMode: 'never',
     mentions: true,
     ...(servers === undefined ? {} : { readResource: servers.readResource }),

@@ -1,4 +1,5 @@
-import type { Agent } from '../agent/agent.ts';
+import type { Agent, Withholding } from '../agent/agent.ts';
+import { WITHHELD } from '../agent/turn.ts';
 import { hasContext } from '../config/context-place.ts';
 import type { App } from '../core/app.ts';
 import { formatDuration } from '../core/duration.ts';
@@ -43,7 +44,10 @@ export async function* openAgent(
   checkTurns(options);
   const { tools, withheld, chosen, approve, takeDenials, notices } = await toolboxFor(options, context);
   for (const message of notices) yield { type: 'notice', message };
-  const system = withServers(yield* systemInstruction(options, app, tools), context.remote);
+  const withholding = lazyWithholding(app);
+  const told = withServers(yield* systemInstruction(options, app, tools), context.remote);
+  const system = await withholding.conceal(told);
+  if (system !== told) yield { type: 'notice', message: WITHHELD };
   return {
     model: opened.model,
     request: {
@@ -58,7 +62,29 @@ export async function* openAgent(
     approve,
     takeDenials,
     maxTurns: options.maxTurns ?? MAX_TURNS,
+    withholding,
   };
+}
+
+/** As long as a word must be for a credential to be in it. */
+const LONG_WORD = /[!-~]{16}/;
+
+/** Loads what knows the credentials only when there is something that could hold one. */
+export function lazyWithholding(app: App): Withholding {
+  let opened: Withholding | undefined;
+  return {
+    async conceal(value) {
+      if (!mayHoldSecret(value)) return value;
+      opened ??= (await import('./withholding.ts')).ownWithholding(app);
+      return opened.conceal(value);
+    },
+    writesMark: (args) => opened?.writesMark(args) ?? false,
+  };
+}
+
+function mayHoldSecret(value: unknown): boolean {
+  if (typeof value === 'string') return LONG_WORD.test(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(mayHoldSecret);
 }
 
 /** The failure of a run, or of a request, that took too long. */

@@ -69,7 +69,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
   reports.unshift(...assistant.notices, ...(words === undefined ? [] : [words]));
   try {
     chat = openChat({
-      ...{ version, env, cwd, clock, signal, io, isPlain, lines, assistant, store, ...kept },
+      ...{ version, env, homes: app.homes, cwd, clock, signal, io, isPlain, lines, assistant, store, ...kept },
       isQuiet: options.quiet ?? false,
       // `yolo` is for the command line alone: only who began with it comes back to it.
       modes: assistant.setup.mode === 'yolo' ? [...MODES, 'yolo'] : MODES,

@@ -1,4 +1,4 @@
-import { runTurn } from '../agent/turn.ts';
+import { runTurn, WITHHELD } from '../agent/turn.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
@@ -165,7 +165,9 @@ async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent,
     if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal, run });
     else {
       const { offered } = await import('../agent/ask.ts');
-      const contents = await contentsFor(kept, prompt, agent.origin);
+      const content = (await agent.withholding?.conceal(prompt)) ?? prompt;
+      if (content !== prompt) yield { type: 'notice', message: WITHHELD };
+      const contents = await contentsFor(kept, content, agent.origin);
       const request = { ...agent.request, ...offered(agent.tools), contents };
       if (options.dryRun) yield* preview(opened, request);
       else yield* count(opened, request, { app, signal: limit.signal });
@@ -242,6 +244,7 @@ async function* readPrompt(
     ...(yield* composed(options, { app, words: prompt, stdin, stdinMode, lend: untimed(limit), signal })),
     cwd: app.cwd,
     env: app.env,
+    homes: app.homes,
     stdin,
     clock: app.clock,
     signal,

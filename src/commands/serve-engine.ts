@@ -13,7 +13,7 @@ import { isPublicAddress } from '../platform/public-address.ts';
 import { randomId } from '../platform/random-id.ts';
 import { realPath } from '../platform/real-path.ts';
 import { fetchBytes } from '../tools/web-bytes.ts';
-import { openAgent, timedOut } from './agent.ts';
+import { lazyWithholding, openAgent, timedOut } from './agent.ts';
 import { countTokens } from './count-tokens.ts';
 import { patientInquiries } from './inquiries.ts';
 import { type ModelOptions, type OpenedModel, openModel } from './model.ts';
@@ -56,16 +56,14 @@ export function serveEngine(options: EngineOptions): Engine {
       return { events, refused };
     },
     countTokens: (text, signal) =>
-      withModel(options, PLAIN_BUILT_IN, (opened) =>
-        countTokens(
-          opened,
-          { model: opened.modelId, contents: [{ role: 'user', parts: [{ text }] }], generationConfig: {} },
-          { app, signal },
-        ),
-      ),
-    embed: (text, signal) =>
+      withModel(options, PLAIN_BUILT_IN, async (opened) => {
+        const contents = [{ role: 'user', parts: [{ text: await lazyWithholding(app).conceal(text) }] }] as const;
+        return countTokens(opened, { model: opened.modelId, contents, generationConfig: {} }, { app, signal });
+      }),
+    embed: (given, signal) =>
       withModel(options, undefined, async (opened) => {
         const inquiries = await patientInquiries(opened, app);
+        const text = await lazyWithholding(app).conceal(given);
         return { model: EMBED_MODEL, values: await inquiries.embed({ model: EMBED_MODEL, text }, signal) };
       }),
     fetchBytes: (url, signal) =>

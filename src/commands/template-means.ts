@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import type { App } from '../core/app.ts';
-import { contains } from '../core/containment.ts';
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
 import { visible } from '../core/visible.ts';
+import { walkContext } from '../input/files.ts';
+import { mentionRefusal } from '../input/mentions.ts';
 import { lookUp, readBytes } from '../platform/files.ts';
-import { realPath } from '../platform/real-path.ts';
 import { runShell } from '../platform/shell.ts';
 import { chooseShell, type Shell } from '../platform/shell-choice.ts';
 import { openTty } from '../platform/tty.ts';
@@ -34,7 +34,7 @@ export function templateMeans(options: MeansOptions, context: MeansContext): Pic
   const shell = chooseShell(undefined, context.app.env);
   return {
     run: (command) => commandOutput(command, shell, { options, context }),
-    read: (path) => fileText(path, context.app.cwd),
+    read: (path) => fileText(path, context.app),
     quoted: (words) => quotedFor(shell, words),
   };
 }
@@ -47,18 +47,21 @@ function quotedFor({ path, args }: Shell, words: string): string {
   });
 }
 
-async function fileText(path: string, cwd: string): Promise<string> {
-  const found = await lookUp(resolve(cwd, path), path);
+/** Throws AppError `usage` for what `@path` in a prompt would not attach: the template may be somebody else's. */
+async function fileText(path: string, app: App): Promise<string> {
+  const found = await lookUp(resolve(app.cwd, path), path);
   if (found === undefined) {
     throw new AppError('usage', `the template wants ${visible(path)}, which is not there`, { hint: 'Check the path.' });
   }
-  if (!contains(realPath(cwd) ?? cwd, found.path)) {
-    throw new AppError('usage', `the template wants ${visible(path)}, which is outside the working directory`, {
+  const refusal = await mentionRefusal({ ...found, name: path }, await walkContext(app));
+  if (refusal !== undefined) {
+    throw new AppError('usage', `the template wants ${visible(path)}, which ${refusal.replace(/ \(.*$/, '')}`, {
       hint: 'If you want it to be sent, add it yourself: -f <path>',
     });
   }
   const bytes = await readBytes(found.path, {
     name: path,
+    links: 'never',
     maxBytes: MAX_BYTES,
     tooLarge: () => new AppError('usage', `${visible(path)} is larger than 1 MB`, { hint: 'Send it with -f instead.' }),
   });

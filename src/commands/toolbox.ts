@@ -2,6 +2,7 @@ import { grounder } from '../agent/ground.ts';
 import { contextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
+import { stateDirectories } from '../core/secret-files.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 import { visible } from '../core/visible.ts';
 import type { McpTools } from '../mcp/client/toolset.ts';
@@ -113,7 +114,7 @@ export async function openOwnWorkspace(
   const roots = [app.cwd, ...names(options.includeDirectories ?? [])];
   return openWorkspace({
     roots,
-    denied: stateDirectories(app),
+    denied: stateDirectories(app.homes(), userHomes(app.env)),
     protectedNames: contextNames(await app.settings()),
     outputs: outputShelf(`${app.homes().gmn}/output`, app.clock.now),
     journal: journalOf(roots.map((root) => realPath(root) ?? root)),
@@ -123,12 +124,6 @@ export async function openOwnWorkspace(
 /** The changes of all runs of this user. */
 export function undoStoreOf({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
   return undoStore(`${homes().gmn}/undo`, clock);
-}
-
-/** Where credentials and sessions are, or would be if no variable named another place. */
-export function stateDirectories({ env, homes }: Pick<App, 'env' | 'homes'>): readonly string[] {
-  const { gmn, gemini } = homes();
-  return [gmn, gemini, ...userHomes(env).flatMap((home) => [`${home}/.gmn`, `${home}/.gemini`])];
 }
 
 /** Values of a flag that may be repeated, or hold several with commas. */

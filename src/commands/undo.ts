@@ -1,12 +1,14 @@
 import type { App } from '../core/app.ts';
 import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
+import { stateDirectories } from '../core/secret-files.ts';
 import { isDirectory, realPath } from '../platform/real-path.ts';
+import { userHomes } from '../platform/user-homes.ts';
 import type { Change } from '../tools/journal.ts';
 import { takeBackAll } from '../tools/undoing.ts';
 import { openWorkspace } from '../tools/workspace.ts';
 import { type PrintOptions, printReport } from './report.ts';
-import { stateDirectories, undoStoreOf } from './toolbox.ts';
+import { undoStoreOf } from './toolbox.ts';
 
 /**
  * Puts back the files that the last run with tools changed here: all of them if it was run here, else those below. A file
@@ -20,7 +22,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   if (changes.length === 0) throw (await store.damage()) ?? nothingHere();
   const workspace = await openWorkspace({
     roots: [here, ...changes.filter(({ roots }) => roots[0] === here).flatMap(otherRoots)],
-    denied: stateDirectories(app),
+    denied: stateDirectories(app.homes(), userHomes(app.env)),
     journal: { before: async () => {} },
   });
   const results = await takeBackAll(changes, store, workspace);

@@ -1,8 +1,8 @@
-import { dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative } from 'node:path';
 import { contains } from '../core/containment.ts';
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
-import { isSecretName } from '../core/secret-files.ts';
+import { isSensitivePath, isStatePath } from '../core/secret-files.ts';
 import { readBytes } from '../platform/files.ts';
 import { isDirectory, realPath } from '../platform/real-path.ts';
 import type { ContextPlace } from './context-place.ts';
@@ -42,7 +42,7 @@ export function contextReader(): ContextReader {
     // Said once is enough.
     if (real === undefined || left < 0) return undefined;
     if (root !== undefined && !contains(root, real)) return refuse(file, `it leads out of ${root}`);
-    if (isSecretName(real.split(/[\\/]/).at(-1) ?? '')) return refuse(file, 'a file of that name may hold keys');
+    if (isSecret(real, root)) return refuse(file, 'a file of that name may hold keys');
     try {
       const tooLarge = (): AppError => new AppError('usage', 'it is larger than 1 MB');
       const decoded = decode(await readBytes(real, { maxBytes: MAX_FILE_BYTES, tooLarge, links: 'never' }));
@@ -90,6 +90,12 @@ export function contextReader(): ContextReader {
       return text === undefined ? undefined : expand(text, { file, root, chain: [realPath(file) ?? file] });
     },
   };
+}
+
+/** The rule of the tools, but that instructions are often kept in `.gemini`, the user's own and the project's. */
+function isSecret(real: string, root: string | undefined): boolean {
+  const below = root === undefined ? basename(real) : relative(root, real).replace(/^\.gemini[\\/]/, '');
+  return isStatePath(real) || isSensitivePath(below);
 }
 
 /** `@path` where a word begins, outside code; the mark that ends a sentence is not part of it. */

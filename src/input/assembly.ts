@@ -11,7 +11,8 @@ import { readStdin } from './stdin.ts';
  * is nothing but white space. `prompt` must not be blank.
  */
 export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
-  const context = { cwd: input.cwd, signal: input.signal, basket: basket(), attached: input.attached };
+  const { cwd, env, homes, signal, attached } = input;
+  const context = { cwd, env, homes, signal, attached, basket: basket() };
   const { readResource } = input;
   let { prompt } = input;
   let stdinPlace: number | undefined;

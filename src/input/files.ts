@@ -1,8 +1,14 @@
 import { basename, dirname, join, posix, resolve } from 'node:path';
+import type { Homes } from '../core/app.ts';
+import { contains } from '../core/containment.ts';
+import { counted } from '../core/counted.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { compileGlob } from '../core/glob.ts';
+import type { Env } from '../core/io.ts';
+import { isSensitivePath, isState, rootedPath, stateDirectories } from '../core/secret-files.ts';
 import { type FoundPath, listDirectory, lookUp, readBytes } from '../platform/files.ts';
+import { userHomes } from '../platform/user-homes.ts';
 import {
   type Attachment,
   attachmentOf,
@@ -15,14 +21,50 @@ import {
 import { slashed } from './ignore-rules.ts';
 import { INLINE_LIMIT } from './limits.ts';
 import { nearMiss } from './near-miss.ts';
-import type { Attached } from './prompt-input.ts';
+import type { Attached, PromptInput } from './prompt-input.ts';
 import { type Walked, walk } from './walk.ts';
 
 export interface FileContext {
   readonly cwd: string;
+  readonly env: Env;
+  /** As in `PromptInput`. */
+  readonly homes: PromptInput['homes'] | undefined;
   readonly signal: AbortSignal;
   readonly basket: Basket;
   readonly attached?: Attached | undefined;
+}
+
+/** What is needed to send more than a person has named file by file. */
+export interface WalkContext extends FileContext {
+  /** The working directory, free of links. */
+  readonly workspace: string;
+  /** Whether a path goes along only if a person names this very file. */
+  readonly isWithheld: (path: string) => boolean;
+}
+
+/** The same context with the rule that the tools have, too: what may hold secrets, and the state of this program, is withheld. */
+export async function walkContext<Context extends Pick<FileContext, 'cwd' | 'env' | 'homes'>>(
+  context: Context,
+): Promise<Context & Pick<WalkContext, 'workspace' | 'isWithheld'>> {
+  const workspace = await workspaceOf(context.cwd);
+  const state = stateDirectories(homesOf(context), userHomes(context.env));
+  return {
+    ...context,
+    workspace,
+    isWithheld: (path) => {
+      const { tail, above } = rootedPath(contains(workspace, path) ? workspace : path, path);
+      return isState(path, state) || isSensitivePath(tail, above);
+    },
+  };
+}
+
+/** Who has no home directory keeps no state in it. */
+function homesOf({ homes }: Pick<FileContext, 'homes'>): Homes | undefined {
+  try {
+    return homes?.();
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -33,19 +75,21 @@ export async function* addFiles(
   values: readonly string[],
   context: FileContext,
 ): AsyncGenerator<TurnEvent, number | undefined> {
+  const walked = await walkContext(context);
   let stdinPlace: number | undefined;
   for (const value of values) {
     context.signal.throwIfAborted();
     if (value === '-' || value === '/dev/stdin') stdinPlace ??= context.basket.items.length;
-    else yield* addValue(value, context);
+    else yield* addValue(value, walked);
   }
   return stdinPlace;
 }
 
-async function* addValue(value: string, context: FileContext): AsyncGenerator<TurnEvent, void> {
+async function* addValue(value: string, context: WalkContext): AsyncGenerator<TurnEvent, void> {
   if (value === '') throw new AppError('usage', '-f was given an empty path', { hint: 'Name a file: -f <path>' });
   const found = await lookUp(resolve(context.cwd, value), value);
   if (found?.kind === 'directory') {
+    throwIfWithheld(value, found, context);
     if ((yield* addDirectory(value, found, context)) !== undefined) return;
     throw new AppError('usage', `no files to send in ${value}`, {
       hint: 'It is empty, or its files are left out by .gitignore or .geminiignore; name them one by one.',
@@ -82,32 +126,42 @@ export function readFile(path: string, name: string, links: 'follow' | 'never' =
 export async function* addDirectory(
   name: string,
   found: FoundPath,
-  context: FileContext,
+  context: WalkContext,
 ): AsyncGenerator<TurnEvent, readonly Attachment[] | undefined> {
-  const workspace = await workspaceOf(context.cwd);
-  const walked = await walk({ root: found.path, name, workspace, signal: context.signal });
+  const { signal, workspace, isWithheld } = context;
+  const walked = await walk({ root: found.path, name, workspace, signal, isWithheld });
   if (isEmpty(walked)) return undefined;
   return yield* addWalked(walked, { root: found.path, name, context });
 }
 
-async function* addGlob(pattern: string, context: FileContext): AsyncGenerator<TurnEvent, void> {
+async function* addGlob(pattern: string, context: WalkContext): AsyncGenerator<TurnEvent, void> {
   const { base: name, below } = splitGlob(slashed(pattern));
   const { matches, depth } = compileGlob(below, { isCaseSensitive: true, hasBraces: true, hidesDots: true });
   const found = await lookUp(resolve(context.cwd, name), name);
   const noMatch = new AppError('usage', `no file matches ${pattern}`, {
-    hint: 'Check the pattern; files left out by .gitignore or .geminiignore do not count.',
+    hint: 'Check the pattern; what .gitignore or .geminiignore leaves out, and what may hold secrets, does not count.',
   });
   if (found?.kind !== 'directory') throw noMatch;
+  throwIfWithheld(name, found, context);
   const walked = await walk({
     root: found.path,
     name: pattern,
-    workspace: await workspaceOf(context.cwd),
+    workspace: context.workspace,
     signal: context.signal,
+    isWithheld: context.isWithheld,
     accepts: matches,
     maxDepth: depth,
   });
   if (isEmpty(walked)) throw noMatch;
   yield* addWalked(walked, { root: found.path, name, context });
+}
+
+/** Throws AppError `usage`: a directory is not one named file. */
+function throwIfWithheld(name: string, { path }: FoundPath, { cwd, isWithheld }: WalkContext): void {
+  if (!isWithheld(path) && !isWithheld(resolve(cwd, name))) return;
+  throw new AppError('usage', `${plainName(name)} may hold secrets`, {
+    hint: 'Name the files you want to send one by one: -f <path>',
+  });
 }
 
 const GLOB = /[*?[{]|[@!+]\(/;
@@ -155,10 +209,13 @@ const MAX_NAMES = 3;
 function* leftOut(why: string, names: readonly string[]): Generator<TurnEvent, void> {
   if (names.length === 0) return;
   const some = names.slice(0, MAX_NAMES).join(', ') + (names.length > MAX_NAMES ? ', …' : '');
-  yield {
-    type: 'notice',
-    message: `left out ${names.length} ${names.length === 1 ? 'file' : 'files'} (${why}): ${some}`,
-  };
+  const directories = names.filter((name) => name.endsWith('/')).length;
+  const files = names.length - directories;
+  const count = [
+    ...(files > 0 ? [counted(files, 'file')] : []),
+    ...(directories > 0 ? [`${directories} ${directories === 1 ? 'directory' : 'directories'}`] : []),
+  ];
+  yield { type: 'notice', message: `left out ${count.join(' and ')} (${why}): ${some}` };
 }
 
 function isEmpty({ files, secrets, links }: Walked): boolean {

@@ -1,12 +1,11 @@
-import { basename, dirname, resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import { isSecretName } from '../core/secret-files.ts';
 import { formatSize } from '../core/size.ts';
 import { type FoundPath, lookUp } from '../platform/files.ts';
 import { attachmentOf, type Basket, isAttachment, plainName } from './attachment.ts';
-import { addDirectory, type FileContext, readFile, workspaceOf } from './files.ts';
+import { addDirectory, type FileContext, readFile, type WalkContext, walkContext } from './files.ts';
 import { rulesFor } from './ignore-rules.ts';
 import { parseMentions } from './mention-parser.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
@@ -17,7 +16,7 @@ import type { ReadResource, Resource } from './prompt-input.ts';
  * that is left out by an ignore file or likely to be secret, with a notice.
  */
 export async function* addMentions(prompt: string, context: MentionContext): AsyncGenerator<TurnEvent, string> {
-  const workspace = await workspaceOf(context.cwd);
+  const walked = await walkContext(context);
   let text = '';
   for (const piece of parseMentions(prompt)) {
     text += piece.kind === 'escape' ? piece.raw.slice(1) : piece.raw;
@@ -28,8 +27,8 @@ export async function* addMentions(prompt: string, context: MentionContext): Asy
       yield* attachResource(piece.paths, context);
       continue;
     }
-    const refusal = await refusalOf(mention, workspace);
-    if (refusal === undefined) yield* attach(mention, context);
+    const refusal = await mentionRefusal(mention, walked);
+    if (refusal === undefined) yield* attach(mention, walked);
     else yield { type: 'notice', message: `not attached: @${mention.name} ${refusal}` };
   }
   return text;
@@ -67,7 +66,7 @@ async function* addResource({ uri, pieces }: Resource, basket: Basket): AsyncGen
   }
 }
 
-interface Mention extends FoundPath {
+export interface Mention extends FoundPath {
   /** As typed. */
   readonly name: string;
 }
@@ -90,23 +89,27 @@ async function findPath(path: string): Promise<FoundPath | undefined> {
   }
 }
 
-async function refusalOf(mention: Mention, workspace: string): Promise<string | undefined> {
+/** Why a file or directory that a text mentions does not go along; undefined if it does. */
+export async function mentionRefusal(
+  mention: Mention,
+  context: Pick<WalkContext, 'cwd' | 'workspace' | 'isWithheld'>,
+): Promise<string | undefined> {
   const { name, path, kind } = mention;
+  const { cwd, workspace, isWithheld } = context;
   if (!contains(workspace, path)) return 'is outside the working directory (-f attaches it)';
-  if (kind === 'directory') {
-    return (await rulesFor(path, workspace)) === undefined
-      ? 'is left out by an ignore file (-f attaches it)'
-      : undefined;
+  if (kind !== 'file' && kind !== 'directory') return 'is not a regular file';
+  if (isWithheld(path) || isWithheld(resolve(cwd, name))) {
+    return kind === 'file'
+      ? 'may hold secrets (-f attaches it)'
+      : 'may hold secrets (-f attaches its files, one by one)';
   }
-  if (kind !== 'file') return 'is not a regular file';
-  if (isSecretName(basename(path)) || isSecretName(basename(name))) return 'may hold secrets (-f attaches it)';
-  const rules = await rulesFor(dirname(path), workspace);
-  return rules === undefined || rules.ignores(path, 'file')
+  const rules = await rulesFor(kind === 'file' ? dirname(path) : path, workspace);
+  return rules === undefined || (kind === 'file' && rules.ignores(path, 'file'))
     ? 'is left out by an ignore file (-f attaches it)'
     : undefined;
 }
 
-async function* attach(mention: Mention, context: FileContext): AsyncGenerator<TurnEvent, void> {
+async function* attach(mention: Mention, context: WalkContext): AsyncGenerator<TurnEvent, void> {
   const { name, path, kind } = mention;
   if (kind === 'directory') {
     const added = yield* addDirectory(name, mention, context);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isSecretName } from '../core/secret-files.ts';
+import { isSensitiveEntry } from '../core/secret-files.ts';
 import { listDirectory } from '../platform/files.ts';
 import { workspaceOf } from './files.ts';
 import { NO_RULES, rulesFor } from './ignore-rules.ts';
@@ -40,7 +40,7 @@ async function* pathsBelow(root: string, signal: AbortSignal): AsyncGenerator<st
       if (entries > MAX_ENTRIES) return;
       const below = next.below === '' ? name : `${next.below}/${name}`;
       const path = join(root, below);
-      if (name === '.git' || isSecretName(name)) continue;
+      if (name === '.git' || isSensitiveEntry(path)) continue;
       if (next.rules.ignores(path, kind === 'directory' ? 'directory' : 'file')) continue;
       if (kind === 'file') yield below;
       else if (kind === 'directory') {

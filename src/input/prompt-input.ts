@@ -1,3 +1,4 @@
+import type { Homes } from '../core/app.ts';
 import type { Clock, Env } from '../core/io.ts';
 import type { Stdin } from '../platform/stdin.ts';
 import type { StdinMode } from './stdin.ts';
@@ -45,6 +46,8 @@ export interface PromptInput {
   readonly attached?: Attached;
   readonly cwd: string;
   readonly env: Env;
+  /** Where gmn and the official CLI keep their state; absent: nowhere. */
+  readonly homes?: () => Homes;
   readonly stdin: Stdin;
   readonly clock: Clock;
   readonly signal: AbortSignal;

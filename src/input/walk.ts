@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
-import { isSecretName } from '../core/secret-files.ts';
+import { isSensitiveEntry } from '../core/secret-files.ts';
 import { listDirectory } from '../platform/files.ts';
 import { type IgnoreRules, NO_RULES, rulesFor } from './ignore-rules.ts';
 import { ENTRY_LIMIT, FILE_COUNT_LIMIT } from './limits.ts';
@@ -13,6 +13,8 @@ export interface WalkRequest {
   /** Free of links. */
   readonly workspace: string;
   readonly signal: AbortSignal;
+  /** Whether nothing of a directory, by its real path, goes along unless its files are named. */
+  readonly isWithheld: (path: string) => boolean;
   /** How many steps below the root a file may be; as many as there are if absent. */
   readonly maxDepth?: number;
   /** Given the path below the root, with slashes. All files if absent. */
@@ -22,7 +24,7 @@ export interface WalkRequest {
 export interface Walked {
   /** Paths below the root, with slashes, in order. */
   readonly files: readonly string[];
-  /** Accepted, but left out because of their names. */
+  /** Accepted, but likely to hold keys or passwords; directories end in a slash. */
   readonly secrets: readonly string[];
   /** Accepted, but links: what they point to may be anywhere. */
   readonly links: readonly string[];
@@ -47,11 +49,14 @@ export async function walk(request: WalkRequest): Promise<Walked> {
       const path = join(root, below);
       if (next.rules.ignores(path, kind === 'directory' ? 'directory' : 'file')) continue;
       if (kind === 'directory') {
-        if (next.depth < maxDepth) {
+        if (request.isWithheld(path)) {
+          // A pattern means files; what is in there may be none of them.
+          if (request.accepts === undefined) found.secrets.push(`${below}/`);
+        } else if (next.depth < maxDepth) {
           pending.push({ below, depth: next.depth + 1, rules: await next.rules.within(path) });
         }
       } else if (kind !== 'other' && accepts(below)) {
-        const list = kind === 'link' ? found.links : isSecretName(name) ? found.secrets : found.files;
+        const list = kind === 'link' ? found.links : isSensitiveEntry(path) ? found.secrets : found.files;
         list.push(below);
         if (found.files.length > FILE_COUNT_LIMIT) throw tooMany(request.name, `${FILE_COUNT_LIMIT} files`);
       }

@@ -1,9 +1,10 @@
-import { basename, dirname, join, relative, resolve, sep } from 'node:path';
+import { join, relative, resolve, sep } from 'node:path';
 import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
+import { isSensitivePath, isState, type RootedPath, rootedPath } from '../core/secret-files.ts';
 import { locate } from '../platform/workspace-directory.ts';
 import { fileFault } from '../platform/workspace-file.ts';
-import { isPlanted, isProtected, isSensitivePath, isStatePath, isSystemPath, isWindowsTrap } from './protection.ts';
+import { isPlanted, isProtected, isSystemPath, isWindowsTrap } from './protection.ts';
 
 /** A place in the workspace, by its real path. */
 export interface Place {
@@ -90,7 +91,7 @@ function realOrSame(path: string): string {
 }
 
 function isDenied({ denied }: Grounds, path: string): boolean {
-  return isSystemPath(path) || isStatePath(path) || denied.some((directory) => contains(directory, path));
+  return isSystemPath(path) || isState(path, denied);
 }
 
 /** Checks what is written first, without touching the disk: a path outside must not even be looked up. */
@@ -109,7 +110,7 @@ async function placeOf(grounds: Grounds, path: string, use: 'read' | 'write'): P
   if (isDenied(grounds, real)) throw outside(name, grounds);
   if (located.fault !== undefined) throw fileFault(located.fault, name);
   const tails = [tailOf(roots, real), tailOf(spelled, wanted)];
-  const isClosed = ({ tail, above }: Tail): boolean => isProtected(tail, above, protectedNames);
+  const isClosed = ({ tail, above }: RootedPath): boolean => isProtected(tail, above, protectedNames);
   if (use === 'write' && tails.some(isClosed)) throw protectedPath(name);
   if (use === 'write' && located.rest.length > 0 && isPlanted(real)) throw protectedPath(name);
   return {
@@ -124,22 +125,11 @@ function isIn(roots: readonly string[], path: string): boolean {
   return roots.some((root) => contains(root, path));
 }
 
-interface Tail {
-  /** The path from the name of its root on. */
-  readonly tail: string;
-  /** What the root lies in. */
-  readonly above: string;
+function tailOf(roots: readonly string[], path: string): RootedPath {
+  return rootedPath(roots.findLast((candidate) => contains(candidate, path)) ?? path, path);
 }
 
-/** Work trees that other programs keep in directories of their own: these are for writing. */
-const WORK_TREES = /([\\/])\.(?:claude|codex|cursor|gemini)[\\/]worktrees(?=[\\/])/gi;
-
-function tailOf(roots: readonly string[], path: string): Tail {
-  const root = roots.findLast((candidate) => contains(candidate, path)) ?? path;
-  return { tail: join(basename(root), relative(root, path)), above: dirname(root.replace(WORK_TREES, '$1worktrees')) };
-}
-
-function isSensitive({ tail, above }: Tail): boolean {
+function isSensitive({ tail, above }: RootedPath): boolean {
   return isSensitivePath(tail, above);
 }
 

@@ -1,12 +1,13 @@
+import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { compileGlob } from '../core/glob.ts';
 import type { JsonObject } from '../core/json.ts';
+import { isSecretName, isSensitiveEntry } from '../core/secret-files.ts';
 import type { Tool } from '../core/tool.ts';
 import { rulesWithin } from '../platform/search-ignore.ts';
 import { filteredAt } from '../platform/search-pace.ts';
 import { type Entry, entriesOf, sizeOf } from '../platform/search-walk.ts';
 import { defineTool, done } from './define.ts';
-import { isSecretFile } from './protection.ts';
 import { rulesOfPlace, treePace } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -39,7 +40,10 @@ export function listDirectory(workspace: Workspace): Tool {
         const rules = rulesWithin(rulesOfPlace(workspace, place), '', directory.at('.'), entries);
         if (rules === undefined) throw tooLarge(place.name);
         const isShown = ({ name, kind }: Entry): boolean =>
-          !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') && !ignored(name) && !isSecretFile(name);
+          !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') &&
+          !ignored(name) &&
+          // A directory may be listed by its name: it does not tell what is in it.
+          !(kind === 'directory' ? isSecretName(name) : isSensitiveEntry(join(place.path, name)));
         const shown = [...(await filteredAt(pace, entries, isShown))].sort(byKind);
         const listed = shown.slice(0, MAX_ENTRIES).map((entry) => described(entry, directory.at(entry.name)));
         const isLong = shown.length > MAX_ENTRIES;

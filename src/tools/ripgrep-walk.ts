@@ -1,10 +1,10 @@
 import { join, posix } from 'node:path';
+import { isSensitiveEntry } from '../core/secret-files.ts';
 import { realPath } from '../platform/real-path.ts';
 import { hasSharedLevels, ignoredPaths } from '../platform/search-ignore.ts';
 import { filteredAt } from '../platform/search-pace.ts';
 import { runRipgrep, takePaths } from '../platform/search-ripgrep.ts';
 import type { Place } from './fence.ts';
-import { isSecretFile } from './protection.ts';
 import { FOREIGN, rulesOfPlace, treePace } from './tree.ts';
 import type { Workspace } from './workspace.ts';
 
@@ -57,7 +57,7 @@ export function isShownBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk
 function isPlain(path: string): boolean {
   const steps = path.split('/');
   const isForeign = steps.some((step) => step === '' || step === '..' || step === '.git' || FOREIGN.includes(step));
-  return !isForeign && !isSecretFile(posix.basename(path));
+  return !isForeign && !isSensitiveEntry(path);
 }
 
 /** Puts things in the order of a walk: the files of a directory, then what is in the directories below. */

@@ -1,11 +1,11 @@
 import { basename, dirname } from 'node:path';
 import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
+import { isSensitiveEntry } from '../core/secret-files.ts';
 import { type IgnoreRules, ignoredPaths, rulesAbove } from '../platform/search-ignore.ts';
 import { type Pace, paceOf } from '../platform/search-pace.ts';
 import { type WalkedDirectory, type WalkReport, walkReport, walkTree } from '../platform/search-walk.ts';
 import type { Place } from './fence.ts';
-import { isSecretFile } from './protection.ts';
 import type { Workspace } from './workspace.ts';
 
 export interface TreeOptions {
@@ -78,7 +78,7 @@ export async function openTree(
     rules: rulesOfPlace(workspace, place, isIgnoring),
     enters: (real, name) => !FOREIGN.includes(name) && workspace.isListed(real),
     // Its directory was judged by its real path, and links are not followed.
-    shows: (name, below) => !isSecretFile(name) && accepts(below),
+    shows: (_, below) => !isSensitiveEntry(`${place.path}/${below}`) && accepts(below),
     maxDepth,
     pace: treePace(signal),
     report,

@@ -195,6 +195,18 @@ If you want it to run, add: --allowed-tools run_shell_command
     expect((await denied.ended).exitCode).toBe(1);
   });
 
+  test.for([
+    ['.env', 'may hold secrets'],
+    ['.aws/config', 'may hold secrets'],
+    ['private.txt', 'is left out by an ignore file'],
+  ])('reads nothing that @path would not attach: %s', async ([path, why], t) => {
+    const home = { '.gemini/commands/s.toml': `prompt = '@{${path}}'` };
+    const files = { '.env': 'x', '.aws/config': 'x', 'private.txt': 'x', '.geminiignore': 'private.txt\n' };
+    expect(await refusal(t, ['--template', 's'], { home, files })).toBe(
+      `Error: the template wants ${path}, which ${why}\nIf you want it to be sent, add it yourself: -f <path>\n`,
+    );
+  });
+
   test('reads no file outside the working directory', async (t) => {
     const home = { '.gemini/commands/o.toml': "prompt = '@{../home/key}'", key: 'secret' };
     expect(await refusal(t, ['--template', 'o'], { home })).toBe(

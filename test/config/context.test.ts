@@ -134,14 +134,17 @@ test('nothing is read from outside the root, from files that hold keys, or from 
     'work/.env': 'SECRET',
     'work/picture.png': new Uint8Array([0x89, 0x50, 0, 1]),
     'work/big.md': 'x'.repeat(1_000_001),
-    'work/GEMINI.md': '@../outside.md @link.md @.env @picture.png @big.md @folder @outside-folder/outside.md done',
+    'work/GEMINI.md':
+      '@../outside.md @link.md @.env @picture.png @big.md @folder @outside-folder/outside.md @.aws/config @.gemini/rules.md done',
+    'work/.aws/config': 'SECRET',
+    'work/.gemini/rules.md': 'Be kind.',
   });
   mkdirSync(here.path('work/folder'));
   symlinkSync(here.path('outside.md'), here.path('work/link.md'));
   symlinkSync(here.root, here.path('work/outside-folder'));
   const { memory, notices } = await contextOf(here);
   expect(memory).not.toContain('SECRET');
-  expect(memory).toContain('@outside-folder/outside.md done');
+  expect(memory).toContain('@outside-folder/outside.md @.aws/config <!-- .gemini/rules.md -->\nBe kind.');
   expect(notices.map((notice) => notice.replace(`${here.root}/`, ''))).toEqual([
     expect.stringMatching(/^outside\.md is not used: it leads out of /),
     expect.stringMatching(/^work\/link\.md is not used: it leads out of /),
@@ -149,6 +152,7 @@ test('nothing is read from outside the root, from files that hold keys, or from 
     'work/picture.png is not used: it is not text',
     'work/big.md is not used: it is larger than 1 MB',
     expect.stringMatching(/outside-folder\/outside\.md is not used: it leads out of /),
+    'work/.aws/config is not used: a file of that name may hold keys',
   ]);
 });
 

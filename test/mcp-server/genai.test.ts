@@ -185,7 +185,7 @@ test('an image from a path, or in base64, is looked at as closely as asked', asy
 test('what is no image, or not for this caller, never reaches the model', async (t) => {
   const server = await serve(t, {
     gemini: await fakeGemini(t, []),
-    files: { 'notes.txt': 'text' },
+    files: { 'notes.txt': 'text', '.ssh/dot.png': PNG },
     home: { 'dot.png': 'x' },
   });
   const refused = async (args: object): Promise<string> => {
@@ -196,6 +196,7 @@ test('what is no image, or not for this caller, never reaches the model', async 
   expect(await refused({})).toMatch(/one way/);
   expect(await refused({ imagePath: 'a.png', imageUrl: 'https://x/y.png' })).toMatch(/one way/);
   expect(await refused({ imagePath: 'notes.txt' })).toMatch(/no image/);
+  expect(await refused({ imagePath: '.ssh/dot.png' })).toMatch(/may hold secrets/);
   expect(await refused({ imagePath: '../home/dot.png' })).toMatch(/not inside a root.*--root/s);
   expect(await refused({ imagePath: '/etc/passwd' })).toMatch(/not inside a root.*--root/s);
   expect(await refused({ imageUrl: 'http://127.0.0.1/x.png' })).toMatch(/https/);

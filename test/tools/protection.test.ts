@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
+import { isSensitivePath } from '../../src/core/secret-files.ts';
 import { SECRET_NAMES, SECRET_PATTERNS, SENSITIVE_DIRECTORIES, SENSITIVE_PAIRS } from '../../src/core/secret-lists.ts';
 import {
   PROTECTED_DIRECTORIES,
@@ -8,7 +9,7 @@ import {
   PROTECTED_PAIRS,
   PROTECTED_PATTERNS,
 } from '../../src/tools/protected-lists.ts';
-import { isProtected, isSensitivePath, isSystemPath, isTooBroad, isWindowsTrap } from '../../src/tools/protection.ts';
+import { isProtected, isSystemPath, isTooBroad, isWindowsTrap } from '../../src/tools/protection.ts';
 import { type Files, place, placeAt, put, snapshot } from './place.ts';
 import { DISGUISES, PROTECTED, WRITE_PROTECTED } from './protected-paths.ts';
 import { ORDINARY, READ_PROTECTED } from './secret-paths.ts';

@@ -1,5 +1,6 @@
 import { isAbsolute, resolve } from 'node:path';
 import { contains } from '../../core/containment.ts';
+import { isSensitivePath, isStatePath, rootedPath } from '../../core/secret-files.ts';
 import { visible } from '../../core/visible.ts';
 import { isDirectory, realPath } from '../../platform/real-path.ts';
 import { CodedError } from './coded-error.ts';
@@ -12,7 +13,7 @@ export interface Roots {
    * Throws CodedError `INVALID_DIRECTORY`, naming the flag that would allow it.
    */
   directory(name?: string): string | undefined;
-  /** The real path of a file inside a root. Throws as `directory` does. */
+  /** The real path of a file inside a root that is not likely to hold secrets. Throws as `directory` does. */
   file(name: string): string;
   /** Whether a directory, free of links, is inside one of them. */
   has(directory: string): boolean;
@@ -35,7 +36,15 @@ export function roots(list: readonly string[]): Roots {
   return {
     list,
     has,
-    file: real,
+    file(name) {
+      const path = real(name);
+      const { tail, above } = rootedPath(list.find((root) => contains(root, path)) ?? path, path);
+      if (!isStatePath(path) && !isSensitivePath(tail, above)) return path;
+      throw invalid(
+        `${visible(name)} may hold secrets`,
+        'Name another file; this one stays with the person it belongs to.',
+      );
+    },
     // A root itself may be a link by now.
     directory(name = list[0]) {
       if (name === undefined) return undefined;

@@ -1,0 +1,70 @@
+import { join } from 'node:path';
+import type { App } from '../core/app.ts';
+import { isList, isObject, type JsonValue } from '../core/json.ts';
+import { readFileState } from '../platform/atomic-file.ts';
+import { listDirectory } from '../platform/files.ts';
+import { parseJson } from './token.ts';
+
+/** Below gmn's directory: the stored key, tokens, the OAuth client, sign-ins of MCP servers. */
+const GMN_FILES = [/^key\.json/, /^oauth-client\.json/];
+const GMN_DIRECTORIES = ['tokens', 'mcp'];
+/** Below the official CLI's. */
+const GEMINI_FILES = [/^oauth_creds\.json/, /^gemini-credentials\.json/, /^mcp-oauth-tokens/];
+
+const VARIABLES = [
+  'GEMINI_API_KEY',
+  'GOOGLE_API_KEY',
+  'GOOGLE_CLOUD_ACCESS_TOKEN',
+  'GMN_OAUTH_CLIENT_SECRET',
+  'GMN_MCP_TOKEN',
+];
+
+/** What a secret is called in those files; `client_id` and the like are no secrets. */
+const SECRET_KEY = /key$|token$|secret$/i;
+
+/** As short as a key may be. */
+const MIN_LENGTH = 10;
+
+/**
+ * The credentials of gmn and of the official CLI as they are now: in the environment, and in the files where the two keep
+ * them. What lies in a keyring of the system is in no file, so that nothing could send it by mistake. Never throws.
+ */
+export async function ownSecrets(app: Pick<App, 'homes' | 'settings'>): Promise<ReadonlySet<string>> {
+  const settings = await app.settings();
+  const secrets = VARIABLES.flatMap((name) => settings.env[name]?.trim() ?? []);
+  if (settings.oauthClient !== undefined) secrets.push(settings.oauthClient.secret);
+  for (const path of await secretFiles(app)) {
+    const file = await readFileState(path);
+    if (file.kind === 'text') secrets.push(...secretsIn(file.text));
+  }
+  return new Set(secrets.filter(({ length }) => length >= MIN_LENGTH));
+}
+
+async function secretFiles({ homes }: Pick<App, 'homes'>): Promise<readonly string[]> {
+  const { gmn, gemini } = homes();
+  const found = await Promise.all([
+    filesIn(gmn, GMN_FILES),
+    filesIn(gemini, GEMINI_FILES),
+    ...GMN_DIRECTORIES.map((name) => filesIn(join(gmn, name), [/\.json/])),
+  ]);
+  return found.flat();
+}
+
+async function filesIn(directory: string, names: readonly RegExp[]): Promise<readonly string[]> {
+  const entries = await listDirectory(directory).catch(() => []);
+  return entries
+    .filter(({ name }) => names.some((pattern) => pattern.test(name)))
+    .map(({ name }) => join(directory, name));
+}
+
+/** Of a file that is not whole, or sealed, all of it. */
+function secretsIn(text: string): readonly string[] {
+  const document = parseJson(text) as JsonValue | undefined;
+  return document === undefined || typeof document !== 'object' ? [text.trim()] : valuesIn(document, '');
+}
+
+function valuesIn(value: JsonValue | undefined, key: string): readonly string[] {
+  if (typeof value === 'string') return SECRET_KEY.test(key) ? [value] : [];
+  if (isList(value)) return value.flatMap((item) => valuesIn(item, key));
+  return isObject(value) ? Object.entries(value).flatMap(([name, item]) => valuesIn(item, name)) : [];
+}

@@ -1,0 +1,173 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, type TestContext, test } from 'vitest';
+import { fakeGemini, reply } from '../support/fake-gemini.ts';
+import { type GmnOptions, place, runGmnIn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+
+/** Files as other programs leave them, each with a secret; beside them one that is meant to be sent. */
+const SECRETS: Readonly<Record<string, string>> = {
+  '.ssh/config': 'CANARY-ssh-config',
+  'sub/.aws/config': 'CANARY-aws-config',
+  '.kube/config': 'CANARY-kube-config',
+  '.docker/config.json': '{"auths":{"x":{"auth":"CANARY-docker"}}}',
+  '.config/gh/hosts.yml': 'oauth_token: CANARY-gh',
+  '.gmn/key.json': '{"version":1,"place":"file","key":"CANARY-key-json"}',
+  '.gemini/x.json': '{"x":"CANARY-settings"}',
+  '.env': 'CANARY-env',
+};
+
+/** What left for the model, and what was kept of it. */
+async function runIn(t: TestContext, args: readonly string[], options: GmnOptions & { readonly answers?: unknown[] }) {
+  const gemini = await fakeGemini(t, (options.answers as Parameters<typeof fakeGemini>[1]) ?? [reply('ok')]);
+  const at = place(t, { ...options, gemini });
+  const run = await runGmnIn(t, at, args, options.stdin);
+  const sessions = join(at.home, '.gmn/sessions');
+  const kept = (() => {
+    try {
+      return readdirSync(sessions).filter((name) => name.endsWith('.jsonl'));
+    } catch {
+      return [];
+    }
+  })();
+  return {
+    ...run,
+    sent: gemini.requests.map(({ body }) => JSON.stringify(body)).join('\n'),
+    saved: kept.map((name) => readFileSync(join(sessions, name), 'utf8')).join('\n'),
+  };
+}
+
+test.for<readonly [readonly string[]]>([
+  [['-f', '.', 'x']],
+  [['-f', './', '-f', 'sub', 'x']],
+  [['x @.']],
+  [['x @sub @.ssh @.config']],
+  [['x @.ssh/config @.kube/config @sub/.aws/config @.gmn/key.json @.docker/config.json']],
+  [['-f', '{.ssh,.kube,.gmn,.docker,sub,sub/.aws}/*', 'x']],
+])('what the tools would ask about does not go along unless it is named: %j', async ([args], t) => {
+  const files = { ...SECRETS, 'ok.txt': 'FINE', 'sub/ok.txt': 'FINE' };
+  const { sent, saved, stderr } = await runIn(t, args, { files });
+  expect(sent + saved + stderr).not.toContain('CANARY');
+});
+
+test('it is told what was left out, and how it can be sent', async (t) => {
+  const files = { ...SECRETS, 'ok.txt': 'FINE' };
+  const all = await runIn(t, ['-f', '.', 'x'], { files });
+  expect(all.sent).toContain('FINE');
+  expect(all.stderr).toBe(
+    'gmn: left out 1 file and 7 directories (may hold secrets; to send one, name it with -f): .config/gh/, .docker/, .env, …\n',
+  );
+  const named = await runIn(t, ['-f', '.ssh/config', '-f', '.env', 'x'], { files });
+  expect(named.sent).toContain('CANARY-ssh-config');
+  expect(named.sent).toContain('CANARY-env');
+  const directory = await runIn(t, ['-f', '.ssh', 'x'], { files, answers: [] });
+  expect(directory).toMatchObject({ exitCode: 1, sent: '' });
+  expect(directory.stderr).toBe(
+    'Error: .ssh may hold secrets\nName the files you want to send one by one: -f <path>\n',
+  );
+});
+
+test('the state of gmn stays out wherever it is kept', async (t) => {
+  const files = { 'state/key.json': '{"version":1,"place":"file","key":"CANARY-1"}', 'state/x.txt': 'CANARY-2' };
+  const at = place(t, { files, gemini: await fakeGemini(t, []) });
+  for (const args of [
+    ['--dry-run', '-f', '.', 'x'],
+    ['--dry-run', 'x @state @state/x.txt'],
+  ]) {
+    const run = await runGmnIn(t, { ...at, env: { ...at.env, GMN_HOME: join(at.cwd, 'state') } }, args);
+    expect(run.stdout + run.stderr).not.toContain('CANARY');
+  }
+});
+
+const KEY = 'AIzaCANARY-own-key_0123456789abcdef';
+const OWN: Readonly<Record<string, string>> = {
+  '.gmn/key.json': `{"version":1,"place":"file","key":"${KEY}"}\n`,
+  '.gmn/oauth-client.json': '{"version":1,"client_id":"public-id-0123456789","client_secret":"GOCSPX-CANARY-client"}',
+  '.gmn/tokens/0123456789abcdef.json':
+    '{"version":1,"access_token":"ya29.CANARY-access-token","expiry_date":1,"refresh_token":"1//CANARY-refresh-token"}',
+  '.gemini/oauth_creds.json':
+    '{"access_token":"ya29.CANARY-official-a","refresh_token":"1//CANARY-official-r","token_type":"Bearer","scope":"https://www.googleapis.com/auth/cloud-platform"}',
+  '.gemini/mcp-oauth-tokens.json': '[{"serverName":"s","token":{"accessToken":"CANARY-mcp-access-token"}}]',
+};
+const NOTICE = "gmn's own credentials were in it: ‹redacted› is sent in their place";
+
+/** With what is in its attachments. */
+function unpacked(text: string): string {
+  const data = [...text.matchAll(/"data":"([^"]+)"/g)].map(([, base64 = '']) => Buffer.from(base64, 'base64'));
+  return text + data.join('\n');
+}
+
+posixTest.for<readonly [args: readonly string[], stdin?: string]>([
+  ...Object.entries(OWN).flatMap(
+    ([name, text]) =>
+      [
+        [['-f', `../home/${name}`, 'x']],
+        [['-a', `../home/${name}`, '--mime-type', 'application/pdf', 'x']],
+        [['x'], text],
+      ] as const,
+  ),
+  [['-a', '../home/.gmn/key.json', 'x']],
+  [['--system', '@../home/.gmn/key.json', 'x']],
+  [[OWN['.gmn/key.json'] ?? '']],
+  [['--template', './t.toml', '--yolo']],
+  [['-p', `what is ${KEY}?`]],
+])("gmn's own credentials are replaced in what is sent and in what is saved: %j", async ([args, stdin], t) => {
+  const files = { 't.toml': "prompt = 'Is !{cat ../home/.gmn/key.json} a key?'" };
+  const options = { home: OWN, files, ...(stdin === undefined ? {} : { stdin }) };
+  const { sent, saved, stderr, exitCode } = await runIn(t, args, options);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: `gmn: ${NOTICE}\n` });
+  expect(unpacked(sent + saved)).not.toContain('CANARY');
+  expect(unpacked(sent)).toContain('‹redacted›');
+  if (!args.includes('--system')) expect(unpacked(saved)).toContain('‹redacted›');
+});
+
+posixTest('a tool that comes upon them tells neither the model nor the reader', async (t) => {
+  const call = { functionCall: { name: 'run_shell_command', args: { command: 'cat ../home/.gmn/key.json' } } };
+  const args = ['--tools', 'all', '--yolo', '-o', 'stream-json', 'x'];
+  const { sent, saved, stdout, exitCode } = await runIn(t, args, { home: OWN, answers: [reply(call), reply('done')] });
+  expect(exitCode).toBe(0);
+  for (const text of [sent, saved, stdout]) {
+    expect(text).not.toContain('CANARY');
+    expect(text).toContain('‹redacted›');
+  }
+});
+
+posixTest('what a tool read with a mark in it is not written back with the mark', async (t) => {
+  const text = 'GEMINI_API_KEY=test-key-0123456789\nMODE=old\n';
+  const calls = [
+    { name: 'read_file', args: { file_path: 'notes.txt' } },
+    { name: 'write_file', args: { file_path: 'notes.txt', content: 'GEMINI_API_KEY=‹redacted›\nMODE=new\n' } },
+    { name: 'edit_file', args: { file_path: 'notes.txt', old_string: 'MODE=old', new_string: 'MODE=new' } },
+  ];
+  const answers = [...calls.map((functionCall) => reply({ functionCall })), reply('done')];
+  const gemini = await fakeGemini(t, answers);
+  const at = place(t, { files: { 'notes.txt': text }, gemini });
+  expect((await runGmnIn(t, at, ['--tools', 'edit', '--yolo', 'x'])).exitCode).toBe(0);
+  expect(readFileSync(join(at.cwd, 'notes.txt'), 'utf8')).toBe('GEMINI_API_KEY=test-key-0123456789\nMODE=new\n');
+  expect(JSON.stringify(gemini.requests[2]?.body)).toContain('stands for a credential that you were not shown');
+});
+
+test('the key in the environment is one of them', async (t) => {
+  const { sent, saved, stderr } = await runIn(t, ['-f', '.env', 'x'], {
+    files: { '.env': 'GEMINI_API_KEY=test-key-0123456789\nOTHER=stays-as-it-is-1234567\n' },
+  });
+  expect(stderr).toBe(`gmn: ${NOTICE}\n`);
+  for (const text of [sent, saved]) expect(text).not.toContain('test-key-0123456789');
+  expect(sent).toContain('GEMINI_API_KEY=‹redacted›\\nOTHER=stays-as-it-is-1234567');
+});
+
+test('a preview shows what would be sent', async (t) => {
+  const run = await runIn(t, ['--dry-run', '-f', '../home/.gmn/key.json', 'x'], { home: OWN, answers: [] });
+  expect(run.stdout).toContain('‹redacted›');
+  expect(run.stdout).not.toContain('CANARY');
+});
+
+test('a chat replaces them as well, in files and in what is typed', async (t) => {
+  const { sent, saved } = await runIn(t, ['chat', '-f', '../home/.gmn/key.json'], {
+    home: OWN,
+    stdin: `what is this?\nand ${KEY}?\n`,
+    answers: [reply('a'), reply('b')],
+  });
+  for (const text of [sent, saved]) expect(text).not.toContain('CANARY');
+  expect(sent.match(/‹redacted›/g)?.length).toBeGreaterThanOrEqual(3);
+});
