@@ -103,7 +103,7 @@ export async function mentionRefusal(
       ? 'may hold secrets (-f attaches it)'
       : 'may hold secrets (-f attaches its files, one by one)';
   }
-  const rules = await rulesFor(kind === 'file' ? dirname(path) : path, workspace);
+  const rules = rulesFor(kind === 'file' ? dirname(path) : path, workspace);
   return rules === undefined || (kind === 'file' && rules.ignores(path, 'file'))
     ? 'is left out by an ignore file (-f attaches it)'
     : undefined;

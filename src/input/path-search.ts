@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { isSensitiveEntry } from '../core/secret-files.ts';
 import { listDirectory } from '../platform/files.ts';
 import { workspaceOf } from './files.ts';
-import { NO_RULES, rulesFor } from './ignore-rules.ts';
+import { rulesFor, rulesOfNamed } from './ignore-rules.ts';
 
 /** More entries than this are not looked at: a person waits for the answer. */
 const MAX_ENTRIES = 10_000;
@@ -31,7 +31,7 @@ export async function pathsLike(typed: string, { cwd, most, signal }: PathQuesti
 
 /** Breadth first, so that what is near is found even where there is too much. */
 async function* pathsBelow(root: string, signal: AbortSignal): AsyncGenerator<string, void> {
-  const pending = [{ below: '', rules: (await rulesFor(root, root)) ?? NO_RULES }];
+  const pending = [{ below: '', rules: rulesFor(root, root) ?? rulesOfNamed(root) }];
   let entries = 0;
   for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
     signal.throwIfAborted();
@@ -45,7 +45,7 @@ async function* pathsBelow(root: string, signal: AbortSignal): AsyncGenerator<st
       if (kind === 'file') yield below;
       else if (kind === 'directory') {
         yield `${below}/`;
-        pending.push({ below, rules: await next.rules.within(path) });
+        pending.push({ below, rules: next.rules.within(path) });
       }
     }
   }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { isSensitiveEntry } from '../core/secret-files.ts';
 import { listDirectory } from '../platform/files.ts';
-import { type IgnoreRules, NO_RULES, rulesFor } from './ignore-rules.ts';
+import { rulesFor, rulesOfNamed } from './ignore-rules.ts';
 import { ENTRY_LIMIT, FILE_COUNT_LIMIT } from './limits.ts';
 
 export interface WalkRequest {
@@ -38,7 +38,7 @@ export interface Walked {
 export async function walk(request: WalkRequest): Promise<Walked> {
   const { root, workspace, signal, maxDepth = Number.POSITIVE_INFINITY, accepts = () => true } = request;
   const found: Record<keyof Walked, string[]> = { files: [], secrets: [], links: [] };
-  const pending = [{ below: '', depth: 1, rules: await rootRules(root, workspace) }];
+  const pending = [{ below: '', depth: 1, rules: rulesFor(root, workspace) ?? rulesOfNamed(root) }];
   let entries = 0;
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     signal.throwIfAborted();
@@ -53,7 +53,7 @@ export async function walk(request: WalkRequest): Promise<Walked> {
           // A pattern means files; what is in there may be none of them.
           if (request.accepts === undefined) found.secrets.push(`${below}/`);
         } else if (next.depth < maxDepth) {
-          pending.push({ below, depth: next.depth + 1, rules: await next.rules.within(path) });
+          pending.push({ below, depth: next.depth + 1, rules: next.rules.within(path) });
         }
       } else if (kind !== 'other' && accepts(below)) {
         const list = kind === 'link' ? found.links : isSensitiveEntry(path) ? found.secrets : found.files;
@@ -64,10 +64,6 @@ export async function walk(request: WalkRequest): Promise<Walked> {
   }
   for (const list of Object.values(found)) list.sort();
   return found;
-}
-
-async function rootRules(root: string, workspace: string): Promise<IgnoreRules> {
-  return (await rulesFor(root, workspace)) ?? (await NO_RULES.within(root));
 }
 
 function tooMany(name: string, limit: string): AppError {

@@ -1,11 +1,14 @@
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
+import { contains } from '../core/containment.ts';
 import { type IgnoreFile, parseIgnoreFile } from '../core/ignore-file.ts';
 import { errnoOf } from './errno.ts';
 
 /** What the user says to everybody, and what to models only. */
 const SHARED_FILE = '.gitignore';
 const OWN_FILE = '.geminiignore';
+/** Both, in the order of their names: where nobody has listed the directory, they are looked for. */
+const IGNORE_FILES = [OWN_FILE, SHARED_FILE].map((name) => ({ name }));
 const MAX_BYTES = 1_000_000;
 
 /** The ignore files that are in force in a directory. */
@@ -21,7 +24,14 @@ export interface IgnoreRules {
 export interface RulesAbove extends IgnoreRules {
   /** Whether a `.geminiignore` leaves the start itself out. */
   readonly isStartOut: boolean;
+  /** Whether any ignore file does, below the workspace: inside it one is where one wants to be. */
+  readonly isStartIgnored: boolean;
+  /** A directory above whose ignore files cannot be asked; undefined: all can. */
+  readonly unreadable: string | undefined;
 }
+
+/** No rules but the one that leaves `.git` out. */
+export const NO_RULES: IgnoreRules = rulesOf([], true);
 
 interface Level extends DirectoryFiles {
   /** The path as that file sees it. */
@@ -57,13 +67,13 @@ function rulesOf(levels: readonly Level[], isShared: boolean): IgnoreRules {
 
 /**
  * The rules in force in a directory of a walk: those above it, and its own. Undefined if its own cannot be read: then
- * nobody can say what is to be left out, and nothing of it may be shown.
+ * nobody can say what is to be left out, and nothing of it may be shown. `entries` are those of the directory, in order.
  */
 export function rulesWithin(
   above: IgnoreRules,
   below: string,
   address: string,
-  entries: readonly { readonly name: string }[],
+  entries: readonly { readonly name: string }[] = IGNORE_FILES,
 ): IgnoreRules | undefined {
   const files = readIgnoreFiles(address, {
     hasShared: above.isShared && isAmong(entries, SHARED_FILE),
@@ -95,6 +105,8 @@ export function rulesAbove(start: string, workspace: string, isShared = true): R
   const steps = top === start ? [] : relative(top, start).split(sep);
   let found: readonly (DirectoryFiles & { readonly from: number })[] = [];
   let isStartOut = false;
+  let isStartIgnored = false;
+  let unreadable: string | undefined;
   const rulesAt = (index: number, isAll: boolean): IgnoreRules => {
     const levels = found.map(({ from, ...files }) => ({
       ...files,
@@ -111,11 +123,14 @@ export function rulesAbove(start: string, workspace: string, isShared = true): R
       readIgnoreFiles(directory, { hasShared: false, hasOwn: true });
     if (files !== undefined && files !== NOTHING) found = [{ ...files, from }, ...found];
     // A word that cannot be read may be about the start.
+    if (files === undefined) unreadable ??= directory;
     isStartOut ||= files === undefined;
     isStartOut ||= step !== '.git' && rulesAt(from, false).ignores(step, 'directory');
-    if (rulesAt(from, isShared).ignores(step, 'directory')) found = found.map((level) => ({ ...level, both: EMPTY }));
+    if (!rulesAt(from, isShared).ignores(step, 'directory')) continue;
+    isStartIgnored ||= !contains(join(directory, step), workspace);
+    found = found.map((level) => ({ ...level, both: EMPTY }));
   }
-  return { ...rulesAt(steps.length, isShared), isStartOut };
+  return { ...rulesAt(steps.length, isShared), isStartOut, isStartIgnored, unreadable };
 }
 
 /** Whether a `.gitignore`, or more than one, is among them. */
@@ -169,13 +184,11 @@ function readSmallFile(path: string): string | undefined {
 /** Says of single paths below a directory whether ignore files leave them, or a directory they are in, out. */
 export function ignoredPaths(start: string, above: IgnoreRules): (below: string) => boolean {
   const known = new Map<string, IgnoreRules | undefined>();
-  const names = [OWN_FILE, SHARED_FILE].map((name) => ({ name }));
   const rulesIn = (directory: string): IgnoreRules | undefined => {
     if (known.has(directory)) return known.get(directory);
     const parent = directory === '' ? above : rulesIn(parentOf(directory));
     const isOut = directory !== '' && parent?.ignores(directory, 'directory') !== false;
-    const rules =
-      parent === undefined || isOut ? undefined : rulesWithin(parent, directory, join(start, directory), names);
+    const rules = parent === undefined || isOut ? undefined : rulesWithin(parent, directory, join(start, directory));
     known.set(directory, rules);
     return rules;
   };

@@ -141,6 +141,31 @@ test('a directory is its files, in order, without .git and what ignore files lea
   expect((await namesOf(cwd, 'node_modules')).names).toEqual(['node_modules/p/index.js']);
 });
 
+test('no .gitignore lifts what a .geminiignore leaves out, in the same directory or below', async (t) => {
+  const cwd = folder(t, {
+    '.git/HEAD': '',
+    '.geminiignore': 'private.md\nhidden/\n*.draft\n!shared.draft\n',
+    '.gitignore': '!private.md\n',
+    'private.md': 'PRIVATE',
+    'sub/.gitignore': '!private.md\n!hidden\n!*.draft\n',
+    'sub/private.md': 'PRIVATE',
+    'sub/hidden/a.md': 'PRIVATE',
+    'sub/b.draft': 'PRIVATE',
+    'sub/shared.draft': 'shared',
+    'sub/own/.geminiignore': '!private.md\n',
+    'sub/own/private.md': 'released by the user',
+    'sub/z.md': '',
+  });
+  const below = ['sub/.gitignore', 'sub/own/.geminiignore', 'sub/own/private.md', 'sub/shared.draft', 'sub/z.md'];
+  expect((await namesOf(cwd, '.')).names).toEqual(['.geminiignore', '.gitignore', ...below]);
+  expect((await namesOf(cwd, 'sub')).names).toEqual(below);
+  expect((await namesOf(cwd, 'sub/**/*.{md,draft}')).names).toEqual(below.filter((name) => /md$|draft$/.test(name)));
+  const mentions = '@private.md @sub @sub/private.md @sub/hidden @sub/hidden/a.md @sub/b.draft';
+  const { content, notices } = await contentOf({ prompt: mentions, cwd });
+  expect(JSON.stringify(content)).not.toContain('PRIVATE');
+  expect(notices.filter((notice) => notice.endsWith('is left out by an ignore file (-f attaches it)')).length).toBe(5);
+});
+
 posixTest('what a directory has and cannot or should not send is left out, and told', async (t) => {
   const cwd = folder(t, {
     'd/a.txt': 'x',
@@ -222,7 +247,7 @@ test('names that begin with a dot are found only by patterns that do, too', asyn
 
 test('an ignore file that nobody can ask is said, not passed over', async (t) => {
   const cwd = folder(t, { 'd/.gitignore': '*x\n'.repeat(3000), 'd/a.txt': 'a' });
-  expect(await faultOf(cwd, 'd')).toMatch(/^usage 1: the ignore files of .* have too many patterns/);
+  expect(await faultOf(cwd, 'd')).toMatch(/^usage 1: the ignore files of .* cannot be read, or have too much in them/);
 });
 
 test('a file whose name is a glob is that file', async (t) => {
