@@ -12,8 +12,8 @@ import type { ReadResource, Resource } from './prompt-input.ts';
 
 /**
  * Puts the files a prompt mentions with `@` into the basket, each with a notice, and returns the prompt as it is sent:
- * as typed, but for the backslash of `\@`. What is no file may be a resource of an MCP server. A mention of nothing is text; so is one of something
- * that is left out by an ignore file or likely to be secret, with a notice.
+ * as typed, but for the backslash of `\@`. What is no file may be a resource of an MCP server. A mention of nothing is text; so is one of a resource
+ * that nobody has, of what an ignore file leaves out, and of what is likely to be secret, each with a notice.
  */
 export async function* addMentions(prompt: string, context: MentionContext): AsyncGenerator<TurnEvent, string> {
   const walked = await walkContext(context);
@@ -43,13 +43,29 @@ async function* attachResource(mentions: readonly string[], context: MentionCont
   const { readResource, signal, basket } = context;
   try {
     const resource = await readResource?.(mentions, signal);
-    if (resource !== undefined && basket.isNew(`@${resource.uri}`)) yield* addResource(resource, basket);
+    if (resource === undefined) yield* unresolved(mentions, readResource !== undefined);
+    else if (basket.isNew(`@${resource.uri}`)) yield* addResource(resource, basket);
   } catch (thrown) {
     signal.throwIfAborted();
     const { fault, message } = AppError.from(thrown);
     if (fault !== 'mcp') throw thrown;
     yield { type: 'notice', message: `not attached: @${mentions[0]}: ${message}` };
   }
+}
+
+/** `server://rest` and `server:scheme:rest`, which are hardly meant as plain words; addresses of the web are. */
+const RESOURCE = /^(?!(?:https?|ftp|file|ssh|git|mailto|data):)([^\s:/@]+):(?:\/\/|[a-z][a-z\d+.-]*:)./i;
+
+/** Words that name a resource, and get none, would leave the model to guess what was meant. */
+function* unresolved(mentions: readonly string[], hasServers: boolean): Generator<TurnEvent, void> {
+  // The shortest: without the comma behind it.
+  const mention = mentions.findLast((candidate) => RESOURCE.test(candidate));
+  if (mention === undefined) return;
+  const [, server = ''] = RESOURCE.exec(mention) ?? [];
+  const why = hasServers
+    ? 'is no resource of an MCP server in use here'
+    : `names an MCP server, and none is in use (--allowed-mcp-server-names ${plainName(server)} uses it)`;
+  yield { type: 'notice', message: `not attached: @${plainName(mention)} ${why}` };
 }
 
 async function* addResource({ uri, pieces }: Resource, basket: Basket): AsyncGenerator<TurnEvent, void> {

@@ -37,6 +37,26 @@ test('a mentioned directory is its files', async (t) => {
   });
 });
 
+test('a resource that nobody has stays text, and that is told; other words with a colon are not', async (t) => {
+  const cwd = folder(t);
+  const words = 'see @notes://1, @notes:memo://2 and @https://x.org/y @a:b @me:// @x@y.org:8080 @std::io';
+  const parts = [{ text: words }];
+  const without = (server: string): string =>
+    `names an MCP server, and none is in use (--allowed-mcp-server-names ${server} uses it)`;
+  expect(await said(cwd, words)).toEqual({
+    parts,
+    notices: [`not attached: @notes://1 ${without('notes')}`, `not attached: @notes:memo://2 ${without('notes')}`],
+  });
+  const readResource = async () => undefined;
+  expect(await said(cwd, words, { readResource })).toEqual({
+    parts,
+    notices: [
+      'not attached: @notes://1 is no resource of an MCP server in use here',
+      'not attached: @notes:memo://2 is no resource of an MCP server in use here',
+    ],
+  });
+});
+
 test('a file given with -f is not attached again', async (t) => {
   const cwd = folder(t, { a: 'x' });
   expect(await said(cwd, 'see @a', { files: ['a'] })).toEqual({
@@ -48,7 +68,7 @@ test('a file given with -f is not attached again', async (t) => {
 test('what stands for nothing is text, without a word', async (t) => {
   const cwd = folder(t, { a: 'x', file: '' });
   symlinkSync('loop', join(cwd, 'loop'));
-  const prompt = `me@a.com @handle @types/node @docs:a://b @ @file/x @loop @${'n'.repeat(300)} "@a"`;
+  const prompt = `me@a.com @handle @types/node @docs:a @ @file/x @loop @${'n'.repeat(300)} "@a"`;
   expect(await said(cwd, prompt)).toEqual({ parts: [{ text: prompt }], notices: [] });
 });
 
