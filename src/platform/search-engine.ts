@@ -4,6 +4,7 @@ import { AppError } from '../core/error.ts';
 import { endThread, startThread } from './search-thread.ts';
 import type { WalkedDirectory } from './search-walk.ts';
 import {
+  encodingOf,
   type FoundFile,
   type Hunt,
   lineCollector,
@@ -23,6 +24,7 @@ export interface Finding extends Omit<FoundFile, 'name'> {
 export interface Findings {
   /** In the order of the walk. */
   readonly files: readonly Finding[];
+  /** Files that are no text, and hold a match. */
   readonly binary: number;
   readonly unreadable: number;
   /** Files of which only the beginning was looked at, and nothing was found there. */
@@ -201,7 +203,8 @@ function bellOf(signal: AbortSignal): Bell {
 function handOf(request: SearchRequest, done: (result: TaskResult) => void, fail: (reason: unknown) => void): Hand {
   const progress = new Int32Array(new SharedArrayBuffer(8));
   const { total: _, maxMs: __, ...hunt } = request;
-  const program = `(${serve})(require,{lineCollector:${lineCollector},linesOf:${linesOf},lookThrough:${lookThrough}})`;
+  const parts = `{lineCollector:${lineCollector},encodingOf:${encodingOf},linesOf:${linesOf},lookThrough:${lookThrough}}`;
+  const program = `(${serve})(require,${parts})`;
   const worker = startThread(program, { ...hunt, progress });
   worker.on('message', done);
   worker.on('error', fail);

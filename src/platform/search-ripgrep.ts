@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { accessSync, constants, realpathSync, statSync } from 'node:fs';
+import { accessSync, closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join, sep } from 'node:path';
 import { contains } from '../core/containment.ts';
 import type { Env } from '../core/io.ts';
@@ -100,6 +100,24 @@ export function takePaths(bytes: Buffer, found: string[]): Buffer {
   if (end === -1) return bytes;
   for (const path of bytes.toString('utf8', 0, end).split('\0')) found.push(belowOf(path));
   return bytes.subarray(end + 1);
+}
+
+const HEAD_BYTES = 8192;
+
+/** The first bytes of a file, enough to tell what it is; links are not followed. Undefined if it cannot be read. */
+export function headOf(path: string): Uint8Array | undefined {
+  let descriptor: number | undefined;
+  try {
+    const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+    descriptor = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+    if (!fstatSync(descriptor).isFile()) return undefined;
+    const head = Buffer.alloc(HEAD_BYTES);
+    return head.subarray(0, readSync(descriptor, head, 0, HEAD_BYTES, 0));
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
 }
 
 function belowOf(path: string): string {

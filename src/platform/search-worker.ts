@@ -40,6 +40,7 @@ export interface Task {
 export interface TaskResult {
   readonly id: number;
   readonly found: readonly FoundFile[];
+  /** Files that are no text, and hold a match. */
   readonly binary: number;
   readonly unreadable: number;
   readonly cut: number;
@@ -49,6 +50,8 @@ interface LineCollector {
   readonly lines: FoundLine[];
   /** False once there are enough. `isCut`: there is more of the line. */
   take(line: string, isCut?: boolean): boolean;
+  /** Counts the lines of a text in which nothing matches; false if one of them is still to be shown, after a match. */
+  pass(text: string): boolean;
 }
 
 /** Collects the lines of one file that match, and those around them. */
@@ -70,6 +73,10 @@ export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
     const [found, earlier] = [text, text.slice(0, -1)].map((each) => pattern.exec(each));
     return found && earlier && found.index === earlier.index && found[0] === earlier[0] ? found.index : -1;
   };
+  const remember = (line: string): void => {
+    recent.push({ line: number, text: shown(line, 0), isMatch: false });
+    if (recent.length > hunt.before) recent.shift();
+  };
   return {
     lines,
     take: (line, isCut = false) => {
@@ -82,52 +89,100 @@ export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
       } else if (owed > 0) {
         owed -= 1;
         lines.push({ line: number, text: shown(line, 0), isMatch: false });
-      } else if (hunt.before > 0) {
-        recent.push({ line: number, text: shown(line, 0), isMatch: false });
-        if (recent.length > hunt.before) recent.shift();
-      }
+      } else if (hunt.before > 0) remember(line);
       return matches < hunt.perFile || owed > 0;
+    },
+    pass: (text) => {
+      if (owed > 0) return false;
+      // Only the last lines may be wanted, before a match that is still to come.
+      let from = text.length + 1;
+      for (let count = 0; count < hunt.before && from > 0; count += 1) {
+        from = from === 1 ? 0 : text.lastIndexOf('\n', from - 2) + 1;
+      }
+      for (let feed = text.indexOf('\n'); feed !== -1 && feed < from; feed = text.indexOf('\n', feed + 1)) number += 1;
+      if (from > text.length) number += 1;
+      else {
+        for (const line of text.slice(from).split('\n')) {
+          number += 1;
+          remember(line);
+        }
+      }
+      return true;
     },
   };
 }
 
 type Fs = typeof import('node:fs');
 
-interface CutLine {
+/** The encoding that the first bytes of a file say it has; undefined if they look like no text at all. */
+export function encodingOf(head: Uint8Array): 'utf8' | 'utf16le' | 'utf16be' | undefined {
+  if (head[0] === 0xff && head[1] === 0xfe) return 'utf16le';
+  if (head[0] === 0xfe && head[1] === 0xff) return 'utf16be';
+  return head.subarray(0, 8192).includes(0) ? undefined : 'utf8';
+}
+
+interface Lines {
+  /** Whole lines, without the line feed of the last. */
   readonly text: string;
-  /** Whether there is more of it. */
+  /** Whether it is one line of which there is more. */
   readonly isCut: boolean;
 }
 
-/** The lines of a file that is too large to be read whole: at most 64 MB of it, and 1 MB of each line. */
-export function* linesOf(fs: Fs, fd: number, progress: Int32Array): Generator<CutLine, boolean> {
-  const PIECE = 1_048_576;
-  const buffer = Buffer.allocUnsafe(PIECE);
-  let held: Buffer[] = [];
-  let size = 0;
+interface Reading {
+  readonly fs: Fs;
+  readonly fd: number;
+  readonly progress: Int32Array;
+  /** What is read into, again and again; of an even size. */
+  readonly buffer: Buffer;
+  /** How many bytes, from the first on, are in it already. */
+  readonly length: number;
+  readonly encoding: 'utf8' | 'utf16le' | 'utf16be';
+  readonly StringDecoder: typeof import('node:string_decoder').StringDecoder;
+}
+
+/**
+ * The lines of a file, many at a time: at most 64 MB of it, and a million characters of each line. The byte order mark is not
+ * among them. Returns whether there is more.
+ */
+export function* linesOf({
+  fs,
+  fd,
+  progress,
+  buffer,
+  length,
+  encoding,
+  StringDecoder,
+}: Reading): Generator<Lines, boolean> {
+  const decoder = new StringDecoder(encoding === 'utf8' ? 'utf8' : 'utf16le');
+  let rest = '';
+  let isLong = false;
   let isCut = false;
-  const line = (end: Buffer, hasMore: boolean): CutLine => ({
-    text: Buffer.concat([...held, end.subarray(0, Math.max(0, PIECE - size))]).toString(),
-    isCut: hasMore || size + end.length > PIECE,
-  });
-  for (let position = 0; ; position += PIECE) {
+  for (let position = 0; ; position += buffer.length) {
     Atomics.add(progress, 0, 1);
-    const piece = buffer.subarray(0, fs.readSync(fd, buffer, 0, PIECE, position));
-    let from = 0;
-    for (let feed = piece.indexOf(10); feed !== -1; feed = piece.indexOf(10, from)) {
-      const next = line(piece.subarray(from, feed), false);
-      isCut ||= next.isCut;
-      yield next;
-      held = [];
-      size = 0;
-      from = feed + 1;
+    const bytes = buffer.subarray(0, position === 0 ? length : fs.readSync(fd, buffer, 0, buffer.length, position));
+    if (encoding === 'utf16be') bytes.subarray(0, bytes.length & ~1).swap16();
+    const isLast = bytes.length < buffer.length;
+    const decoded = decoder.write(bytes) + (isLast ? decoder.end() : '');
+    const text = position === 0 && decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;
+    const first = isLong ? text.indexOf('\n') : -1;
+    if (isLong && first !== -1) {
+      yield { text: rest, isCut: true };
+      rest = '';
+      isLong = false;
     }
-    if (size < PIECE) held.push(Buffer.from(piece.subarray(from)));
-    size += piece.length - from;
-    if (piece.length === PIECE && position < 63 * PIECE) continue;
-    const hasMore = piece.length === PIECE;
-    if (size > 0) yield line(Buffer.alloc(0), hasMore);
-    return isCut || size > PIECE || hasMore;
+    const end = text.lastIndexOf('\n');
+    if (end > first) yield { text: rest + text.slice(first + 1, end), isCut: false };
+    if (end !== -1) rest = text.slice(end + 1);
+    else if (!isLong) rest += text;
+    if (rest.length > 1_000_000) {
+      rest = rest.slice(0, 1_000_000);
+      isLong = true;
+      isCut = true;
+    }
+    const hasMore = !isLast && position + buffer.length >= 67_108_864;
+    if (!isLast && !hasMore) continue;
+    if (rest !== '') yield { text: rest, isCut: isLong || hasMore };
+    return isCut || hasMore;
   }
 }
 
@@ -139,37 +194,42 @@ interface Looked {
 
 interface Parts {
   readonly lineCollector: typeof lineCollector;
+  readonly encodingOf: typeof encodingOf;
   readonly linesOf: typeof linesOf;
   readonly lookThrough: typeof lookThrough;
 }
 
+interface Tools extends Pick<Reading, 'fs' | 'buffer' | 'StringDecoder'> {
+  readonly hunt: Hunt;
+  readonly pattern: RegExp;
+  readonly parts: Parts;
+}
+
 /** Looks through one file of any kind, without waiting for it. Throws the system's errors. */
-export function lookThrough(fs: Fs, hunt: Hunt, pattern: RegExp, path: string, parts: Parts): Looked {
+export function lookThrough(path: string, { fs, buffer, StringDecoder, hunt, pattern, parts }: Tools): Looked {
   const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0, O_NOCTTY = 0 } = fs.constants;
   const fd = fs.openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
   try {
     const status = fs.fstatSync(fd);
     if (!status.isFile()) return { kind: 'irregular', lines: [], isCut: false };
     const collector = parts.lineCollector(hunt, pattern);
-    const head = Buffer.allocUnsafe(Math.min(status.size, 4_194_304));
-    const bytes = head.subarray(0, status.size === 0 ? 0 : fs.readSync(fd, head, 0, head.length, 0));
-    const isWide = bytes[0] === 0xff && bytes[1] === 0xfe;
-    if (!isWide && bytes.subarray(0, 8192).includes(0)) return { kind: 'binary', lines: [], isCut: false };
-    if (status.size > head.length) {
-      const lines = parts.linesOf(fs, fd, hunt.progress);
-      for (let next = lines.next(); ; next = lines.next()) {
-        if (next.done === true) return { kind: 'text', lines: collector.lines, isCut: next.value };
-        if (!collector.take(next.value.text, next.value.isCut))
-          return { kind: 'text', lines: collector.lines, isCut: true };
-      }
+    /** False once there are enough. Texts without a match are not taken apart. */
+    const search = (text: string): boolean => {
+      if (hunt.canSkip && !pattern.test(hunt.isFolded ? text.toLowerCase() : text) && collector.pass(text)) return true;
+      const middle = text.length > 65_536 ? text.indexOf('\n', text.length >> 1) : -1;
+      if (middle !== -1 && hunt.canSkip) return search(text.slice(0, middle)) && search(text.slice(middle + 1));
+      return text.split('\n').every((line) => collector.take(line));
+    };
+    const length = status.size === 0 ? 0 : fs.readSync(fd, buffer, 0, buffer.length, 0);
+    const encoding = parts.encodingOf(buffer.subarray(0, length));
+    const kind = encoding === undefined ? 'binary' : 'text';
+    const reading = { fs, fd, progress: hunt.progress, buffer, length, StringDecoder };
+    const lines = parts.linesOf({ ...reading, encoding: encoding ?? 'utf8' });
+    for (let next = lines.next(); ; next = lines.next()) {
+      if (next.done === true) return { kind, lines: collector.lines, isCut: next.value };
+      const { text, isCut } = next.value;
+      if (!(isCut ? collector.take(text, true) : search(text))) return { kind, lines: collector.lines, isCut: true };
     }
-    const text = isWide ? bytes.toString('utf16le', 2) : bytes.toString('utf8');
-    if (hunt.canSkip && !pattern.test(hunt.isFolded ? text.toLowerCase() : text))
-      return { kind: 'text', lines: [], isCut: false };
-    const lines = text.split('\n');
-    if (lines.at(-1) === '') lines.pop();
-    const isCut = !lines.every((line) => collector.take(line));
-    return { kind: 'text', lines: collector.lines, isCut };
   } finally {
     fs.closeSync(fd);
   }
@@ -178,23 +238,27 @@ export function lookThrough(fs: Fs, hunt: Hunt, pattern: RegExp, path: string, p
 /** The worker itself: does one task after the other. */
 export function serve(load: (name: string) => unknown, parts: Parts): void {
   const fs = load('node:fs') as Fs;
+  const { StringDecoder } = load('node:string_decoder') as typeof import('node:string_decoder');
   const { parentPort, workerData } = load('node:worker_threads') as typeof import('node:worker_threads');
   const hunt = workerData as Hunt;
   // Patterns that would take for ever go on in an engine that never does; what that cannot do, the main thread ends.
   const v8 = load('node:v8') as typeof import('node:v8');
   v8.setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
   const pattern = new RegExp(hunt.source, hunt.flags);
+  const tools = { fs, StringDecoder, buffer: Buffer.allocUnsafe(1_048_576), hunt, pattern, parts };
   parentPort?.on('message', ({ id, address, files }: Task) => {
     const found: FoundFile[] = [];
-    const counts = { binary: 0, irregular: 0, text: 0, cut: 0 };
+    const counts = { binary: 0, irregular: 0, cut: 0 };
     for (const [index, name] of files.entries()) {
       Atomics.add(hunt.progress, 0, 1);
       Atomics.store(hunt.progress, 1, index);
       try {
-        const { kind, lines, isCut } = parts.lookThrough(fs, hunt, pattern, `${address}/${name}`, parts);
-        counts[kind] += 1;
-        if (isCut && lines.length === 0) counts.cut += 1;
-        if (lines.length > 0) found.push({ name, lines, isCut });
+        const { kind, lines, isCut } = parts.lookThrough(`${address}/${name}`, tools);
+        if (kind === 'irregular') counts.irregular += 1;
+        // What matches there is told of, and not shown.
+        else if (kind === 'binary') counts.binary += lines.some(({ isMatch }) => isMatch) ? 1 : 0;
+        else if (lines.length > 0) found.push({ name, lines, isCut });
+        else if (isCut) counts.cut += 1;
       } catch {
         counts.irregular += 1;
       }

@@ -53,6 +53,12 @@ export function isShownBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk
     isPlain(path) && accepts(path) && isOpenDirectory(posix.dirname(path)) && !isIgnored(path) && isOpen(path);
 }
 
+/** Says of a path that is not shown whether it is lost: its name is not UTF-8, so that nobody can open it by this one. */
+export function isLostBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (path: string) => boolean {
+  const isIgnored = ignoredPaths(place.path, rulesOfPlace(workspace, place, isIgnoring));
+  return (path) => path.includes('\ufffd') && isPlain(path) && accepts(path) && !isIgnored(path);
+}
+
 /** What can be told from the path alone. */
 function isPlain(path: string): boolean {
   const steps = path.split('/');

@@ -1,3 +1,4 @@
+import { counted } from '../core/counted.ts';
 import { AppError } from '../core/error.ts';
 import { compileGlob, type GlobPattern } from '../core/glob.ts';
 import type { JsonObject } from '../core/json.ts';
@@ -159,6 +160,10 @@ async function outcomeOf({ place, report }: Tree, findings: Findings, telling: T
     ...(findings.stopped === undefined ? [] : [`incomplete: stopped ${findings.stopped}; name a smaller directory`]),
     ...(findings.isFull ? ['there may be more; use a narrower pattern or directory'] : []),
     ...notesOf({ ...report, unreadable: report.unreadable + findings.unreadable }),
+    // Which of them were looked at is chance if the search was stopped.
+    ...(findings.binary === 0 || findings.isFull
+      ? []
+      : [`${counted(findings.binary, 'binary file')} with a match not shown`]),
     ...(findings.cut === 0 ? [] : [`of ${findings.cut} very large files only the beginning was searched`]),
     ...(told === found ? [] : [await wayToRest(told, found, telling)]),
   ];

@@ -1,7 +1,11 @@
-import { symlinkSync } from 'node:fs';
+import * as fs from 'node:fs';
+import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { StringDecoder } from 'node:string_decoder';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findRipgrep } from '../../src/platform/search-ripgrep.ts';
+import { encodingOf, lineCollector, linesOf, lookThrough } from '../../src/platform/search-worker.ts';
 import { marker, place, put, temporary } from './place.ts';
 
 const FILES = {
@@ -36,6 +40,71 @@ test.each(ENGINES)('%s finds lines in files that are not left out', async (_, en
       { file: '.hidden/f.txt', lines: ['1: needle'] },
       { file: 'src/d.ts', lines: ['1: const needle = 1;'] },
       { file: 'src/deep/e.md', lines: ['1: # needle'] },
+    ],
+    note: '1 binary file with a match not shown',
+  });
+});
+
+/** UTF-16 with its mark. */
+function wide(text: string, order: 'little' | 'big'): Buffer {
+  const bytes = Buffer.from(`\ufeff${text}`, 'utf16le');
+  return order === 'little' ? bytes : bytes.swap16();
+}
+
+test.each(ENGINES)('%s finds what is in UTF-16, behind a byte order mark, and behind a late NUL', async (_, env) => {
+  const filler = 'ordinary line, grüße\n'.repeat(250_000);
+  const here = await place(
+    {
+      'big-le.txt': wide(`${filler}größe needle\r\nlast`, 'little'),
+      'big-be.txt': wide(`needle\n${filler}\nlast needle`, 'big'),
+      'le.txt': wide('first\nneedle\r\nnéxt', 'little'),
+      'be.txt': wide('needle', 'big'),
+      'marked.txt': '\ufeffneedle one\nno\nneedle two\n',
+      'nul.log': `needle 1\n${'x'.repeat(79)}\n`.padEnd(200_000, 'y').concat('\n\0\nneedle 2\n'),
+      'plain.txt': 'a needle\n',
+    },
+    { env },
+  );
+  expect(await here.output('search_file_content', { pattern: '^(größe )?needle|last' })).toEqual({
+    matches: [
+      { file: 'be.txt', lines: ['1: needle'] },
+      { file: 'big-be.txt', lines: ['1: needle', '250003: last needle'] },
+      { file: 'big-le.txt', lines: ['250001: größe needle', '250002: last'] },
+      { file: 'le.txt', lines: ['2: needle'] },
+      { file: 'marked.txt', lines: ['1: needle one', '3: needle two'] },
+      { file: 'nul.log', lines: ['1: needle 1', '5: needle 2'] },
+    ],
+  });
+});
+
+// Other systems have no such names.
+if (process.platform === 'linux') {
+  test.each(ENGINES)('%s says that a name which is not UTF-8 kept it from a file', async (_, env) => {
+    const here = await place({ 'a.txt': 'needle\n' }, { env });
+    writeFileSync(Buffer.concat([Buffer.from(`${here.root}/b`), Buffer.from([0xff])]), 'needle\n');
+    expect(await here.output('search_file_content', { pattern: 'needle' })).toEqual({
+      matches: [{ file: 'a.txt', lines: ['1: needle'] }],
+      note: '1 could not be read',
+    });
+  });
+}
+
+test.each(ENGINES)('%s tells line numbers and lines around a match in a large file', async (_, env) => {
+  const lines = Array.from({ length: 120_000 }, (__, index) => `line ${index + 1} of many, nothing in it`);
+  for (const at of [1, 29_999, 30_000, 90_000, 120_000]) lines[at - 1] = `needle ${at}`;
+  const here = await place({ 'large.txt': lines.join('\n') }, { env });
+  const around = (at: number): string => `${at}- line ${at} of many, nothing in it`;
+  expect(await here.output('search_file_content', { pattern: 'needle', before: 2, after: 1 })).toEqual({
+    matches: [
+      {
+        file: 'large.txt',
+        lines: [
+          ...['1: needle 1', around(2)],
+          ...[around(29_997), around(29_998), '29999: needle 29999', '30000: needle 30000', around(30_001)],
+          ...[around(89_998), around(89_999), '90000: needle 90000', around(90_001)],
+          ...[around(119_998), around(119_999), '120000: needle 120000'],
+        ],
+      },
     ],
   });
 });
@@ -233,4 +302,36 @@ test('what .geminiignore leaves out is not read either, by whatever name; what .
   expect(await here.output('read_file', { path: 'built.txt' })).toBe('b');
   expect(await here.output('read_file', { path: 'sub/other.txt' })).toBe('o');
   expect(await here.output('read_file', { path: 'sub/.git' })).toBe('gitdir: elsewhere');
+});
+
+test('however a file is cut into pieces, the lines found are those of the text as a whole', () => {
+  const path = join(temporary(), 'x');
+  const progress = new Int32Array(new SharedArrayBuffer(8));
+  const parts = { encodingOf, lineCollector, linesOf, lookThrough };
+  const line = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '漢', '😀', '\r', ' '), maxLength: 12 });
+  fc.assert(
+    fc.property(
+      fc.array(line, { maxLength: 30 }),
+      fc.constantFrom('utf8', 'utf16le', 'utf16be'),
+      fc.record({
+        size: fc.integer({ min: 4, max: 40 }),
+        before: fc.nat(3),
+        after: fc.nat(3),
+        perFile: fc.integer({ min: 1, max: 5 }),
+      }),
+      fc.boolean(),
+      (lines, encoding, { size, ...limits }, canSkip) => {
+        const text = lines.join('\n');
+        const bytes = Buffer.from(`\ufeff${text}`, encoding === 'utf8' ? 'utf8' : 'utf16le');
+        writeFileSync(path, encoding === 'utf16be' ? bytes.swap16() : bytes);
+        const hunt = { source: 'ab|漢$', flags: 'm', isFolded: false, canSkip, progress, ...limits };
+        const pattern = new RegExp(hunt.source, hunt.flags);
+        const buffer = Buffer.alloc(size * 2);
+        const found = lookThrough(path, { fs, StringDecoder, buffer, hunt, pattern, parts });
+        const whole = lineCollector(hunt, pattern);
+        (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n').every((each) => text === '' || whole.take(each));
+        expect(found).toMatchObject({ kind: 'text', lines: whole.lines });
+      },
+    ),
+  );
 });
