@@ -6,6 +6,7 @@ import type { WalkedDirectory } from './search-walk.ts';
 import {
   encodingOf,
   type FoundFile,
+  folded,
   type Hunt,
   lineCollector,
   linesOf,
@@ -13,6 +14,7 @@ import {
   serve,
   type Task,
   type TaskResult,
+  wideLinesOf,
 } from './search-worker.ts';
 
 /** Where something was found. */
@@ -203,7 +205,8 @@ function bellOf(signal: AbortSignal): Bell {
 function handOf(request: SearchRequest, done: (result: TaskResult) => void, fail: (reason: unknown) => void): Hand {
   const progress = new Int32Array(new SharedArrayBuffer(8));
   const { total: _, maxMs: __, ...hunt } = request;
-  const parts = `{lineCollector:${lineCollector},encodingOf:${encodingOf},linesOf:${linesOf},lookThrough:${lookThrough}}`;
+  const readers = `encodingOf:${encodingOf},linesOf:${linesOf},wideLinesOf:${wideLinesOf},folded:${folded}`;
+  const parts = `{lineCollector:${lineCollector},lookThrough:${lookThrough},${readers}}`;
   const program = `(${serve})(require,${parts})`;
   const worker = startThread(program, { ...hunt, progress });
   worker.on('message', done);

@@ -13,6 +13,8 @@ export interface Hunt {
   readonly perFile: number;
   /** Whether a text without a match in the whole has none in a line either. */
   readonly canSkip: boolean;
+  /** What is in every match, as UTF-8, each byte with its bit for small letters set; absent if there is no such thing. */
+  readonly literal?: Uint8Array;
   /** Counts the files begun; the main thread watches it. */
   readonly progress: Int32Array;
 }
@@ -52,6 +54,8 @@ interface LineCollector {
   take(line: string, isCut?: boolean): boolean;
   /** Counts the lines of a text in which nothing matches; false if one of them is still to be shown, after a match. */
   pass(text: string): boolean;
+  /** The same of a text in UTF-8. */
+  passBytes(bytes: Buffer): boolean;
 }
 
 /** Collects the lines of one file that match, and those around them. */
@@ -77,6 +81,18 @@ export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
     recent.push({ line: number, text: shown(line, 0), isMatch: false });
     if (recent.length > hunt.before) recent.shift();
   };
+  /** Of what is passed only the last lines may be wanted, before a match that is still to come. */
+  const passLast = (text: string | Buffer, from: number): void => {
+    if (from > text.length) {
+      number += 1;
+      return;
+    }
+    const last = typeof text === 'string' ? text.slice(from) : text.toString('utf8', from);
+    for (const line of last.split('\n')) {
+      number += 1;
+      remember(line);
+    }
+  };
   return {
     lines,
     take: (line, isCut = false) => {
@@ -94,19 +110,22 @@ export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
     },
     pass: (text) => {
       if (owed > 0) return false;
-      // Only the last lines may be wanted, before a match that is still to come.
       let from = text.length + 1;
       for (let count = 0; count < hunt.before && from > 0; count += 1) {
         from = from === 1 ? 0 : text.lastIndexOf('\n', from - 2) + 1;
       }
       for (let feed = text.indexOf('\n'); feed !== -1 && feed < from; feed = text.indexOf('\n', feed + 1)) number += 1;
-      if (from > text.length) number += 1;
-      else {
-        for (const line of text.slice(from).split('\n')) {
-          number += 1;
-          remember(line);
-        }
+      passLast(text, from);
+      return true;
+    },
+    passBytes: (bytes) => {
+      if (owed > 0) return false;
+      let from = bytes.length + 1;
+      for (let count = 0; count < hunt.before && from > 0; count += 1) {
+        from = from === 1 ? 0 : bytes.lastIndexOf(10, from - 2) + 1;
       }
+      for (let feed = bytes.indexOf(10); feed !== -1 && feed < from; feed = bytes.indexOf(10, feed + 1)) number += 1;
+      passLast(bytes, from);
       return true;
     },
   };
@@ -121,9 +140,11 @@ export function encodingOf(head: Uint8Array): 'utf8' | 'utf16le' | 'utf16be' | u
   return head.subarray(0, 8192).includes(0) ? undefined : 'utf8';
 }
 
+/** Some lines of a file, without the line feed of the last. */
 interface Lines {
-  /** Whole lines, without the line feed of the last. */
-  readonly text: string;
+  /** As they are; only until the next are asked for. Absent where the file is not UTF-8. */
+  readonly bytes?: Buffer;
+  readonly text: () => string;
   /** Whether it is one line of which there is more. */
   readonly isCut: boolean;
 }
@@ -136,42 +157,80 @@ interface Reading {
   readonly buffer: Buffer;
   /** How many bytes, from the first on, are in it already. */
   readonly length: number;
-  readonly encoding: 'utf8' | 'utf16le' | 'utf16be';
-  readonly StringDecoder: typeof import('node:string_decoder').StringDecoder;
 }
 
 /**
- * The lines of a file, many at a time: at most 64 MB of it, and a million characters of each line. The byte order mark is not
- * among them. Returns whether there is more.
+ * The lines of a file in UTF-8, as many at a time as the buffer holds, which is also the most of one line; at most 64 MB. The
+ * byte order mark is not among them. Returns whether there is more.
  */
-export function* linesOf({
-  fs,
-  fd,
-  progress,
-  buffer,
-  length,
-  encoding,
-  StringDecoder,
-}: Reading): Generator<Lines, boolean> {
-  const decoder = new StringDecoder(encoding === 'utf8' ? 'utf8' : 'utf16le');
+export function* linesOf({ fs, fd, progress, buffer, length }: Reading): Generator<Lines, boolean> {
+  let [kept, position, isLong, isCut] = [0, 0, false, false];
+  const lines = (from: number, to: number, isCutLine: boolean): Lines => {
+    const bytes = buffer.subarray(from, to);
+    return { bytes, text: () => bytes.toString(), isCut: isCutLine };
+  };
+  for (;;) {
+    Atomics.add(progress, 0, 1);
+    const room = buffer.length - kept;
+    const read = position === 0 ? length : fs.readSync(fd, buffer, kept, room, position);
+    const isFirst = position === 0;
+    const filled = kept + read;
+    position += read;
+    const isLast = read < room;
+    const hasMore = !isLast && position >= 67_108_864;
+    let from = isFirst && buffer[0] === 0xef && buffer[1] === 0xbb && buffer[2] === 0xbf && filled > 2 ? 3 : 0;
+    if (isLong) {
+      const feed = buffer.subarray(0, filled).indexOf(10);
+      from = feed === -1 ? filled : feed + 1;
+      isLong = feed === -1;
+    }
+    const end = buffer.subarray(0, filled).lastIndexOf(10);
+    if (isLast || hasMore) {
+      if (hasMore && end >= from) yield lines(from, end, false);
+      const last = hasMore && end >= from ? end + 1 : from;
+      if (last < filled) yield lines(last, end === filled - 1 ? end : filled, hasMore);
+      return isCut || hasMore;
+    }
+    if (end >= from) yield lines(from, end, false);
+    else if (from === 0 && filled === buffer.length) {
+      yield lines(0, filled, true);
+      [isLong, isCut] = [true, true];
+    }
+    const rest = isLong ? filled : Math.max(from, end + 1);
+    buffer.copyWithin(0, rest, filled);
+    kept = filled - rest;
+  }
+}
+
+interface WideReading extends Reading {
+  readonly isBigEndian: boolean;
+  readonly StringDecoder: typeof import('node:string_decoder').StringDecoder;
+}
+
+/** The same of a file in UTF-16, with at most a million characters of one line. */
+export function* wideLinesOf(reading: WideReading): Generator<Lines, boolean> {
+  const { fs, fd, progress, buffer, length, isBigEndian, StringDecoder } = reading;
+  const decoder = new StringDecoder('utf16le');
   let rest = '';
   let isLong = false;
   let isCut = false;
   for (let position = 0; ; position += buffer.length) {
     Atomics.add(progress, 0, 1);
     const bytes = buffer.subarray(0, position === 0 ? length : fs.readSync(fd, buffer, 0, buffer.length, position));
-    if (encoding === 'utf16be') bytes.subarray(0, bytes.length & ~1).swap16();
+    if (isBigEndian) bytes.subarray(0, bytes.length & ~1).swap16();
     const isLast = bytes.length < buffer.length;
     const decoded = decoder.write(bytes) + (isLast ? decoder.end() : '');
     const text = position === 0 && decoded.startsWith('\ufeff') ? decoded.slice(1) : decoded;
     const first = isLong ? text.indexOf('\n') : -1;
     if (isLong && first !== -1) {
-      yield { text: rest, isCut: true };
+      const long = rest;
+      yield { text: () => long, isCut: true };
       rest = '';
       isLong = false;
     }
     const end = text.lastIndexOf('\n');
-    if (end > first) yield { text: rest + text.slice(first + 1, end), isCut: false };
+    const whole = rest + text.slice(first + 1, end);
+    if (end > first) yield { text: () => whole, isCut: false };
     if (end !== -1) rest = text.slice(end + 1);
     else if (!isLong) rest += text;
     if (rest.length > 1_000_000) {
@@ -181,9 +240,21 @@ export function* linesOf({
     }
     const hasMore = !isLast && position + buffer.length >= 67_108_864;
     if (!isLast && !hasMore) continue;
-    if (rest !== '') yield { text: rest, isCut: isLong || hasMore };
+    if (rest !== '') yield { text: () => rest, isCut: isLong || hasMore };
     return isCut || hasMore;
   }
+}
+
+/**
+ * The bytes with the bit for small letters set in all of them, in `scratch`, which has room for four more: a text that is
+ * somewhere in any case is there, and a few others seem to be.
+ */
+export function folded(bytes: Buffer, scratch: Buffer): Buffer {
+  const words = (bytes.length + 3) >> 2;
+  bytes.copy(scratch);
+  const wide = new Uint32Array(scratch.buffer, scratch.byteOffset, words);
+  for (let index = 0; index < words; index += 1) wide[index] = (wide[index] ?? 0) | 0x20202020;
+  return scratch.subarray(0, bytes.length);
 }
 
 interface Looked {
@@ -196,17 +267,22 @@ interface Parts {
   readonly lineCollector: typeof lineCollector;
   readonly encodingOf: typeof encodingOf;
   readonly linesOf: typeof linesOf;
+  readonly wideLinesOf: typeof wideLinesOf;
+  readonly folded: typeof folded;
   readonly lookThrough: typeof lookThrough;
 }
 
-interface Tools extends Pick<Reading, 'fs' | 'buffer' | 'StringDecoder'> {
+interface Tools extends Pick<WideReading, 'fs' | 'buffer' | 'StringDecoder'> {
+  /** As large as `buffer`, and four bytes more. */
+  readonly scratch: Buffer;
   readonly hunt: Hunt;
   readonly pattern: RegExp;
   readonly parts: Parts;
 }
 
 /** Looks through one file of any kind, without waiting for it. Throws the system's errors. */
-export function lookThrough(path: string, { fs, buffer, StringDecoder, hunt, pattern, parts }: Tools): Looked {
+export function lookThrough(path: string, tools: Tools): Looked {
+  const { fs, buffer, scratch, StringDecoder, hunt, pattern, parts } = tools;
   const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0, O_NOCTTY = 0 } = fs.constants;
   const fd = fs.openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY);
   try {
@@ -220,15 +296,36 @@ export function lookThrough(path: string, { fs, buffer, StringDecoder, hunt, pat
       if (middle !== -1 && hunt.canSkip) return search(text.slice(0, middle)) && search(text.slice(middle + 1));
       return text.split('\n').every((line) => collector.take(line));
     };
+    const literal = hunt.canSkip && hunt.literal ? Buffer.from(hunt.literal) : undefined;
+    /** The same of bytes: only what is near the literal is read as text. */
+    const searchBytes = (bytes: Buffer, wanted: Buffer): boolean => {
+      const plain = parts.folded(bytes, scratch);
+      for (let from = 0; from <= bytes.length; ) {
+        const hit = plain.indexOf(wanted, from);
+        const start = hit === -1 ? bytes.length + 1 : bytes.lastIndexOf(10, hit) + 1;
+        const before = bytes.subarray(from, Math.max(from, start - 1));
+        if (start > from && !collector.passBytes(before) && !search(before.toString())) return false;
+        if (hit === -1) return true;
+        const feed = bytes.indexOf(10, hit + 16_384);
+        const end = feed === -1 ? bytes.length : feed;
+        if (!search(bytes.toString('utf8', start, end))) return false;
+        from = end + 1;
+      }
+      return true;
+    };
     const length = status.size === 0 ? 0 : fs.readSync(fd, buffer, 0, buffer.length, 0);
     const encoding = parts.encodingOf(buffer.subarray(0, length));
     const kind = encoding === undefined ? 'binary' : 'text';
-    const reading = { fs, fd, progress: hunt.progress, buffer, length, StringDecoder };
-    const lines = parts.linesOf({ ...reading, encoding: encoding ?? 'utf8' });
+    const reading = { fs, fd, progress: hunt.progress, buffer, length };
+    const lines =
+      encoding === 'utf16le' || encoding === 'utf16be'
+        ? parts.wideLinesOf({ ...reading, StringDecoder, isBigEndian: encoding === 'utf16be' })
+        : parts.linesOf(reading);
     for (let next = lines.next(); ; next = lines.next()) {
       if (next.done === true) return { kind, lines: collector.lines, isCut: next.value };
-      const { text, isCut } = next.value;
-      if (!(isCut ? collector.take(text, true) : search(text))) return { kind, lines: collector.lines, isCut: true };
+      const { bytes, text, isCut } = next.value;
+      const goesOn = (): boolean => (literal && bytes ? searchBytes(bytes, literal) : search(text()));
+      if (!(isCut ? collector.take(text(), true) : goesOn())) return { kind, lines: collector.lines, isCut: true };
     }
   } finally {
     fs.closeSync(fd);
@@ -245,7 +342,9 @@ export function serve(load: (name: string) => unknown, parts: Parts): void {
   const v8 = load('node:v8') as typeof import('node:v8');
   v8.setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
   const pattern = new RegExp(hunt.source, hunt.flags);
-  const tools = { fs, StringDecoder, buffer: Buffer.allocUnsafe(1_048_576), hunt, pattern, parts };
+  const buffer = Buffer.allocUnsafeSlow(1_048_576);
+  const scratch = Buffer.allocUnsafeSlow(buffer.length + 4);
+  const tools = { fs, StringDecoder, buffer, scratch, hunt, pattern, parts };
   parentPort?.on('message', ({ id, address, files }: Task) => {
     const found: FoundFile[] = [];
     const counts = { binary: 0, irregular: 0, cut: 0 };

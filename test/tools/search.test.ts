@@ -5,7 +5,15 @@ import { StringDecoder } from 'node:string_decoder';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findRipgrep } from '../../src/platform/search-ripgrep.ts';
-import { encodingOf, lineCollector, linesOf, lookThrough } from '../../src/platform/search-worker.ts';
+import {
+  encodingOf,
+  folded,
+  lineCollector,
+  linesOf,
+  lookThrough,
+  wideLinesOf,
+} from '../../src/platform/search-worker.ts';
+import { requiredLiteral } from '../../src/tools/search-file-content.ts';
 import { marker, place, put, temporary } from './place.ts';
 
 const FILES = {
@@ -307,31 +315,73 @@ test('what .geminiignore leaves out is not read either, by whatever name; what .
 test('however a file is cut into pieces, the lines found are those of the text as a whole', () => {
   const path = join(temporary(), 'x');
   const progress = new Int32Array(new SharedArrayBuffer(8));
-  const parts = { encodingOf, lineCollector, linesOf, lookThrough };
+  const parts = { encodingOf, folded, lineCollector, linesOf, lookThrough, wideLinesOf };
   const line = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '漢', '😀', '\r', ' '), maxLength: 12 });
   fc.assert(
     fc.property(
       fc.array(line, { maxLength: 30 }),
       fc.constantFrom('utf8', 'utf16le', 'utf16be'),
       fc.record({
-        size: fc.integer({ min: 4, max: 40 }),
+        size: fc.integer({ min: 28, max: 60 }),
+        hasLiteral: fc.boolean(),
         before: fc.nat(3),
         after: fc.nat(3),
         perFile: fc.integer({ min: 1, max: 5 }),
       }),
       fc.boolean(),
-      (lines, encoding, { size, ...limits }, canSkip) => {
+      (lines, encoding, { size, hasLiteral, ...limits }, canSkip) => {
         const text = lines.join('\n');
         const bytes = Buffer.from(`\ufeff${text}`, encoding === 'utf8' ? 'utf8' : 'utf16le');
         writeFileSync(path, encoding === 'utf16be' ? bytes.swap16() : bytes);
-        const hunt = { source: 'ab|漢$', flags: 'm', isFolded: false, canSkip, progress, ...limits };
+        const hunt = {
+          source: hasLiteral ? 'ab' : 'ab|漢$',
+          flags: 'm',
+          isFolded: false,
+          canSkip,
+          progress,
+          literal: new Uint8Array(),
+          ...limits,
+        };
         const pattern = new RegExp(hunt.source, hunt.flags);
         const buffer = Buffer.alloc(size * 2);
-        const found = lookThrough(path, { fs, StringDecoder, buffer, hunt, pattern, parts });
+        const scratch = Buffer.alloc(size * 2 + 4);
+        const found = lookThrough(path, { fs, StringDecoder, buffer, scratch, hunt, pattern, parts });
         const whole = lineCollector(hunt, pattern);
         (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n').every((each) => text === '' || whole.take(each));
         expect(found).toMatchObject({ kind: 'text', lines: whole.lines });
       },
     ),
   );
+});
+
+test('what is said to be in every match is', () => {
+  const steps =
+    'a b abc c+ d? (ab|c) (?:de)? [ab|] . \\. \\( \\d \\bb e{2} f{0,1} fgh{2,}g g* \\x61 \\u0061bc | ^ $ 漢字 é K i'.split(
+      ' ',
+    );
+  const pattern = fc.array(fc.constantFrom(...steps), { maxLength: 6 }).map((parts) => parts.join(''));
+  const text = fc.string({ unit: fc.constantFrom(...'abcdefghAB.(|漢字éÉK\u212aiİ1'), maxLength: 14 });
+  fc.assert(
+    fc.property(pattern, text, fc.boolean(), (source, line, isCaseless) => {
+      let expression: RegExp;
+      try {
+        expression = new RegExp(source, isCaseless ? 'i' : '');
+      } catch {
+        return;
+      }
+      const literal = requiredLiteral(source, isCaseless);
+      const lowered = new RegExp(isCaseless ? source.toLowerCase() : source);
+      if (expression.test(line) || lowered.test(isCaseless ? line.toLowerCase() : line)) {
+        const bytes = Buffer.from(line);
+        const wanted = Buffer.from(Buffer.from(literal).map((byte) => byte | 0x20));
+        expect(folded(bytes, Buffer.alloc(bytes.length + 4)).includes(wanted)).toBe(true);
+      }
+    }),
+    { numRuns: 3000 },
+  );
+  expect(
+    ['needle_\\d+', 'a(b|c)def', 'foo|bar', 'x{3}yz', 'wörk', 'a.b', '関数\\('].map((each) =>
+      requiredLiteral(each, true),
+    ),
+  ).toEqual(['needle_', 'def', '', '', '', '', '関数(']);
 });
