@@ -1,6 +1,7 @@
 import { isObject } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
 import { modelFacts } from '../core/models.ts';
+import { trimTrailing } from '../core/trim.ts';
 import { type Backend, backendOf, type Refused } from './backend.ts';
 import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assist-place.ts';
 import { modelPath } from './endpoint.ts';
@@ -112,7 +113,7 @@ async function mayBeStale({ status, body }: Refused, project: string | undefined
   if (error.reasons.some((reason) => NOT_THE_PROJECT.includes(reason))) return false;
   if (status !== 400) return true;
   const words = [error.message, ...Object.values(error.metadata)].join(' ');
-  const names = words.split(/[^\w.:-]+/).map((word) => word.replace(/^[.:-]+|[.:-]+$/g, ''));
+  const names = words.split(/[^\w.:-]+/).map((word) => trimTrailing(word.replace(/^[.:-]+/, ''), '.:-'));
   const isNamed = /\bproject\b/i.test(words) || (project !== undefined && names.includes(project));
   return PRECONDITIONS.includes(error.status ?? '') && isNamed;
 }

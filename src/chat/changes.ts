@@ -2,6 +2,7 @@ import { relative } from 'node:path';
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
 import type { Session } from '../core/session.ts';
+import { textBefore } from '../core/trim.ts';
 import { readBytesIfAny } from '../platform/files.ts';
 import { randomId } from '../platform/random-id.ts';
 import type { Change, UndoStore } from '../tools/journal.ts';
@@ -64,7 +65,7 @@ export function sessionChanges(
   const idsOf = (session: Session): ReadonlySet<string> => new Set(ids.get(session)).add(session.id);
   const changesOf = async (session: Session): Promise<readonly Change[]> => {
     const wanted = idsOf(session);
-    return (await store.changes()).filter(({ run }) => wanted.has(run.replace(/\..*$/, '')));
+    return (await store.changes()).filter(({ run }) => wanted.has(textBefore(run, '.')));
   };
   return {
     begin(session) {

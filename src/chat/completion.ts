@@ -1,3 +1,4 @@
+import { lastWord } from '../core/trim.ts';
 import { pathsLike } from '../input/path-search.ts';
 import { found } from './candidates.ts';
 import type { Chat } from './chat.ts';
@@ -35,9 +36,10 @@ async function completed(chat: Chat, before: string, signal: AbortSignal): Promi
   if (command?.complete !== undefined) {
     return found(before.length - argument.length, argument, await command.complete(chat));
   }
-  const word = (command?.name === 'file' ? /()([^\s]*)$/ : /(?:^|\s)(@)([^\s]*)$/).exec(before);
-  if (word === null) return undefined;
-  const [, at = '', path = ''] = word;
+  const word = lastWord(before);
+  const at = command?.name === 'file' ? '' : '@';
+  if (!word.startsWith(at)) return undefined;
+  const path = word.slice(at.length);
   const paths = await pathsLike(path, { cwd: chat.cwd, most: MAX_PATHS, signal });
   return {
     start: before.length - at.length - path.length,

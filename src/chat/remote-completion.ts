@@ -1,3 +1,4 @@
+import { lastWord } from '../core/trim.ts';
 import { found } from './candidates.ts';
 import type { Chat } from './chat.ts';
 import { serverIn } from './commands/servers.ts';
@@ -13,7 +14,8 @@ export async function remoteCompletion(
 ): Promise<Completion | undefined> {
   if (servers === undefined) return undefined;
   if (serverIn(servers, before) !== undefined) return promptCompletion(servers, before, signal);
-  const [, mention = ''] = /(?:^|\s)@(\S*)$/.exec(before) ?? [];
+  const last = lastWord(before);
+  const mention = last.startsWith('@') ? last.slice(1) : '';
   const mentioned = serverIn(servers, `/${mention}`);
   if (mentioned === undefined) return undefined;
   const resources = await servers.resources(mentioned.server, signal);
@@ -29,7 +31,7 @@ async function promptCompletion(servers: Servers, before: string, signal: AbortS
     const all = prompts.map((prompt) => ({ insert: `/${server}:${prompt.name} `, hint: prompt.description }));
     return found(0, before, all);
   }
-  const word = /\S*$/.exec(text)?.[0] ?? '';
+  const word = lastWord(text);
   const wanted = prompts.find((prompt) => prompt.name === name)?.arguments ?? [];
   const [, argument = '', value = ''] = /^([^=]+)=(.*)$/.exec(word) ?? [];
   if (wanted.some((each) => each.name === argument)) {

@@ -95,7 +95,7 @@ function textLines(text: string): readonly Line[] {
 
 /** More lines or characters than this with nothing in them are counted instead: they push what matters out of sight. */
 const MAX_GAP = 3;
-const GAPS = / {41,}| +$|\t{11,}/g;
+const GAPS = /(?<! )(?: {41,}| +$)|\t{11,}/g;
 
 /** Long runs of blanks, and all at the end of a line, as a count. */
 function shownBlanks(line: string): string {

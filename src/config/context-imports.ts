@@ -3,6 +3,7 @@ import { contains } from '../core/containment.ts';
 import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
 import { isSensitivePath, isStatePath } from '../core/secret-files.ts';
+import { trimTrailing } from '../core/trim.ts';
 import { readBytes } from '../platform/files.ts';
 import { isDirectory, realPath } from '../platform/real-path.ts';
 import type { ContextPlace } from './context-place.ts';
@@ -102,7 +103,7 @@ function isSecret(real: string, root: string | undefined): boolean {
 function importsIn(text: string): readonly { readonly index: number; readonly path: string }[] {
   const pattern = /```[\s\S]*?(?:```|$)|`[^`\n]*`|(?<!\S)@([./A-Za-z][^\s`]*)/g;
   return [...text.matchAll(pattern)].flatMap(({ index, 1: word }) => {
-    const path = word?.replace(/[.,;:!?)\]}'"]+$/, '') ?? '';
+    const path = trimTrailing(word ?? '', `.,;:!?)]}'"`);
     return path === '' || path.includes('://') ? [] : [{ index, path }];
   });
 }

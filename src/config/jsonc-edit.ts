@@ -1,5 +1,6 @@
 import { createScanner, findNodeAtLocation, type Node, parseTree } from 'jsonc-parser';
 import type { JsonValue } from '../core/json.ts';
+import { trimTrailing } from '../core/trim.ts';
 
 /** One change to a document; without a value, what stands at the path is taken out. A number is a place in a list. */
 export interface Edit {
@@ -77,7 +78,7 @@ function withoutChild(text: string, children: readonly Node[], index: number): s
 }
 
 function withoutSpan(text: string, start: number, end: number): string {
-  const lead = /[ \t]*$/.exec(text.slice(0, start))?.[0].length ?? 0;
+  const lead = start - trimTrailing(text.slice(0, start), ' \t').length;
   const tail = /^[ \t]*(\r\n|\n|\r)?/.exec(text.slice(end));
   const isLineStart = start - lead === 0 || /[\r\n]/.test(text[start - lead - 1] ?? '');
   if (isLineStart && tail?.[1] !== undefined)
@@ -123,7 +124,8 @@ function styleOf(text: string, container: Node): Style {
   if (isOneLine || (first !== undefined && !/[\r\n]/.test(inside))) {
     return { indent: undefined, unit: '', newline: '', gap: /":\s/.test(text) ? ' ' : '' };
   }
-  const isOwnLine = first !== undefined && /[\r\n]\s*$/.test(text.slice(container.offset, first.offset));
+  const ahead = text.slice(container.offset, first?.offset);
+  const isOwnLine = first !== undefined && /[\r\n]/.test(ahead.slice(ahead.trimEnd().length));
   const indent = isOwnLine ? lineIndent(text, first.offset) : lineIndent(text, container.offset) + unit;
   return { indent, unit, newline, gap: ' ' };
 }

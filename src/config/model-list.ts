@@ -144,5 +144,5 @@ function budgetText({ min, max, canBeOff }: BudgetRange): string {
 }
 
 function thousands(value: number): string {
-  return String(value).replace(/\B(?=(?:\d{3})+$)/g, ',');
+  return value.toLocaleString('en-US');
 }

@@ -122,8 +122,8 @@ function parseCommand(text: string, file: string): Parsed {
 function parseMarkdown(text: string): Parsed {
   const [head, front = ''] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
   const lines = front.split(/\r?\n/).flatMap((line) => {
-    const [, key, value = ''] = /^([\w-]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
-    return key === undefined ? [] : [[key, value.replace(/^(["'])(.*)\1$/, '$2')] as const];
+    const [, key, value = ''] = /^([\w-]+):(.*)$/.exec(line) ?? [];
+    return key === undefined ? [] : [[key, value.trim().replace(/^(["'])(.*)\1$/, '$2')] as const];
   });
   const defaults = new Map(lines);
   const description = defaults.get('description');

@@ -56,7 +56,8 @@ export function sniffMedia(bytes: Uint8Array, name = ''): string | undefined {
 function isPdf(buffer: Buffer, head: string): boolean {
   if (!/^%PDF-\d\.\d/.test(head)) return false;
   if (!decode(buffer).isText) return true;
-  return /startxref\s+\d+\s+%%EOF\s*$/.test(buffer.toString('latin1', Math.max(0, buffer.length - PDF_TAIL_BYTES)));
+  const tail = buffer.toString('latin1', Math.max(0, buffer.length - PDF_TAIL_BYTES));
+  return /startxref\s+\d+\s+%%EOF$/.test(tail.trimEnd());
 }
 
 /** ISO base media (MP4 and its kin): the major brand, and for pictures the compatible ones. */

@@ -2,6 +2,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import type { Homes } from './app.ts';
 import { contains } from './containment.ts';
 import { SECRET_NAMES, SECRET_PATTERNS, SENSITIVE_DIRECTORIES, SENSITIVE_PAIRS } from './secret-lists.ts';
+import { textBefore, trimTrailing } from './trim.ts';
 
 // Walks ask for many names.
 const NAMES: ReadonlySet<string> = new Set(SECRET_NAMES);
@@ -30,9 +31,8 @@ export function foldName(name: string): string {
     .replace(/%([0-7][\da-f])/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
     .normalize('NFKC')
     .replace(/\p{Default_Ignorable_Code_Point}|\p{Cc}/gu, '')
-    .toLowerCase()
-    .replace(/:.*$/s, '');
-  return shown.replace(/[. ]+$/, '');
+    .toLowerCase();
+  return trimTrailing(textBefore(shown, ':'), '. ');
 }
 
 /** The steps of a path, folded. */

@@ -1,5 +1,6 @@
 import { isObject } from '../core/json.ts';
 import { formatSize } from '../core/size.ts';
+import { trimTrailing } from '../core/trim.ts';
 import { type DemoPart, parseObject } from './request.ts';
 
 const KINDS: readonly (readonly [RegExp, string, string])[] = [
@@ -32,5 +33,5 @@ export function describeMedia(parts: readonly DemoPart[]): string {
 }
 
 function base64Bytes(data: string): number {
-  return Math.floor((data.replace(/=+$/, '').length * 3) / 4);
+  return Math.floor((trimTrailing(data, '=').length * 3) / 4);
 }

@@ -1,6 +1,7 @@
 import { type MediaPart, NAMELESS, type Part } from '../core/content.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { SavedRecord } from '../core/session.ts';
+import { trimTrailing } from '../core/trim.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 
 /** A session as people read it: one turn for every prompt. */
@@ -34,7 +35,7 @@ export type Media = MediaPart['inlineData'];
 
 /** How many bytes are behind the base64. */
 export function bytesOf({ data }: Media): number {
-  return Math.floor((data.replace(/=+$/, '').length * 3) / 4);
+  return Math.floor((trimTrailing(data, '=').length * 3) / 4);
 }
 
 interface Named {

@@ -169,7 +169,7 @@ const GLOB = /[*?[{]|[@!+]\(/;
 /** The directory that every match is in, and the pattern below it. */
 function splitGlob(pattern: string): { readonly base: string; readonly below: string } {
   const slash = pattern.lastIndexOf('/', pattern.search(GLOB));
-  const base = pattern.slice(0, slash + 1).replace(/(?<=.)\/+$/, '');
+  const base = pattern.slice(0, slash + 1).replace(/(?<=^\/|[^/])\/+$/, '');
   return { base: base === '' ? '.' : base, below: pattern.slice(slash + 1) };
 }
 

@@ -74,8 +74,8 @@ function programFile(command: string, { env, cwd, isFile }: Surroundings): strin
  */
 function quoted(argument: string): string {
   const inside = argument
-    .replace(/(\\*)"/g, '$1$1""')
-    .replace(/(\\+)$/, '$1$1')
+    .replace(/(?<!\\)(\\*)"/g, '$1$1""')
+    .replace(/(?<!\\)(\\+)$/, '$1$1')
     .replaceAll('%', '%%cd:~,%');
   return `"${inside}"`;
 }

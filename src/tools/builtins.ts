@@ -2,6 +2,7 @@ import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import type { Tool } from '../core/tool.ts';
+import { textBefore } from '../core/trim.ts';
 import { findRipgrep } from '../platform/search-ripgrep.ts';
 import { editFile } from './edit-file.ts';
 import { glob } from './glob.ts';
@@ -79,7 +80,7 @@ export interface ToolLimits {
  * and allows none of it.
  */
 export function isLeft(name: string, { core, exclude = [] }: ToolLimits): boolean {
-  const isExcluded = exclude.some((entry) => settingName(entry.replace(/\(.*$/s, '')) === name);
+  const isExcluded = exclude.some((entry) => settingName(textBefore(entry, '(')) === name);
   const isCore =
     core === undefined || !BUILTIN_NAMES.includes(name) || core.some((entry) => settingName(entry) === name);
   return isCore && !isExcluded;

@@ -1,6 +1,7 @@
 import { basename, dirname } from 'node:path';
 import { contains } from '../core/containment.ts';
 import { foldName, hasSteps, stepsOf } from '../core/secret-files.ts';
+import { textBefore } from '../core/trim.ts';
 import { PROTECTED_DIRECTORIES, PROTECTED_FILES, PROTECTED_PAIRS, PROTECTED_PATTERNS } from './protected-lists.ts';
 
 /** Examples are for people, not for programs. */
@@ -51,7 +52,7 @@ export function isSystemPath(path: string): boolean {
 /** Whether Windows takes a step of the path for a device, or for a stream of another file. */
 export function isWindowsTrap(path: string): boolean {
   const steps = path.replace(/^[a-z]:/i, '').split(/[\\/]/);
-  return steps.some((step) => step.includes(':') || DEVICE_NAME.test(foldName(step.replace(/\..*$/s, ''))));
+  return steps.some((step) => step.includes(':') || DEVICE_NAME.test(foldName(textBefore(step, '.'))));
 }
 
 /** Whether a root is no project but everything one has: `/`, the home directory, or what that lies in. */

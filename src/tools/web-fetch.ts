@@ -2,6 +2,7 @@ import { AppError } from '../core/error.ts';
 import type { SendHttp } from '../core/http.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Tool } from '../core/tool.ts';
+import { trimTrailing } from '../core/trim.ts';
 import { deadline } from '../platform/clock.ts';
 import { defineTool } from './define.ts';
 import { checked, fetchPage } from './web-page.ts';
@@ -88,7 +89,7 @@ function urlsOf({
 }): readonly URL[] {
   const found = `${url} ${prompt}`.matchAll(/\bhttps?:\/\/[^\s<>"`{}|\\^「」『』【】（）、。，]+/gi);
   // Without the full stop, bracket or comma of the sentence around it.
-  const texts = Array.from(found, ([text]) => text.replace(/[.,;:!?']+$/, '')).map(unbracketed);
+  const texts = Array.from(found, ([text]) => trimTrailing(text, ".,;:!?'")).map(unbracketed);
   const urls = [...new Set(texts)].filter((text) => URL.canParse(text)).map((text) => checked(new URL(text)));
   if (urls.length === 0) throw usage('there is no URL', 'Name it in full: https://…');
   if (urls.length > MAX_PAGES) throw usage(`there are ${urls.length} URLs`, `Fetch at most ${MAX_PAGES} at once.`);
@@ -96,7 +97,7 @@ function urlsOf({
 }
 
 function unbracketed(text: string): string {
-  return text.endsWith(')') && !text.includes('(') ? text.replace(/\)+$/, '') : text;
+  return text.endsWith(')') && !text.includes('(') ? trimTrailing(text, ')') : text;
 }
 
 function usage(what: string, hint: string): AppError {

@@ -1,3 +1,4 @@
+import { lastWord } from '../../core/trim.ts';
 import { border, left, type Motion, right } from './motions.ts';
 
 /** A text that is being written, and the place in it. The caret is always on a grapheme border. */
@@ -101,8 +102,10 @@ function changes() {
     },
     change(next: Line, action: Action): void {
       // Typing is undone word by word.
-      const goesOn =
-        action === 'insert' && last === 'insert' && !/\s\S+$/u.test(next.text.slice(line.caret - 1, next.caret));
+      const typed = next.text.slice(line.caret - 1, next.caret);
+      const word = lastWord(typed);
+      const beginsWord = word !== '' && word.length < typed.length;
+      const goesOn = action === 'insert' && last === 'insert' && !beginsWord;
       if (!goesOn) past = [...past.slice(1 - MAX_UNDO), line];
       line = { text: next.text, caret: border(next.text, next.caret) };
       last = action;

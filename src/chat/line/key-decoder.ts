@@ -1,3 +1,4 @@
+import { textBefore } from '../../core/trim.ts';
 import type { Key } from './key.ts';
 import { keyOfSequence } from './key-sequences.ts';
 
@@ -87,7 +88,7 @@ function pasteReader(): PasteReader {
       tail = text.slice(kept);
       return undefined;
     },
-    end: () => [...pieces, tail.replace(/\u001b.*$/, '')].join(''),
+    end: () => [...pieces, textBefore(tail, ESC)].join(''),
   };
 }
 

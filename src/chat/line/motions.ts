@@ -1,3 +1,4 @@
+import { lastWord } from '../../core/trim.ts';
 import { FOLD } from './folds.ts';
 
 /** From a place in a text to another one: where a key moves the caret, or how far it deletes. Both are grapheme borders. */
@@ -64,8 +65,7 @@ export const wordRight: Motion = (text, at) => {
 /** Back over spaces, then to the space before. */
 export const spaceLeft: Motion = (text, at) => {
   const before = text.slice(0, at).trimEnd();
-  const space = before.search(/\s\S*$/u);
-  return border(text, space + 1);
+  return border(text, before.length - lastWord(before).length);
 };
 
 interface Word {

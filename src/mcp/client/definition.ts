@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
+import { textBefore } from '../../core/trim.ts';
 
 /** How long a server may take for one request, unless its definition says otherwise. */
 const TIMEOUT_MS = 600_000;
@@ -167,7 +168,7 @@ function parseCommon(entry: JsonObject): Common {
     timeoutMs: Math.min(timeout, LONGEST_MS),
     isTrusted: flagAt(entry, 'trust') ?? false,
     // The official CLI lets an entry go on after the name: `name(…)`.
-    ...(includeTools === undefined ? {} : { includeTools: includeTools.map((name) => name.replace(/\(.*$/s, '')) }),
+    ...(includeTools === undefined ? {} : { includeTools: includeTools.map((name) => textBefore(name, '(')) }),
     excludeTools: textsAt(entry, 'excludeTools') ?? [],
     ...(description === undefined ? {} : { description }),
   };

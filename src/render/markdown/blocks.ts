@@ -39,9 +39,14 @@ export function blockLines(tokens: readonly Token[], layout: Layout): string[] {
       for (const line of linesOf(token, layout)) lines.push(line);
       isSpaced = false;
     }
-    isSpaced ||= /\n[ \t]*\n\s*$/.test(token.raw);
+    isSpaced ||= endsBlank(token.raw);
   }
   return lines;
+}
+
+/** Whether an empty line is the last of a text. */
+function endsBlank(raw: string): boolean {
+  return /\n[ \t]*\n/.test(raw.slice(raw.trimEnd().length));
 }
 
 function linesOf(token: MarkedToken, layout: Layout): readonly string[] {
@@ -83,7 +88,7 @@ function listLines(list: Tokens.List, layout: Layout): readonly string[] {
       `${marker}${first}`.trimEnd(),
       ...rest.map((line) => (line === '' ? '' : ' '.repeat(marker.length) + line)),
     );
-    if (item !== list.items.at(-1) && /\n[ \t]*\n\s*$/.test(item.raw)) lines.push('');
+    if (item !== list.items.at(-1) && endsBlank(item.raw)) lines.push('');
   }
   return lines;
 }

@@ -59,7 +59,8 @@ export function isUnderline(line: string): boolean {
 
 /** The second line of a table, given the first. */
 export function isDelimiterRow(line: string, header: string): boolean {
-  return header.includes('|') && /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/.test(line);
+  // Without the blanks at its end: two repetitions of the same side by side would try every way to share them out.
+  return header.includes('|') && /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/.test(line.trimEnd());
 }
 
 /** The marker of the list item a line starts. */
