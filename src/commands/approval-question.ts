@@ -1,5 +1,6 @@
 import type { Env, Out } from '../core/io.ts';
 import type { Preview } from '../core/tool.ts';
+import { yieldToEvents } from '../platform/event-loop.ts';
 import { CONTINUED, INTERRUPT, type Tty } from '../platform/tty.ts';
 import type { Scope } from '../tools/policy.ts';
 import { groupView, type QuestionView, questionView, type ViewOptions } from './approval-view.ts';
@@ -59,25 +60,27 @@ export async function askPerson(
   signal: AbortSignal,
 ): Promise<Answer> {
   const keys = new Map([...CHOICES].filter(([, choice]) => isOffered(question, choice)));
-  let page = pageOf(question, tty, err);
+  const pause = (): Promise<void> => yieldToEvents(signal);
+  let page = await pageOf(question, { tty, err, pause });
   let isCut = page.isLong;
-  await err.write(shown(page, isCut));
+  await show(err, page, isCut);
   for (;;) {
     const key = await tty.key(keys, () => err.write(keyRows(offered(question, isCut), tty.columns)), signal);
     const choice = keys.get(key) ?? 'no';
     await err.write(`${ECHOES[choice]}\n`);
-    const last = page;
-    page = pageOf(question, tty, err);
-    const hasChanged = page.columns !== last.columns || page.rows !== last.rows;
+    const hasChanged = page.columns !== tty.columns || page.rows !== tty.rows;
+    if (hasChanged) page = await pageOf(question, { tty, err, pause });
     if (choice === 'all' || choice === 'again') {
       isCut = choice === 'again' && (hasChanged ? page.isLong : isCut);
       // A pager takes its own screen and leaves nothing of it.
-      const isPaged = choice === 'all' && page.isLong && (await tty.page(shown(page, false), env, signal));
-      await err.write(shown(page, isCut || isPaged));
+      const isPaged =
+        choice === 'all' && page.isLong && (await tty.page(`${rowsOf(page, false).join('\n')}\n`, env, signal));
+      await show(err, page, isCut || isPaged);
     } else if (hasChanged && APPROVING.includes(choice)) {
       // What stood there may be out of sight by now.
       isCut = page.isLong;
-      await err.write(`│ The window has changed since.\n${shown(page, isCut)}`);
+      await err.write('│ The window has changed since.\n');
+      await show(err, page, isCut);
     } else if (isCut && APPROVING.includes(choice)) {
       await err.write('│ This is not all of it. See the rest first: d\n');
     } else if (choice === 'reply') {
@@ -99,8 +102,15 @@ interface Page {
   readonly isLong: boolean;
 }
 
-function pageOf(question: Question, { columns, rows }: Tty, { isStyled }: Out): Page {
-  const view = viewOf(question, { columns, isStyled });
+async function pageOf(
+  question: Question,
+  {
+    tty: { columns, rows },
+    err: { isStyled },
+    pause,
+  }: { readonly tty: Tty; readonly err: Out } & Pick<ViewOptions, 'pause'>,
+): Promise<Page> {
+  const view = await viewOf(question, { columns, isStyled, pause });
   const keys = keyRows(offered(question, false), columns).split('\n');
   const room = Math.max(rows - view.title.length - keys.length - 3, 4);
   return { columns, rows, view, room, isLong: view.body.length > room };
@@ -108,8 +118,9 @@ function pageOf(question: Question, { columns, rows }: Tty, { isStyled }: Out): 
 
 const APPROVING: readonly Choice[] = ['yes', 'always', 'file'];
 
-function viewOf({ items }: Question, options: ViewOptions): QuestionView {
-  const views = items.map(({ name, preview }) => questionView(name, preview, options));
+async function viewOf({ items }: Question, options: ViewOptions): Promise<QuestionView> {
+  const views: QuestionView[] = [];
+  for (const { name, preview } of items) views.push(await questionView(name, preview, options));
   const [first] = views;
   return first !== undefined && views.length === 1
     ? first
@@ -148,12 +159,21 @@ function keyRows(offered: string, columns: number): string {
   return `╰ ${rows.join('\n  ')} › `;
 }
 
+/** As many rows as are written at once: a terminal takes its time, and a signal may come meanwhile. */
+const ROWS_AT_ONCE = 1000;
+
+async function show(err: Out, page: Page, isCut: boolean): Promise<void> {
+  const rows = rowsOf(page, isCut);
+  for (let start = 0; start < rows.length; start += ROWS_AT_ONCE)
+    await err.write(`${rows.slice(start, start + ROWS_AT_ONCE).join('\n')}\n`);
+}
+
 /** Cut in the middle: what is hidden behind a long beginning stands at the end. */
-function shown({ view: { title, body: all, brief }, room }: Page, isCut: boolean): string {
+function rowsOf({ view: { title, body: all, brief }, room }: Page, isCut: boolean): readonly string[] {
   const body = isCut ? (brief ?? all) : all;
-  if (!isCut || body.length <= room) return `${[...title, ...body].join('\n')}\n`;
+  if (!isCut || body.length <= room) return [...title, ...body];
   const head = body.slice(0, Math.ceil((room - 1) / 2));
   const tail = body.slice(body.length - (room - 1 - head.length));
   const omitted = body.length - head.length - tail.length;
-  return `${[...title, ...head, `┆ ${omitted} more lines`, ...tail].join('\n')}\n`;
+  return [...title, ...head, `┆ ${omitted} more lines`, ...tail];
 }

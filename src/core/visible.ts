@@ -5,14 +5,22 @@ export function visible(text: string): string {
   return /^[ -~]*$/.test(text) ? text : escaped(text);
 }
 
+function escaped(text: string): string {
+  return text.replace(invisible(), (char) => NAMED[char] ?? escapeOf(char.codePointAt(0) ?? 0));
+}
+
+/** How many characters `visible` would write as their escapes. */
+export function countInvisible(text: string): number {
+  return /^[ -~]*$/.test(text) ? 0 : (text.match(invisible())?.length ?? 0);
+}
+
 /**
  * Controls, bidi, zero-width, tag and other characters without a shape of their own, halves of a pair, spaces that are not
- * the plain one, and marks that are stacked more than two high.
+ * the plain one, and marks that are stacked more than two high. Made when it is needed, not at load: its character classes
+ * cost more than most starts need.
  */
-function escaped(text: string): string {
-  // Made here, not at load: its character classes cost more than most starts need.
-  const invisible = /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Z}\u2800\p{Default_Ignorable_Code_Point}]|(?<=\p{M}\p{M})\p{M}/gu;
-  return text.replace(invisible, (char) => NAMED[char] ?? escapeOf(char.codePointAt(0) ?? 0));
+function invisible(): RegExp {
+  return /(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Z}\u2800\p{Default_Ignorable_Code_Point}]|(?<=\p{M}\p{M})\p{M}/gu;
 }
 
 function escapeOf(code: number): string {

@@ -1,3 +1,5 @@
+import { yieldToEvents } from './event-loop.ts';
+
 /** Keeps long work in small steps, so that timers and keys are answered in between, and ends it in time. */
 export interface Pace {
   /** One entry more was looked at. */
@@ -33,8 +35,7 @@ export function paceOf({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): 
       return asked % 8 === 0 && performance.now() - stepBegan > STEP_MS;
     },
     rest: async () => {
-      await new Promise((resolve) => setImmediate(resolve));
-      signal.throwIfAborted();
+      await yieldToEvents(signal);
       stepBegan = performance.now();
     },
     exhausted: () => {

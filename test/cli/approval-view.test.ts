@@ -1,44 +1,88 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { groupView, questionView } from '../../src/commands/approval-view.ts';
 import type { Preview } from '../../src/core/tool.ts';
+import { widthOf } from '../../src/render/markdown/width.ts';
 
-const bodyOf = (preview: Preview) => questionView('tool', preview, { columns: 80, isStyled: false }).body;
+const plainView = { columns: 80, isStyled: false, pause: async () => {} };
+const bodyOf = async (preview: Preview) => (await questionView('tool', preview, plainView)).body;
 const ofCommand = (command: string) => bodyOf({ kind: 'command', command, directory: '/w' });
 const ofDiff = (diff: string) => bodyOf({ kind: 'diff', path: 'a', diff: `@@ @@\n${diff}`, added: 1, removed: 0 });
 
-test('long runs of blanks are counted, so that what stands behind them is in sight', () => {
-  expect(ofCommand(`ls${' '.repeat(8000)}; rm -rf y`)).toEqual(['│ ls⟨8000 spaces⟩; rm -rf y']);
-  expect(ofDiff(`+a${'\t'.repeat(300)}b\n`)).toEqual(['│ @@ @@', '│ +a⟨300 tabs⟩b']);
+test('long runs of blanks are counted, so that what stands behind them is in sight', async () => {
+  expect(await ofCommand(`ls${' '.repeat(8000)}; rm -rf y`)).toEqual(['│ ls⟨8000 spaces⟩; rm -rf y']);
+  expect(await ofDiff(`+a${'\t'.repeat(300)}b\n`)).toEqual(['│ @@ @@', '│ +a⟨300 tabs⟩b']);
 });
 
-test('many empty lines are one line with their count', () => {
-  expect(ofCommand(`ls\n${'\n'.repeat(300)}rm -rf y`)).toEqual(['│ ls', '│ ⟨300 empty lines⟩', '│ rm -rf y']);
-  expect(ofCommand(`ls\n${' \n'.repeat(300)}\nrm -rf y`)).toEqual(['│ ls', '│ ⟨301 blank lines⟩', '│ rm -rf y']);
-  expect(ofDiff(` a\n${'+\n'.repeat(300)}+b\n`)).toEqual(['│ @@ @@', '│  a', '│ +⟨300 empty lines⟩', '│ +b']);
+test('many empty lines are one line with their count', async () => {
+  expect(await ofCommand(`ls\n${'\n'.repeat(300)}rm -rf y`)).toEqual(['│ ls', '│ ⟨300 empty lines⟩', '│ rm -rf y']);
+  expect(await ofCommand(`ls\n${' \n'.repeat(300)}\nrm -rf y`)).toEqual(['│ ls', '│ ⟨301 blank lines⟩', '│ rm -rf y']);
+  expect(await ofDiff(` a\n${'+\n'.repeat(300)}+b\n`)).toEqual(['│ @@ @@', '│  a', '│ +⟨300 empty lines⟩', '│ +b']);
 });
 
-test('blanks at the end of a line are visible', () => {
-  expect(ofCommand('echo a \\ \nb')).toEqual(['│ echo a \\⟨1 space⟩', '│ b']);
-  expect(ofDiff('-a\n+a  \n \n')).toEqual(['│ @@ @@', '│ -a', '│ +a⟨2 spaces⟩', '│']);
+test('blanks at the end of a line are visible', async () => {
+  expect(await ofCommand('echo a \\ \nb')).toEqual(['│ echo a \\⟨1 space⟩', '│ b']);
+  expect(await ofDiff('-a\n+a  \n \n')).toEqual(['│ @@ @@', '│ -a', '│ +a⟨2 spaces⟩', '│']);
 });
 
-test('indentation, and a few empty lines, stay as they are', () => {
-  expect(ofCommand(`if a\n\n\n\n${' '.repeat(40)}b`)).toEqual(['│ if a', '│', '│', '│', `│ ${' '.repeat(40)}b`]);
+test('indentation, and a few empty lines, stay as they are', async () => {
+  expect(await ofCommand(`if a\n\n\n\n${' '.repeat(40)}b`)).toEqual(['│ if a', '│', '│', '│', `│ ${' '.repeat(40)}b`]);
 });
 
-test('what a long line goes on with cannot pass for a line of its own', () => {
+test('what a long line goes on with cannot pass for a line of its own', async () => {
   const long = `+${'a'.repeat(76)}`;
-  expect(ofDiff(`${long}-removed line\n`)).toEqual(['│ @@ @@', `│ ${long}`, '┊ -removed line']);
-  expect(ofCommand(`${'a'.repeat(77)}rm -rf y`)).toEqual([`│ ${'a'.repeat(77)}`, '┊ rm -rf y']);
+  expect(await ofDiff(`${long}-removed line\n`)).toEqual(['│ @@ @@', `│ ${long}`, '┊ -removed line']);
+  expect(await ofCommand(`${'a'.repeat(77)}rm -rf y`)).toEqual([`│ ${'a'.repeat(77)}`, '┊ rm -rf y']);
 });
 
-test('the titles of a group are marked as no line of a diff is', () => {
+test('the titles of a group are marked as no line of a diff is', async () => {
   const preview: Preview = { kind: 'diff', path: 'a', diff: '@@ @@\n+x\n', added: 1, removed: 0 };
-  const view = questionView('write_file', preview, { columns: 80, isStyled: false });
+  const view = await questionView('write_file', preview, plainView);
   const title = '├ write_file a  +1 −0';
   expect(groupView([view, view], [preview, preview])).toEqual({
     title: ['╭ 2 changes  +2 −0'],
     body: [title, '│ @@ @@', '│ +x', title, '│ @@ @@', '│ +x'],
     brief: [title, title],
   });
+});
+
+test('a text that is too long to be measured loses no character, and its rows fit', async () => {
+  const command = `echo ${'ü漢e\u0301🙂 x'.repeat(12_000)}`;
+  const body = await ofCommand(command);
+  expect(body.map((row) => row.slice(2)).join('')).toBe(command);
+  expect(body.filter((row) => widthOf(row) > 80)).toEqual([]);
+});
+
+test('pauses are made while a long text is laid out, whatever it is made of', async () => {
+  const texts = ['a', 'ü', '\n', ' ', '\t', '\u0301', '🙂', '\u200b', 'a\n', '\r\n', ' \n'];
+  for (const text of texts) {
+    let pauses = 0;
+    const pause = async () => {
+      pauses += 1;
+    };
+    const command = text.repeat(400_000 / text.length);
+    await questionView('run_shell_command', { kind: 'command', command, directory: '/w' }, { ...plainView, pause });
+    expect(pauses, JSON.stringify(text)).toBeGreaterThan(400_000 / 8192 / 4);
+  }
+});
+
+test('the view ends with its pause: nobody waits for the rest', async () => {
+  const command = 'ü'.repeat(400_000);
+  const pause = () => Promise.reject(new Error('stopped'));
+  const view = questionView(
+    'run_shell_command',
+    { kind: 'command', command, directory: '/w' },
+    { ...plainView, pause },
+  );
+  await expect(view).rejects.toThrow('stopped');
+});
+
+test('where a text is cut into slices makes no difference to what is shown of it', async () => {
+  const piece = fc.constantFrom('a', ' ', '\t', '\n', '+', '-', '\u0301', '🙂', '漢', '\r', 'word '.repeat(2000));
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { maxLength: 20 }), async (pieces) => {
+      const body = await ofCommand(pieces.join(''));
+      expect(body.filter((row) => widthOf(row) > 80)).toEqual([]);
+    }),
+  );
 });

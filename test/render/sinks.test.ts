@@ -47,14 +47,15 @@ const SINKS: Readonly<Record<string, Sink>> = {
       [begin, { type: 'call', id: '1', name: head + tail, args: { command: head + tail } }, failed(head + tail), end],
       { isChat: true },
     ),
-  questions: (head, tail) => {
+  questions: async (head, tail) => {
     const text = head + tail;
     const previews = [
       { kind: 'text', text },
       { kind: 'command', command: text, directory: text },
       { kind: 'diff', path: text, diff: `@@ -1 +1 @@\n-${text}\n+${text}\n`, added: 1, removed: 1 },
     ] as const;
-    const views = previews.map((preview) => questionView(text, preview, { columns: 500, isStyled: false }));
+    const options = { columns: 500, isStyled: false, pause: async () => {} };
+    const views = await Promise.all(previews.map((preview) => questionView(text, preview, options)));
     return views.flatMap(({ title, body }) => [...title, ...body]).join('\n');
   },
   'titles of sessions': (head, tail) => {
