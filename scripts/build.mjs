@@ -18,10 +18,19 @@ mkdirSync(dist);
 const table = await commandTable(dist);
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 
+// A thread cannot load chunks out of the pack, so what it runs is one file; as .cjs it is none of the chunks.
+const worker = await build({ ...bundling, entryPoints: ['src/text-worker.ts'], format: 'cjs', write: false });
+const workerCode = worker.outputFiles[0].text;
+const workerName = `text-worker-${hashOf(workerCode)}.cjs`;
+writeFileSync(join(dist, workerName), workerCode);
+
 const chunks = await build({
   ...bundling,
   entryPoints: ['src/main.ts'],
-  define: { OUTLINE: JSON.stringify(table.outlineOf(table.ROOT)) },
+  define: {
+    OUTLINE: JSON.stringify(table.outlineOf(table.ROOT)),
+    TEXT_WORKER: JSON.stringify(workerName),
+  },
   format: 'esm',
   splitting: true,
   outdir: 'dist',
@@ -39,7 +48,7 @@ for (const [name, text] of texts) {
   writeFileSync(join(dist, name), ascii(code));
 }
 const packed = ascii(await packOf(hot));
-const packName = `pack-${createHash('sha256').update(packed).digest('hex').slice(0, 8)}.js`;
+const packName = `pack-${hashOf(packed)}.js`;
 writeFileSync(join(dist, packName), packed);
 writeSources();
 
@@ -62,6 +71,10 @@ writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.me
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
 writeProgram(program.outputFiles[0].text);
+
+function hashOf(text) {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}
 
 /** The program is read as Latin-1. esbuild escapes what is beyond ASCII in strings, but leaves it in regular expressions. */
 function ascii(code) {
@@ -106,7 +119,7 @@ async function packOf(names) {
     plugins: [virtual],
   });
   // As the function that boot will call: it need not copy the text to put anything around it.
-  return `(function(exports,require,module){${outputFiles[0].text}\n})`;
+  return `(function(exports,require,module,__dirname){${outputFiles[0].text}\n})`;
 }
 
 /**

@@ -9,6 +9,7 @@ const SRC = fileURLToPath(new URL('../src', import.meta.url));
 const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['cli', 'config', 'platform', 'render'],
   'boot.ts': ['platform'],
+  'text-worker.ts': ['platform', 'render', 'tools'],
   cli: ['commands'],
   // All below it.
   commands: 'agent api auth chat config demo export input mcp platform render session tools'.split(' '),

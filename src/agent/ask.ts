@@ -10,8 +10,9 @@ import type { Agent, Turn } from './agent.ts';
 /** What came of one reply so far. */
 interface Heard {
   reply?: Reply;
-  /** Only as far as it is kept; undefined once it is too long for that. */
-  text: string | undefined;
+  /** Only as far as it is kept, in pieces; undefined once it is too long for that. */
+  text: string[] | undefined;
+  length: number;
   /** The last character of the text. */
   last: string;
   /** Who answers, as far as that is known. */
@@ -37,7 +38,7 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
       if (event.type === 'begin') hasBegun = true;
       if (event.type === 'text') {
         heard.last = event.delta.at(-1) ?? heard.last;
-        if (heard.text !== undefined && limit > 0) heard.text = kept(heard.text + event.delta, limit);
+        if (limit > 0) keep(heard, event.delta, limit);
       }
       yield event;
       if (event.type === 'text') await history.overhear?.(event.delta);
@@ -45,7 +46,7 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
   }
 
   async function* attempt(): AsyncGenerator<TurnEvent, Reply> {
-    const heard: Heard = { text: '', last: '', model: agent.request.model };
+    const heard: Heard = { text: [], length: 0, last: '', model: agent.request.model };
     try {
       const contents = await wired(history.contents, { origin: agent.origin, distrusted });
       yield* hear(
@@ -60,8 +61,8 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
       return reply;
     } finally {
       if (heard.reply === undefined && heard.text === undefined) history.letGo?.();
-      else if (heard.reply === undefined && heard.text && limit > 0) {
-        const content: KeptContent = { role: 'model', parts: [{ text: heard.text }] };
+      else if (heard.reply === undefined && heard.text !== undefined && heard.length > 0) {
+        const content: KeptContent = { role: 'model', parts: [{ text: heard.text.join('') }] };
         await history.append({ kind: 'reply', content, usage: NO_USAGE, model: heard.model });
       }
     }
@@ -82,8 +83,10 @@ export function asker(agent: Agent, { history, signal }: Turn): () => AsyncGener
   };
 }
 
-function kept(text: string, limit: number): string | undefined {
-  return text.length > limit ? undefined : text;
+function keep(heard: Heard, delta: string, limit: number): void {
+  heard.length += delta.length;
+  if (heard.length > limit) heard.text = undefined;
+  heard.text?.push(delta);
 }
 
 /** The events of a stream, what it returns put aside. Leaving it closes the stream. */

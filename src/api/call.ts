@@ -6,7 +6,7 @@ import type { Backend } from './backend.ts';
 import { parseChunk } from './chunk.ts';
 import type { Refusal } from './failure.ts';
 import { discard, payloads, readStart } from './payload.ts';
-import { type ReplyOptions, replyReader } from './reply.ts';
+import { type ReplyOptions, replyMeter, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
 import { contentKeeper } from './reply-content.ts';
 import { toldAtOnce } from './reply-events.ts';
@@ -124,6 +124,7 @@ async function* receive(
           throw (await import('./reply-failure.ts')).blockedPrompt(chunk.blockReason, backend.secrets);
         if (chunk.otherCandidates > 0) trace(`${model}: ${chunk.otherCandidates} more candidates left out`);
         for (const event of reader.take(chunk)) told.add(event);
+        reader.throwIfOver();
       }
     } finally {
       // What came before a fault is told before it.
@@ -197,6 +198,8 @@ function aboutCall({ request: { model } }: Call, backend: Backend): AboutCall {
 type AboutCall = Pick<Refusal, 'model' | 'credential' | 'authHint' | 'notFoundHint' | 'secrets'>;
 
 async function refusedInStream(call: Call, backend: Backend, error: unknown): Promise<AppError> {
+  const excess = replyMeter().value(error);
+  if (excess !== undefined) return excess;
   const { failureInStream } = await import('./failure.ts');
   return failureInStream({ ...aboutCall(call, backend), body: JSON.stringify(error) });
 }

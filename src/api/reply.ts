@@ -1,4 +1,5 @@
 import type { CallPart, Part } from '../core/content.ts';
+import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Reply, ReplyEvent } from '../core/model.ts';
 import { NO_USAGE, type Usage } from '../core/usage.ts';
@@ -9,8 +10,10 @@ import type { SeenReply } from './reply-failure.ts';
 
 /** Reads the chunks of one answer. */
 export interface ReplyReader {
-  /** What of this chunk is to be told. */
+  /** What of this chunk is to be told; no more of it once the answer is over its limits. */
   take(chunk: Chunk): readonly ReplyEvent[];
+  /** Throws AppError `limit` if the answer has become larger than an answer may be. */
+  throwIfOver(): void;
   /** Whether a finish reason has come. */
   isFinished(): boolean;
   /** After the last chunk: what remains to be told, and the reply. Throws AppError `api` if it is not an answer. */
@@ -24,10 +27,14 @@ export interface ReplyOptions {
   readonly keeper?: ContentKeeper | undefined;
   /** The caller's own, which are not quoted. */
   readonly secrets?: ReadonlySet<string>;
+  /** How much the answer may hold; what requirements and documentation say unless given. */
+  readonly limits?: ReplyLimits;
 }
 
 /** A reader for one answer of the model `asked`. Deltas are well-formed text, whatever the chunks split. */
-export function replyReader(asked: string, { ids, keeper, secrets }: ReplyOptions = {}): ReplyReader {
+export function replyReader(asked: string, { ids, keeper, secrets, limits }: ReplyOptions = {}): ReplyReader {
+  const meter = replyMeter(limits);
+  let excess: AppError | undefined;
   const text = wellFormed();
   const thought = wellFormed();
   const seen: SeenReply = { text: false, thought: false, calls: [], otherKinds: new Map() };
@@ -58,9 +65,19 @@ export function replyReader(asked: string, { ids, keeper, secrets }: ReplyOption
       if (chunk.modelVersion) model = chunk.modelVersion;
       if (chunk.finishReason) seen.finishReason = chunk.finishReason;
       if (chunk.finishMessage) seen.finishMessage = chunk.finishMessage;
-      if (chunk.grounding) grounding = { ...grounding, ...chunk.grounding };
-      for (const part of chunk.parts) takePart(part, events);
+      if (chunk.grounding) {
+        excess ??= meter.value(chunk.grounding);
+        if (excess === undefined) grounding = { ...grounding, ...chunk.grounding };
+      }
+      for (const part of chunk.parts) {
+        excess ??= meter.part(part);
+        if (excess !== undefined) break;
+        takePart(part, events);
+      }
       return events;
+    },
+    throwIfOver() {
+      if (excess !== undefined) throw excess;
     },
     isFinished: () => seen.finishReason !== undefined,
     async finish() {
@@ -121,4 +138,84 @@ function wellFormed(): Joiner {
     },
     flush: () => held.toWellFormed(),
   };
+}
+
+/** How much one answer may hold. */
+export interface ReplyLimits {
+  /** Bytes of text, thoughts included. */
+  readonly text: number;
+  /** About as many bytes of everything else: signatures, calls, media, what the model found on the web. */
+  readonly other: number;
+  /** How deep a value may be nested: whoever saves, compares or shows it goes down as far. */
+  readonly nesting: number;
+}
+
+const MB = 1024 * 1024;
+const LIMITS: ReplyLimits = { text: 256 * MB, other: 64 * MB, nesting: 100 };
+
+/** Watches what an answer adds up to. */
+export interface ReplyMeter {
+  /** The AppError `limit` if this part is one too many. */
+  part(part: Part): AppError | undefined;
+  /** The same for a value that is no part. */
+  value(value: unknown): AppError | undefined;
+}
+
+/** A meter for one answer. */
+export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
+  let text = 0;
+  let other = 0;
+  const value = (added: unknown): AppError | undefined => {
+    const { size, isDeep } = measure(added, limits);
+    other += size;
+    if (isDeep) return over(`the answer holds values nested more than ${limits.nesting} deep`);
+    return other > limits.other
+      ? over(`the answer holds more than ${sizeText(limits.other)} besides its text`)
+      : undefined;
+  };
+  return {
+    part(part) {
+      if (!('text' in part) || typeof part.text !== 'string') return value(part);
+      text += Buffer.byteLength(part.text);
+      if (text > limits.text) return over(`the answer is longer than ${sizeText(limits.text)}`);
+      const { text: _, thought: __, ...rest } = part;
+      for (const _key in rest) return value(rest);
+      return undefined;
+    },
+    value,
+  };
+}
+
+/** What a value costs in memory beside its characters, about. */
+const VALUE_SIZE = 16;
+
+/** The size of a value, as far as it matters. Not by recursion: a value can be nested as deep as it is long. */
+function measure(value: unknown, limits: ReplyLimits): { readonly size: number; readonly isDeep: boolean } {
+  let size = 0;
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const next: unknown[] = [];
+    for (const item of level) {
+      size += VALUE_SIZE;
+      if (typeof item === 'string') size += item.length;
+      if (typeof item !== 'object' || item === null) continue;
+      for (const [key, inner] of Object.entries(item)) {
+        size += key.length;
+        next.push(inner);
+      }
+    }
+    if (depth > limits.nesting) return { size, isDeep: true };
+    level = next;
+  }
+  return { size, isDeep: false };
+}
+
+function sizeText(bytes: number): string {
+  return `${Math.round(bytes / MB)} MB`;
+}
+
+function over(message: string): AppError {
+  return new AppError('limit', message, {
+    hint: 'What had come is kept. Ask for less at once, or choose another model with -m.',
+  });
 }

@@ -105,8 +105,10 @@ export function sessionChanges(
       for (const change of await changesOf(session)) {
         if (!firsts.has(change.path)) firsts.set(change.path, change);
       }
-      const diffs = await Promise.all([...firsts.values()].map((change) => diffOf(change, store, cwd)));
-      return diffs.join('');
+      let diffs = '';
+      // One after the other: each may need a thread.
+      for (const change of firsts.values()) diffs += await diffOf(change, store, cwd);
+      return diffs;
     },
   };
 }
@@ -123,7 +125,7 @@ async function diffOf(change: Change, store: UndoStore, cwd: string): Promise<st
   const [old, fresh] = [textOf(before), textOf(now)];
   if (old === undefined || fresh === undefined) return `${name}: not text, and not compared\n`;
   if (old === fresh) return '';
-  const { diff } = await unifiedDiff(name, before === undefined ? undefined : old, fresh);
+  const { diff } = await unifiedDiff(name, before === undefined ? undefined : old, fresh, new AbortController().signal);
   return now === undefined ? diff.replace(`+++ b/${name}`, '+++ /dev/null') : diff;
 }
 

@@ -39,7 +39,7 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
   const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model), tools: [] };
   const history = memoryHistory({ earlier: session.contents });
   let text = '';
-  const render = rendererFor(chat);
+  const render = rendererFor(chat, signal);
   for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
     if (event.type === 'text') text += event.delta;
     // Only what is awaited is shown; an end takes that off the screen.
@@ -60,7 +60,7 @@ interface Showing {
 }
 
 async function shown(chat: Chat, events: AsyncIterable<TurnEvent>, showing: Showing): Promise<AppError | undefined> {
-  const render = rendererFor(chat);
+  const render = rendererFor(chat, showing.signal);
   let failure: AppError | undefined;
   for await (const event of settle(events)) {
     showing.event(event);
@@ -74,7 +74,7 @@ async function shown(chat: Chat, events: AsyncIterable<TurnEvent>, showing: Show
 }
 
 /** One for each turn: it knows where the line stands. */
-function rendererFor({ io, isQuiet, isPlain, assistant, clock }: Chat): Renderer {
+function rendererFor({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: AbortSignal): Renderer {
   return textRenderer(io, {
     quiet: isQuiet,
     showThoughts: assistant.setup.showThoughts,
@@ -85,6 +85,7 @@ function rendererFor({ io, isQuiet, isPlain, assistant, clock }: Chat): Renderer
     dialect: 'gmn',
     prompt: '',
     isChat: true,
+    openTextWork: async () => (await import('../platform/text-thread.ts')).textThread(signal),
     clock,
     ticker: { every },
   });

@@ -6,7 +6,7 @@ import { settle, type TurnEvent } from '../core/event.ts';
 import { thinks } from '../core/models.ts';
 import { noPrompt, promptContent } from '../input/prompt.ts';
 import type { PromptInput } from '../input/prompt-input.ts';
-import { onAbort } from '../platform/abort.ts';
+import { abortable, onAbort } from '../platform/abort.ts';
 import { type Deadline, deadline, every } from '../platform/clock.ts';
 import { systemStdin } from '../platform/stdin.ts';
 import { isAttended } from '../platform/terminal.ts';
@@ -61,10 +61,12 @@ async function formatOfSettings(app: App): Promise<PromptOptions['outputFormat']
 async function runPrompt(options: PromptOptions, app: App): Promise<number> {
   const checked = await checkedFlags(options, app);
   const output = checked instanceof AppError ? undefined : await outputFor(options, app);
-  const render = await rendererFor(options, output === undefined ? app : { ...app, io: output.io });
+  const ended = abortable();
+  onAbort(app.signal, () => ended.abort(app.signal.reason));
+  const render = await rendererFor(options, output === undefined ? app : { ...app, io: output.io }, ended.signal);
   let exitCode = 0;
   let isSaved = false;
-  for await (const event of settle(checkedRun(checked, output, ask(options, app)))) {
+  for await (const event of settle(checkedRun(checked, output, ask(options, app, ended.abort)))) {
     await render(inFull(event, app.signal));
     if (event.type === 'failure') exitCode = event.error.exitCode;
     if (event.type === 'end' && event.sessionId !== undefined) isSaved = true;
@@ -110,9 +112,9 @@ async function outputFor(options: PromptOptions, app: App): Promise<Output | und
   return isWanted ? (await import('./output.ts')).openOutput(options, app) : undefined;
 }
 
-async function rendererFor(options: PromptOptions, app: App): Promise<Renderer> {
+async function rendererFor(options: PromptOptions, app: App, signal: AbortSignal): Promise<Renderer> {
   const format = options.outputFormat ?? 'text';
-  const render = await openRenderer(format, app.io, renderOptions(options, app));
+  const render = await openRenderer(format, app.io, renderOptions(options, app, signal));
   if (options.dryRun && format !== 'text') {
     return (await import('./prompt-preview.ts')).previewRenderer(render, app.io.out);
   }
@@ -121,7 +123,7 @@ async function rendererFor(options: PromptOptions, app: App): Promise<Renderer> 
   return countRenderer(render, app.io.out, format);
 }
 
-function renderOptions(options: PromptOptions, app: App): RenderOptions {
+function renderOptions(options: PromptOptions, app: App, signal: AbortSignal): RenderOptions {
   // Code and data are no Markdown.
   const isCode = options.extract || options.extractLast || options.outputSchema !== undefined;
   const isLiteral = isCode && options.render !== 'always';
@@ -134,18 +136,23 @@ function renderOptions(options: PromptOptions, app: App): RenderOptions {
     isDumb: app.env.TERM === 'dumb' || options.screenReader === true,
     dialect: options.outputDialect ?? 'gmn',
     prompt: promptText(options) ?? '',
+    openTextWork: async () => (await import('../platform/text-thread.ts')).textThread(signal),
     clock: app.clock,
     ticker: { every },
   };
 }
 
-async function* ask(options: PromptOptions, app: App): AsyncGenerator<TurnEvent, void> {
+/** `end` is called with the reason when a signal or the deadline ends the run. */
+async function* ask(options: PromptOptions, app: App, end: (reason: unknown) => void): AsyncGenerator<TurnEvent, void> {
   checkUsage(options);
   if (isIdle(options) && systemStdin().kind() === 'none') throw nothingAsked(options);
   const shape = await shapeFor(options, app);
   const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
   const limit = deadline(app.signal, timeoutMs, () => timedOut(timeoutMs));
-  onAbort(limit.signal, () => app.hurry(AppError.from(limit.signal.reason)));
+  onAbort(limit.signal, () => {
+    app.hurry(AppError.from(limit.signal.reason));
+    end(limit.signal.reason);
+  });
   let opened: OpenedModel | undefined;
   let kept: PromptHistory | undefined;
   let side: RemoteSide | undefined;

@@ -4,20 +4,27 @@ import { fenceOf } from '../render/markdown/line.ts';
 /** What ends a block of HTML that goes on over blank lines. https://spec.commonmark.org/0.31.2/#html-blocks */
 const HTML_ENDS = ['-->', '?>', ']]>', '>', '</pre>', '</script>', '</style>', '</textarea>'];
 
-/** Beyond this it is data rather than prose, and reading it as Markdown takes too long. */
-const MAX_LENGTH = 262_144;
-
 /**
  * Markdown as it was written, ending in a newline, and after that the end of what it left open, so that what follows is
  * not taken for a part of it. Undefined if no such end is found, or the text is too long to tell.
  */
 export function closed(text: string): string | undefined {
-  if (text.length > MAX_LENGTH) return undefined;
+  if (isLong(text)) return undefined;
   const body = text.endsWith('\n') ? text : `${text}\n`;
   if (isClosed(body)) return body;
   const marks = body.split('\n').flatMap((line) => fenceOf(line)?.mark ?? []);
   const ends = [...new Set(marks)].slice(-4).concat(HTML_ENDS);
   return ends.map((end) => `${body}${end}\n`).find(isClosed);
+}
+
+/** Beyond this it is data rather than prose. */
+const MAX_LENGTH = 262_144;
+/** Marks that nest: reading so many of them in a text of this length takes too long. */
+const NESTING = /^[ \t]*(?:[>*+-]|\d{1,9}[.)])/gm;
+const MAX_NESTED = 20_000_000;
+
+function isLong(text: string): boolean {
+  return text.length > MAX_LENGTH || text.length * (text.match(NESTING)?.length ?? 0) > MAX_NESTED;
 }
 
 /** Whether a heading right after it is a heading. */

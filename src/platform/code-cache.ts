@@ -17,7 +17,12 @@ interface ChunkModule {
   exports: unknown;
 }
 
-type ChunkFunction = (exports: unknown, require: (id: string) => unknown, module: ChunkModule) => void;
+type ChunkFunction = (
+  exports: unknown,
+  require: (id: string) => unknown,
+  module: ChunkModule,
+  directory: string,
+) => void;
 
 /**
  * Loads the chunks of `dist` as CommonJS, with V8's compiled code from an earlier run where there is some. `pack` is the
@@ -37,10 +42,10 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
     const cachedData = isUsable ? readIfThere(join(directory, `${file}.cache`)) : undefined;
     const text = kept.get(file) ?? read(file);
     kept.delete(file);
-    const source = file === pack ? text : `(function(exports,require,module){${text}\n})`;
+    const source = file === pack ? text : `(function(exports,require,module,__dirname){${text}\n})`;
     const script = new Script(source, { filename: join(dist, file), ...(cachedData ? { cachedData } : {}) });
     if (cachedData === undefined || script.cachedDataRejected) fresh.set(file, script);
-    parseChunkFunction(script.runInThisContext())(module.exports, requireChunk, module);
+    parseChunkFunction(script.runInThisContext())(module.exports, requireChunk, module, dist);
   };
   const load = (file: string): unknown => {
     const known = modules.get(file);

@@ -19,7 +19,7 @@ function foldedLine(line: string, columns: number): string {
   const rows: string[] = [];
   let row = '';
   // Blanks belong to the word behind them: at the beginning of a row they are dropped.
-  for (const word of line.match(/^ *\S+|\s+\S+/g) ?? []) {
+  for (const word of line.trimEnd().match(/^ *\S+|\s+\S+/g) ?? []) {
     if (row !== '' && row.trim() !== '' && widthOf(row + word) > columns) {
       rows.push(row);
       row = indent + word.trimStart();
@@ -30,8 +30,11 @@ function foldedLine(line: string, columns: number): string {
 
 /** Behind the last gap of two blanks or more in the left half: there the widest column begins. */
 function hangingIndent(line: string, columns: number): number {
-  const gaps = [...line.matchAll(/\S {2,}(?=\S)|^ +(?=\S)/g)].map(({ index, 0: gap }) =>
-    widthOf(line.slice(0, index + gap.length)),
-  );
-  return gaps.findLast((start) => start <= columns / 2) ?? INDENT;
+  let indent: number | undefined;
+  for (const { index, 0: gap } of line.matchAll(/\S {2,}(?=\S)|^ +(?=\S)/g)) {
+    const start = widthOf(line.slice(0, index + gap.length));
+    if (start > columns / 2) break;
+    indent = start;
+  }
+  return indent ?? INDENT;
 }

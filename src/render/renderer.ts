@@ -1,5 +1,6 @@
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock, Io } from '../core/io.ts';
+import type { TextWork } from '../core/text-work.ts';
 
 /** Shows one run: is given its events in order, one at a time, up to and with the Ending. */
 export type Renderer = (event: TurnEvent) => Promise<void>;
@@ -28,6 +29,8 @@ export interface RenderOptions {
   readonly prompt: string;
   /** In a chat every answer of a tool has its line, and notices stand without our name. Absent: not. */
   readonly isChat?: boolean;
+  /** Keeps long text from blocking. Absent: what is hard to lay out is shown as it was written. */
+  readonly openTextWork?: () => Promise<TextWork>;
   readonly clock: Pick<Clock, 'now'>;
   readonly ticker: Ticker;
 }

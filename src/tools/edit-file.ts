@@ -32,11 +32,11 @@ export function editFile(workspace: Workspace): Tool {
     },
     aliases: { path: 'file_path', replace_all: 'allow_multiple' },
     root: workspace.roots[0],
-    async preview(input, _signal, draft) {
+    async preview(input, signal, draft) {
       const { place, before, after } = await planned(workspace, input.file_path, editOf(input), draft);
       const bytes = encodeFor(place, before, after.text);
       draft?.set(place.path, bytes);
-      return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after.text)) };
+      return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after.text, signal)) };
     },
     async run(input) {
       const { place, before, after } = await planned(workspace, input.file_path, editOf(input));

@@ -25,11 +25,11 @@ export function writeFile(workspace: Workspace): Tool {
     },
     aliases: { path: 'file_path' },
     root: workspace.roots[0],
-    async preview({ file_path, content }, _signal, draft) {
+    async preview({ file_path, content }, signal, draft) {
       const { place, before, after } = await planned(workspace, file_path, content, draft);
       const bytes = encodeFor(place, before, after);
       draft?.set(place.path, bytes);
-      return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after)) };
+      return { kind: 'diff', path: place.name, ...(await unifiedDiff(place.name, before?.text, after, signal)) };
     },
     async run({ file_path, content }) {
       const { place, before, after } = await planned(workspace, file_path, content);

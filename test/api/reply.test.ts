@@ -103,3 +103,55 @@ test('what is no text counts by its JSON, and a reply that was let go of stays s
   keeper.add({ text: '' });
   expect(keeper.content()).toBeUndefined();
 });
+
+const LIMITS = { text: 1000, other: 2000, nesting: 10 };
+const nested = (depth: number): object => JSON.parse(`${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`);
+
+/** The error of an answer that begins with a text and then holds these parts, and what was told of it. */
+function overrun(parts: readonly object[], extra: object = {}) {
+  const reader = replyReader('asked', { limits: LIMITS });
+  const content = { parts: [{ text: 'first' }, ...parts] };
+  const told = reader.take(parseChunk({ candidates: [{ content, ...extra }] }));
+  try {
+    reader.throwIfOver();
+    return { told, error: undefined };
+  } catch (error) {
+    return { told, error };
+  }
+}
+
+test.for([
+  ['text', [{ text: 'é'.repeat(600) }], 'longer than 0 MB'],
+  ['thoughts', Array.from({ length: 30 }, () => ({ text: 'x'.repeat(50), thought: true })), 'longer than 0 MB'],
+  ['signatures', Array.from({ length: 90 }, () => ({ thoughtSignature: 'x' })), 'more than 0 MB besides its text'],
+  ['signatures of empty texts', [{ text: '', thoughtSignature: 'x'.repeat(3000) }], 'more than 0 MB besides its text'],
+  ['media', [{ inlineData: { mimeType: 'a/b', data: 'x'.repeat(3000) } }], 'more than 0 MB besides its text'],
+  ['keys', [{ ['x'.repeat(3000)]: 1 }], 'more than 0 MB besides its text'],
+  ['depth', [{ functionCall: { name: 'f', args: nested(12) } }], 'nested more than 10 deep'],
+  ['depth that ends the stack', [{ functionCall: { name: 'f', args: nested(300_000) } }], 'nested more than 10 deep'],
+] as const)('an answer of too much %s is ended, and what had come is told', ([, parts, words]) => {
+  const { told, error } = overrun(parts);
+  expect(error).toMatchObject({ fault: 'limit', message: expect.stringContaining(words), exitCode: 1 });
+  expect(told[0]).toEqual({ type: 'text', delta: 'first' });
+});
+
+test('what the model found on the web counts as well', () => {
+  const { error } = overrun([], { groundingMetadata: { a: 'x'.repeat(3000) } });
+  expect(error).toMatchObject({ fault: 'limit' });
+});
+
+test('an answer within its limits is not ended', () => {
+  const parts = [
+    { text: 'x'.repeat(900) },
+    { functionCall: { name: 'f', args: nested(8) } },
+    { text: 'a', thoughtSignature: 'b' },
+  ];
+  expect(overrun(parts).error).toBeUndefined();
+});
+
+test('a text that came in many pieces is one, whatever its length', () => {
+  const keeper = contentKeeper(Number.POSITIVE_INFINITY);
+  for (let count = 0; count < 30_000; count += 1) keeper.add({ text: `${count} ` });
+  const whole = Array.from({ length: 30_000 }, (_, count) => `${count} `).join('');
+  expect(keeper.content()?.parts).toEqual([{ text: whole }]);
+});

@@ -173,7 +173,7 @@ describe('streaming', () => {
     for (const depth of [50, 1_000, 3_000, 9_000])
       expect(await laidOut(`${'>'.repeat(depth)} deep`)).toMatch(/deep\n$/);
     const deep = '>'.repeat(9_000);
-    expect(await laidOut(`${deep} deep`)).toBe(`${deep}\ndeep\n`);
+    expect(await laidOut(`${deep} deep`)).toBe(`${deep} deep\n`);
     const long = '_a'.repeat(50_000);
     expect((await laidOut(long)).replaceAll('\n', '')).toBe(long);
   });

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import { unifiedDiff } from '../../src/tools/lazy.ts';
 
+const idle = new AbortController().signal;
+
 test.for([
   ['a\n', 'b\n', '@@ -1,1 +1,1 @@\n-a\n+b\n', 1, 1],
   ['a\nb\n', 'c', '@@ -1,2 +1,1 @@\n-a\n-b\n+c\n\\ No newline at end of file\n', 1, 2],
@@ -12,13 +14,13 @@ test.for([
   '%j to %j is the same diff, whether or not there was time for it',
   async ([before, after, hunk, added, removed]) => {
     const whole = { diff: `--- a/x\n+++ b/x\n${hunk}`, added, removed };
-    expect(await unifiedDiff('x', before, after)).toEqual(whole);
-    expect(await unifiedDiff('x', before, after, -1)).toEqual(whole);
+    expect(await unifiedDiff('x', before, after, idle)).toEqual(whole);
+    expect(await unifiedDiff('x', before, after, idle, -1)).toEqual(whole);
   },
 );
 
 test('without time for more, all lines go and all come', async () => {
-  expect(await unifiedDiff('x', 'same\na\n', 'same\nb\n', -1)).toEqual({
+  expect(await unifiedDiff('x', 'same\na\n', 'same\nb\n', idle, -1)).toEqual({
     diff: '--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n-same\n-a\n+same\n+b\n',
     added: 2,
     removed: 2,

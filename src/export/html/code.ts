@@ -1,9 +1,9 @@
-import { type Run, scopedLines } from '../../render/markdown/scopes.ts';
+import { codeReader } from '../../render/markdown/highlight.ts';
+import type { Run } from '../../render/markdown/scopes.ts';
 import { escaped } from './text.ts';
 
-/** Beyond these, colour costs more than it gives. */
+/** Beyond this, colour costs more than it gives. */
 const MAX_CODE_LENGTH = 50_000;
-const MAX_LINE_LENGTH = 2000;
 
 /** The class of a run by the first word of its scope. No other class is ever written. */
 const CLASSES: ReadonlyMap<string, string> = new Map([
@@ -40,10 +40,10 @@ export function codeBlock(code: string, language: string): string {
 /** Code as the content of an element; every character of it is there. */
 export function coloured(code: string, language: string): string {
   const lines = code.split('\n');
-  if (code.length > MAX_CODE_LENGTH || lines.some((line) => line.length > MAX_LINE_LENGTH)) return escaped(code);
-  const scoped = scopedLines(lines, language);
-  if (scoped === undefined) return escaped(code);
-  return scoped.lines.map((runs) => runs.map(colouredRun).join('')).join('\n');
+  const read = code.length > MAX_CODE_LENGTH ? undefined : codeReader(language);
+  if (read === undefined) return escaped(code);
+  const runs = read(lines);
+  return lines.map((line, index) => runs[index]?.map(colouredRun).join('') ?? escaped(line)).join('\n');
 }
 
 function colouredRun({ text, scopes }: Run): string {

@@ -1,0 +1,10 @@
+import { serveTextJobs } from './platform/text-jobs.ts';
+import { type BlockJob, layOutBlocks } from './render/markdown/block-layout.ts';
+import { loadHighlighter } from './render/markdown/lazy.ts';
+import { type DiffJob, patchOf } from './tools/lazy.ts';
+
+/** What the thread of `platform/text-thread.ts` runs: pure functions on text, of which none can be trusted to end in time. */
+serveTextJobs({
+  blocks: async (job: BlockJob) => layOutBlocks(job, job.isStyled ? await loadHighlighter() : undefined),
+  diff: ({ name, before, after }: DiffJob) => patchOf(name, before, after, 1500),
+});

@@ -1,0 +1,162 @@
+import { expect, test } from 'vitest';
+import { chunk, fakeGemini, reply, type Scripted, sse } from '../support/fake-gemini.ts';
+import { runGmn } from '../support/gmn.ts';
+import { posixTest } from '../support/posix.ts';
+import { runInTerminal } from '../support/pty.ts';
+
+// None of these looks at a clock: where a step takes the square of what it is given, the run does not end before the test does.
+
+/** An answer that begins with this text, and never ends. */
+const endless =
+  (text: string): Scripted =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(chunk([{ text }])));
+  };
+
+/** Without styles, and without what laying out adds. */
+const words = (text: string): string => text.replace(/\u001b(?:\[[\d;]*m|\]8;;.*?\u001b\\)/g, '').replace(/\s+/g, '');
+
+const columns = (count: number): string => `${'|a'.repeat(count)}|\n${'|-'.repeat(count)}|\n`;
+
+test.for([
+  ['marks that open and never close', `${'**a['.repeat(48_000)}\n\n`],
+  ['many blocks of them', `${`${'**a['.repeat(1000)}\n\n`.repeat(40)}`],
+  ['a table of many columns and rows', `${columns(10_000)}${'|\n'.repeat(60_000)}\n`],
+  ['quotes inside of quotes', `${'> '.repeat(100_000)}a\n\n`],
+  ['pipes', `${'|'.repeat(200_000)}\na\n\n`],
+  ['a delimiter row that is none', `a|b\n---${' '.repeat(60_000)}x\n\n`],
+  ['link definitions', `${Array.from({ length: 8000 }, (_, index) => `[a${index}]: b${index}`).join('\n\n')}\n\n`],
+  ['a letter in C', `\`\`\`c\n${`${'a'.repeat(900)}\n`.repeat(200)}`],
+  ['a comment in C that does not end', `\`\`\`c\n/*\n${`${'a'.repeat(80)}\n`.repeat(3000)}`],
+  ['code in a list', `- a\n  \`\`\`java\n${`  ${'$'.repeat(900)}\n`.repeat(100)}`],
+  ['one long word of marks', `${'e\u0301'.repeat(100_000)}\n\n`],
+] as const)('an answer of %s is shown to its end', { timeout: 60_000 }, async ([, text], t) => {
+  const gemini = await fakeGemini(t, [reply(text, '\n\nafter it')]);
+  const { stdout, stderr, exitCode } = await runGmn(t, ['--render', 'always', '--color', 'always', 'hi'], { gemini });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
+  expect(words(stdout)).toMatch(/afterit$/);
+});
+
+test('a time limit ends an answer that is hard to lay out', { timeout: 60_000 }, async (t) => {
+  const gemini = await fakeGemini(t, [endless(`${'**a['.repeat(48_000)}\n\n`)]);
+  const { exitCode, stderr } = await runGmn(t, ['--render', 'always', '-t', '3s', 'hi'], { gemini });
+  expect({ exitCode, stderr }).toEqual({ exitCode: 3, stderr: expect.stringContaining('timed out after 3 s') });
+});
+
+posixTest.for([
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const)('%s ends it on a terminal', { timeout: 60_000 }, async ([signal, code], t) => {
+  const gemini = await fakeGemini(t, [endless(`first\n\n${'**a['.repeat(48_000)}\n\n`)]);
+  const terminal = runInTerminal(t, ['hi'], { gemini });
+  await terminal.until(/a\[\*\*a/);
+  terminal.kill(signal);
+  expect((await terminal.ended).exitCode).toBe(code);
+});
+
+test('what is too hard to lay out is shown as it was written, all of it', { timeout: 60_000 }, async (t) => {
+  const text = `${'**a['.repeat(48_000)}\n\nafter *it*\n`;
+  const { stdout, exitCode } = await runGmn(t, ['--render', 'always', 'hi'], {
+    gemini: await fakeGemini(t, [reply(text)]),
+  });
+  expect(exitCode).toBe(0);
+  expect(words(stdout)).toBe(words(`${'**a['.repeat(48_000)}after it`));
+});
+
+test('a block that is long but harmless is laid out by the thread', async (t) => {
+  const row = (word: string): string => `| ${word} | **${word}** |\n`;
+  const table = `${row('head')}| --- | --- |\n${row('cell').repeat(1500)}`;
+  const { stdout } = await runGmn(t, ['--render', 'always', 'hi'], { gemini: await fakeGemini(t, [reply(table)]) });
+  expect(stdout.split('\n').slice(0, 3)).toEqual(['head │ head', '─────┼─────', 'cell │ cell']);
+});
+
+/** The same event again and again, until the client goes. */
+const flood =
+  (first: string, event: object): Scripted =>
+  (response) => {
+    const many = sse(event).repeat(Math.ceil(1_000_000 / sse(event).length));
+    const pour = (): void => {
+      while (!response.destroyed && response.write(many)) {}
+    };
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(sse(chunk([{ text: first }])));
+    response.on('drain', pour);
+    pour();
+  };
+
+test('an answer of endless signatures is ended, with what had come', { timeout: 60_000 }, async (t) => {
+  const part = { text: '', thoughtSignature: 'A'.repeat(100_000) };
+  const gemini = await fakeGemini(t, [flood('first', chunk([part]))]);
+  const { stdout, exitCode } = await runGmn(t, ['-o', 'json', 'hi'], { gemini });
+  expect(exitCode).toBe(1);
+  expect(JSON.parse(stdout).error).toMatchObject({
+    type: 'LimitError',
+    message: 'the answer holds more than 64 MB besides its text',
+    partialResponse: 'first',
+  });
+});
+
+test('arguments that are nested too deep end the answer, with what had come', async (t) => {
+  // Too deep for JSON.stringify as well.
+  const args = `${'{"a":'.repeat(5000)}1${'}'.repeat(5000)}`;
+  const call = sse(chunk([{ functionCall: { name: 'read_file', args: '…' } }])).replace('"…"', args);
+  const gemini = await fakeGemini(t, [
+    (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(`${sse(chunk([{ text: 'first' }]))}${call}`);
+    },
+  ]);
+  const { stdout, exitCode } = await runGmn(t, ['--tools', 'read', '-o', 'json', 'hi'], { gemini });
+  expect(exitCode).toBe(1);
+  expect(JSON.parse(stdout).error).toMatchObject({
+    type: 'LimitError',
+    message: 'the answer holds values nested more than 100 deep',
+    partialResponse: 'first',
+  });
+});
+
+test.for([
+  ['dots', `http://192.0.2.1/${'.'.repeat(300_000)}a`],
+  ['brackets', `http://192.0.2.1/${')'.repeat(300_000)}a)`],
+] as const)(
+  'an address of many %s is refused or fetched, and the turn goes on',
+  { timeout: 60_000 },
+  async ([, url], t) => {
+    const call = { functionCall: { name: 'web_fetch', args: { prompt: url } } };
+    const gemini = await fakeGemini(t, [reply(call), reply('done')]);
+    const { stdout } = await runGmn(t, ['--tools', 'web_fetch', '-t', '20s', 'go'], { gemini });
+    expect(stdout).toBe('done\n');
+  },
+);
+
+const command = (text: string) => ({ name: 'run_shell_command', args: { command: text } });
+const write = (content: string) => ({ name: 'write_file', args: { file_path: 'new.txt', content } });
+
+posixTest.for([
+  ['a command of one line', command('a'.repeat(200_000))],
+  ['a command of one line that is not ASCII', command('ü'.repeat(200_000))],
+  ['a command of nothing but marks', command('e\u0301'.repeat(100_000))],
+  ['a file of one line', write('漢'.repeat(200_000))],
+  ['a file of many lines', write('one line\n'.repeat(200_000))],
+] as const)('%s is asked about, however long it is', { timeout: 60_000 }, async ([, functionCall], t) => {
+  const gemini = await fakeGemini(t, [reply({ functionCall }), reply('done')]);
+  const terminal = runInTerminal(t, ['--tools', 'all', 'go'], { gemini });
+  await terminal.until(/┆ \d+ more lines[\s\S]*uit turn › /);
+  terminal.type('n');
+  expect((await terminal.ended).output).toMatch(/done\s*$/);
+});
+
+posixTest('a change of every line of a long file is asked about', { timeout: 60_000 }, async (t) => {
+  const file = Array.from({ length: 9000 }, (_, index) => `an old line ${index}\n`).join('');
+  const args = { file_path: 'long.txt', old_string: 'old', new_string: 'new', allow_multiple: true };
+  const calls = [
+    { name: 'read_file', args: { file_path: 'long.txt' } },
+    { name: 'edit_file', args },
+  ];
+  const gemini = await fakeGemini(t, [...calls.map((functionCall) => reply({ functionCall })), reply('done')]);
+  const terminal = runInTerminal(t, ['--tools', 'all', 'go'], { gemini, files: { 'long.txt': file } });
+  await terminal.until(/long\.txt {2}\+9000 −9000[\s\S]*┆ \d+ more lines[\s\S]*uit turn › /);
+  terminal.type('n');
+  expect((await terminal.ended).output).toMatch(/done\s*$/);
+});
