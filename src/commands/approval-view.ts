@@ -54,9 +54,10 @@ export async function questionView(name: string, preview: Preview, options: View
   const body: string[] = [];
   let done = 0;
   for (const slice of slicesOf(preview)) {
-    const rows = slice === undefined ? [] : wrapped(slice.text, width, isMeasured);
-    for (const [index, row] of rows.entries())
-      body.push(framed(row, slice?.isFirst === true && index === 0, slice?.style ?? plain));
+    if (slice !== undefined) {
+      const rows = wrapped(slice.text, width, isMeasured);
+      for (const [index, row] of rows.entries()) body.push(framed(row, slice.isFirst && index === 0, slice.style));
+    }
     done += slice === undefined ? SLICE : slice.text.length + 1;
     if (done > SLICE) {
       await pause();

@@ -19,12 +19,11 @@ export function closed(text: string): string | undefined {
 
 /** Beyond this it is data rather than prose. */
 const MAX_LENGTH = 262_144;
-/** Marks that nest: reading so many of them in a text of this length takes too long. */
-const NESTING = /^[ \t]*(?:[>*+-]|\d{1,9}[.)])/gm;
-const MAX_NESTED = 20_000_000;
+/** Blocks in blocks, a hundred deep on one line: reading them takes the square of the line. */
+const DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){100}/m;
 
 function isLong(text: string): boolean {
-  return text.length > MAX_LENGTH || text.length * (text.match(NESTING)?.length ?? 0) > MAX_NESTED;
+  return text.length > MAX_LENGTH || DEEP.test(text);
 }
 
 /** Whether a heading right after it is a heading. */

@@ -36,9 +36,11 @@ export async function withoutSpinner<Result>(work: () => Promise<Result>): Promi
 
 /** Says, beside what is awaited now, how far it is; until something else is awaited. Untrusted text. */
 export function noteProgress(words: string): void {
-  for (const spinner of shown) spinner.note(words);
+  // Looked at with every frame; no line is longer.
+  for (const spinner of shown) spinner.note(words.slice(0, MAX_NOTE).toWellFormed());
 }
 
+const MAX_NOTE = 500;
 const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'] as const;
 const TICK_MS = 100;
 const SPINNER_AFTER_MS = 400;

@@ -2,6 +2,7 @@ import { counted } from '../core/counted.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { type JsonObject, stringOf } from '../core/json.ts';
 import type { ToolOutcome } from '../core/tool.ts';
+import { textBefore } from '../core/trim.ts';
 import { visible } from '../core/visible.ts';
 
 /** What a tool did, on one line. */
@@ -39,8 +40,9 @@ function formatCounts(change: ToolOutcome['change']): string {
 }
 
 function clipped(text: string, most: number): string {
-  const [line = ''] = text.trim().split('\n');
+  const trimmed = text.trim();
+  const line = textBefore(trimmed, '\n');
   // What follows a whole sentence is not missed.
-  const isWhole = line.length <= most && (line.endsWith('.') || line.length === text.trim().length);
+  const isWhole = line.length <= most && (line.endsWith('.') || line.length === trimmed.length);
   return isWhole ? line : `${line.slice(0, most - 1).toWellFormed()}…`;
 }
