@@ -3,6 +3,7 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { type ExportFormat, exportSession, formatOf } from '../export/export.ts';
 import { writeExport } from '../export/export-file.ts';
+import { yieldToEvents } from '../platform/event-loop.ts';
 import { stderr } from '../render/stderr.ts';
 import { terminalFilter } from '../render/terminal-filter.ts';
 import { printReport } from './report.ts';
@@ -70,7 +71,10 @@ function formatFor(file: string, format: ExportFormat | undefined): ExportFormat
 }
 
 /** On a terminal nothing it would obey. */
-async function print(pieces: Iterable<string>, { io: { out } }: App): Promise<void> {
+async function print(pieces: Iterable<string>, { io: { out }, signal }: App): Promise<void> {
   const filter = terminalFilter();
-  for (const piece of pieces) await out.write(out.isTerminal ? filter.filter(piece) : piece);
+  for (const piece of pieces) {
+    await out.write(out.isTerminal ? filter.filter(piece) : piece);
+    await yieldToEvents(signal);
+  }
 }

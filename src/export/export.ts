@@ -14,7 +14,21 @@ export type ExportFormat = keyof typeof formats;
 
 /** The session in that format, in pieces to be written one after the other. The same session gives the same bytes. */
 export async function exportSession(saved: SavedSession, format: ExportFormat): Promise<Iterable<string>> {
-  return (await formats[format]())(saved);
+  return batches((await formats[format]())(saved));
+}
+
+/** Small enough that others have their turn before long, large enough to be worth a write. */
+const BATCH_LENGTH = 8192;
+
+function* batches(pieces: Iterable<string>): Generator<string, void> {
+  let batch = '';
+  for (const piece of pieces) {
+    batch += piece;
+    if (batch.length < BATCH_LENGTH) continue;
+    yield batch;
+    batch = '';
+  }
+  if (batch !== '') yield batch;
 }
 
 const ENDINGS: ReadonlyMap<string, ExportFormat> = new Map([

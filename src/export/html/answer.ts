@@ -8,38 +8,32 @@ import { codeBlock } from './code.ts';
 import { inlineHtml } from './inline.ts';
 import { escaped } from './text.ts';
 
-/** Markdown as HTML. No word of it is lost: what cannot be read as Markdown is shown as it was written. */
-export function markdownHtml(text: string): string {
+/** Markdown as HTML, piece by piece. No word of it is lost: what cannot be read as Markdown is shown as it was written. */
+export function* markdownHtml(text: string): Generator<string, void> {
   const whole = blocksOf(text, blockLexer());
-  return whole ?? segmentsHtml(text);
+  if (whole === undefined) yield* segmentsHtml(text);
+  else yield whole;
 }
 
 /** A long text is read in stretches, so that its cost grows with its length and not with the square of it. */
-function segmentsHtml(text: string): string {
+function* segmentsHtml(text: string): Generator<string, void> {
   const lexer = blockLexer();
   const segments = segmenter();
-  const html: string[] = [];
   let language = '';
-  let code: string[] = [];
-  let isCode = false;
-  const endCode = (): void => {
-    if (isCode) html.push(codeBlock(code.join('\n'), language));
-    isCode = false;
-    code = [];
-  };
+  let code: string[] | undefined;
   for (const segment of [...segments.push(text), ...segments.end()]) {
     if (segment.type === 'code') {
-      code.push(segment.line);
+      code?.push(segment.line);
       continue;
     }
-    endCode();
+    if (code !== undefined) yield* codeBlock(code.join('\n'), language);
+    code = undefined;
     if (segment.type === 'fence') {
-      isCode = true;
+      code = [];
       language = segment.language;
-    } else if (segment.type === 'blocks') html.push(blocksOf(segment.text, lexer) ?? asWritten(segment.text));
+    } else if (segment.type === 'blocks') yield blocksOf(segment.text, lexer) ?? asWritten(segment.text);
   }
-  endCode();
-  return html.join('');
+  if (code !== undefined) yield* codeBlock(code.join('\n'), language);
 }
 
 function blocksOf(text: string, lexer: BlockLexer): string | undefined {
@@ -75,7 +69,7 @@ function blockHtml(token: MarkedToken): string {
     case 'blockquote':
       return `<blockquote>${blocksHtml(token.tokens)}</blockquote>\n`;
     case 'code':
-      return codeBlock(token.text, languageOf(token));
+      return [...codeBlock(token.text, languageOf(token))].join('');
     case 'table':
       return isComplete(token) ? tableHtml(token) : asWritten(token.raw);
     case 'hr':

@@ -1,4 +1,4 @@
-import { codeReader } from '../../render/markdown/highlight.ts';
+import { codeReader, portions } from '../../render/markdown/highlight.ts';
 import type { Run } from '../../render/markdown/scopes.ts';
 import { escaped } from './text.ts';
 
@@ -31,19 +31,28 @@ const CLASSES: ReadonlyMap<string, string> = new Map([
   ['variable', 'a'],
 ]);
 
-/** A block of code, in colour if its language is known. */
-export function codeBlock(code: string, language: string): string {
+/** A block of code, in colour if its language is known, piece by piece. */
+export function* codeBlock(code: string, language: string): Generator<string, void> {
   const label = language === '' ? '' : `<span class="language">${escaped(language)}</span>`;
-  return `<div class="code">${label}<pre tabindex="0"><code>${coloured(code, language)}</code></pre></div>\n`;
+  yield `<div class="code">${label}<pre tabindex="0"><code>`;
+  yield* colouredLines(code, language);
+  yield '</code></pre></div>\n';
 }
 
 /** Code as the content of an element; every character of it is there. */
 export function coloured(code: string, language: string): string {
-  const lines = code.split('\n');
+  return [...colouredLines(code, language)].join('');
+}
+
+function* colouredLines(code: string, language: string): Generator<string, void> {
   const read = code.length > MAX_CODE_LENGTH ? undefined : codeReader(language);
-  if (read === undefined) return escaped(code);
-  const runs = read(lines);
-  return lines.map((line, index) => runs[index]?.map(colouredRun).join('') ?? escaped(line)).join('\n');
+  if (read === undefined) return yield escaped(code);
+  let end = '';
+  for (const portion of portions(code.split('\n'))) {
+    const runs = read(portion);
+    yield end + portion.map((line, index) => runs[index]?.map(colouredRun).join('') ?? escaped(line)).join('\n');
+    end = '\n';
+  }
 }
 
 function colouredRun({ text, scopes }: Run): string {

@@ -22,7 +22,7 @@ export function* htmlExport(saved: SavedSession): Generator<string, void> {
     yield '</ol></details></nav>\n';
   }
   yield '<main id="conversation" tabindex="-1">\n';
-  for (const turn of turnsOf(saved.records)) yield turnHtml(turn);
+  for (const turn of turnsOf(saved.records)) yield* turnHtml(turn);
   yield `</main>\n<footer>Exported by gmn. This page loads nothing from anywhere.</footer>\n<script>${SCRIPT}</script>\n</body>\n</html>\n`;
 }
 

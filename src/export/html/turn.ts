@@ -20,42 +20,53 @@ export function turnLink({ number, prompt }: Turn): string {
   return `<li><a href="#turn-${number}" dir="auto">${escaped(title)}</a></li>\n`;
 }
 
-/** One turn: the prompt as it was typed, then what happened, in order. */
-export function turnHtml({ number, at, prompt, steps, model, usage }: Turn): string {
+/** One turn, piece by piece: the prompt as it was typed, then what happened, in order. */
+export function* turnHtml({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
   const id = `turn-${number}`;
   const time = `<time datetime="${timeCode(at)}">${timeText(at)}</time>`;
-  const head = `<h2><a href="#${id}">${count(number)}</a> ${time}</h2>\n`;
-  const asked = prompt.length === 0 ? '' : sectionHtml('prompt', 'Prompt', prompt.map(promptHtml));
-  const tokens = tokenLine(usage);
-  const spent = tokens === '' ? [] : [`<p class="tokens">${escaped(tokens)}</p>\n`];
-  const answered = [...steps.map(stepHtml), ...spent];
-  const told = steps.length === 0 ? '' : sectionHtml('answer', model ?? 'Answer', answered);
-  return `<article class="turn" id="${id}">\n${head}${asked}${told}</article>\n`;
+  yield `<article class="turn" id="${id}">\n<h2><a href="#${id}">${count(number)}</a> ${time}</h2>\n`;
+  if (prompt.length > 0) {
+    yield sectionStart('prompt', 'Prompt');
+    // What people type is no Markdown, even if it looks like it.
+    for (const item of prompt) {
+      if (item.type === 'text') yield foldedText(item.text, 'div');
+      else yield* stepHtml(item);
+    }
+    yield '</section>\n';
+  }
+  if (steps.length > 0) {
+    yield sectionStart('answer', model ?? 'Answer');
+    for (const item of steps) yield* stepHtml(item);
+    const tokens = tokenLine(usage);
+    yield `${tokens === '' ? '' : `<p class="tokens">${escaped(tokens)}</p>\n`}</section>\n`;
+  }
+  yield '</article>\n';
 }
 
-function sectionHtml(kind: 'prompt' | 'answer', title: string, parts: readonly string[]): string {
-  return `<section class="${kind}">\n<h3>${escaped(title)}</h3>\n${parts.join('')}</section>\n`;
+function sectionStart(kind: 'prompt' | 'answer', title: string): string {
+  return `<section class="${kind}">\n<h3>${escaped(title)}</h3>\n`;
 }
 
-/** What people type is no Markdown, even if it looks like it. */
-function promptHtml(item: Item): string {
-  return item.type === 'text' ? foldedText(item.text, 'div') : stepHtml(item);
-}
+const MARKDOWN = '<div class="markdown" dir="auto" lang="">\n';
 
-function stepHtml(item: Item): string {
+function* stepHtml(item: Item): Generator<string, void> {
   switch (item.type) {
     case 'text':
-      return `<div class="markdown" dir="auto" lang="">\n${markdownHtml(item.text)}</div>\n`;
+      yield MARKDOWN;
+      yield* markdownHtml(item.text);
+      return yield '</div>\n';
     case 'thought':
-      return `<details class="thought"><summary><span class="kind">Thought</span></summary>\n<div class="markdown" dir="auto" lang="">\n${markdownHtml(item.text)}</div>\n</details>\n`;
+      yield `<details class="thought"><summary><span class="kind">Thought</span></summary>\n${MARKDOWN}`;
+      yield* markdownHtml(item.text);
+      return yield '</div>\n</details>\n';
     case 'media':
-      return mediaHtml(item);
+      return yield mediaHtml(item);
     case 'call':
     case 'answer':
-      return toolHtml(item);
+      return yield toolHtml(item);
     case 'note':
-      return `<p class="note">${escaped(item.text)}</p>\n`;
+      return yield `<p class="note">${escaped(item.text)}</p>\n`;
     case 'other':
-      return codeBlock(JSON.stringify(item.part, undefined, 2), 'json');
+      return yield* codeBlock(JSON.stringify(item.part, undefined, 2), 'json');
   }
 }

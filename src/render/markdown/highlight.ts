@@ -38,7 +38,7 @@ export function codeReader(language: string): CodeReader | undefined {
 }
 
 /** The lines, as many together as may be read at once. */
-function portions(lines: readonly string[]): readonly (readonly string[])[] {
+export function portions(lines: readonly string[]): readonly (readonly string[])[] {
   const found: string[][] = [];
   let room = 0;
   for (const line of lines) {
