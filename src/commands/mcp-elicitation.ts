@@ -2,6 +2,7 @@ import type { App } from '../core/app.ts';
 import type { Out } from '../core/io.ts';
 import { visible } from '../core/visible.ts';
 import type { Elicit, Elicitation, ElicitationAnswer } from '../mcp/client/connection.ts';
+import { yieldToEvents } from '../platform/event-loop.ts';
 import { CONTINUED, INTERRUPT, openTty, type Tty } from '../platform/tty.ts';
 import { questionView } from './approval-view.ts';
 import { defaultsOf, type Field, type FieldValue, fieldsOf } from './mcp-form.ts';
@@ -44,7 +45,7 @@ async function asked(question: Elicitation, err: Out, signal: AbortSignal): Prom
 async function askedOn(tty: Tty, question: Elicitation, err: Out, signal: AbortSignal): Promise<ElicitationAnswer> {
   const { kind, server, message } = question;
   const address = kind === 'url' ? `\nIt wants you to open: ${question.url}` : '';
-  await err.write(framed(`MCP server ${server} asks`, message + address, tty));
+  await err.write(await framed(`MCP server ${server} asks`, message + address, tty, signal));
   const wanted = kind === 'url' ? 'Done?' : 'Answer?';
   let key = CONTINUED;
   while (key === CONTINUED) key = await tty.key(KEYS, () => err.write(`╰ ${wanted} [y]es [n]o › `), signal);
@@ -76,7 +77,7 @@ async function filledIn(
 /** Asks until the answer means something; nothing typed is the default, or nothing where the field may be left out. */
 async function fieldValue(field: Field, server: string, { tty, err, signal }: Asking): Promise<FieldValue | undefined> {
   for (;;) {
-    await err.write(framed(`MCP server ${server} asks for`, field.label, tty));
+    await err.write(await framed(`MCP server ${server} asks for`, field.label, tty, signal));
     const answer = await tty.line(`╰ to ${visible(server).slice(0, MAX_NAME)} › `, signal);
     if (answer === INTERRUPT) return INTERRUPT;
     if (answer.trim() === '' && (field.fallback !== undefined || !field.isRequired)) return field.fallback;
@@ -92,9 +93,10 @@ const MAX_CHARS = 8000;
 const MAX_NAME = 30;
 
 /** A server's words, every row of them behind a frame: a row without one would be taken for a question of gmn's own. */
-function framed(title: string, words: string, { columns, rows }: Tty): string {
+async function framed(title: string, words: string, { columns, rows }: Tty, signal: AbortSignal): Promise<string> {
   const text = words.slice(0, MAX_CHARS).replaceAll('\r\n', '\n');
-  const view = questionView(title, { kind: 'text', text }, { columns, isStyled: false });
+  const pause = (): Promise<void> => yieldToEvents(signal);
+  const view = await questionView(title, { kind: 'text', text }, { columns, isStyled: false, pause });
   const room = Math.max(Math.min(MAX_ROWS, rows - view.title.length - 2), 1);
   const more = view.body.length - room;
   const cut = more > 0 || text.length < words.length ? ['┆ … and more of it'] : [];
