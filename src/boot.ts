@@ -45,7 +45,7 @@ export function boot(argv: readonly string[]): void {
 function refuse(version: string): void {
   process.exitCode = 4;
   process.stderr.write(
-    `Error: gmn runs on Node 20.18.1 or later, and this is Bun ${version}\n` +
+    `Error: Node 20.18.1 or later is needed, and this is Bun ${version}\n` +
       'Install Node (https://nodejs.org), or take the executable of gmn, which needs neither.\n',
   );
 }

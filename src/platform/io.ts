@@ -1,6 +1,7 @@
 import { type ColorChoice, mayStyle } from '../core/color.ts';
 import { AppError } from '../core/error.ts';
 import type { Env, Io, Out } from '../core/io.ts';
+import { after } from './clock.ts';
 import { type OutputStream, outputStream } from './output-stream.ts';
 
 const DONE = Promise.resolve();
@@ -132,12 +133,12 @@ function hopes(): Hopes {
 
 /** Gives a queue that nobody reads a moment, then gives it up; what is left in it after that does not keep the process alive. */
 function endQueue(isQueued: () => boolean, giveUp: () => void, exitCode: number): void {
-  setTimeout(() => {
+  after(PATIENCE_MS, () => {
     if (!isQueued()) return;
     giveUp();
     // Node lets no one close these streams.
-    setTimeout(() => process.exit(exitCode), PATIENCE_MS).unref();
-  }, PATIENCE_MS).unref();
+    after(PATIENCE_MS, () => process.exit(exitCode));
+  });
 }
 
 interface Gathering {

@@ -232,7 +232,7 @@ test.runIf(canBeNobody).for(['a one-shot', 'a chat'])(
   },
 );
 
-const BUN_WORDS = /^Error: gmn runs on Node 20\.18\.1 or later, and this is Bun \S+\nInstall Node/;
+const BUN_WORDS = /^Error: Node 20\.18\.1 or later is needed, and this is Bun \S+\nInstall Node/;
 
 // Bun takes the place of Node where `bunx` finds none. Its own name for itself is all that gmn looks at.
 test.skipIf(isStandalone)('a runtime that calls itself Bun is refused before piped text is lost', (t) => {

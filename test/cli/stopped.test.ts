@@ -67,6 +67,17 @@ describe.concurrent('what arrives while the program is stopped', () => {
     expect(await ended).toEqual({ stdout: 'It is here.\n', stderr: '', exitCode: 0 });
   });
 
+  linuxTest('is the answer through a proxy, though GMN_HEADERS_TIMEOUT is over', async (t) => {
+    const held = heldBack(reply('It is here.'));
+    // It takes the place of the proxy, too: both get the same request, but for its address.
+    const gemini = await fakeGemini(t, [held.scripted]);
+    const proxy = { HTTP_PROXY: gemini.url, NO_PROXY: '<-loopback>', GMN_HEADERS_TIMEOUT: LIMIT };
+    const { child, ended } = startGmn(t, place(t, { gemini, env: proxy }), ['hi']);
+    await held.asked;
+    await whileStopped(child, LIMIT_MS, held.send);
+    expect(await ended).toEqual({ stdout: 'It is here.\n', stderr: '', exitCode: 0 });
+  });
+
   linuxTest('is the answer, packed too', async (t) => {
     const text = 'All of it. '.repeat(2000).trim();
     const held = heldBack((response) => {
