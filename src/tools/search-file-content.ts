@@ -2,6 +2,7 @@ import { counted } from '../core/counted.ts';
 import { AppError } from '../core/error.ts';
 import { compileGlob, type GlobPattern } from '../core/glob.ts';
 import type { JsonObject } from '../core/json.ts';
+import { requiredLiteral } from '../core/pattern-literal.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
 import { type Finding, type Findings, type SearchRequest, searchFiles } from '../platform/search-engine.ts';
 import { defineTool, done } from './define.ts';
@@ -136,40 +137,6 @@ function folded({ source, flags }: RegExp): Pick<SearchRequest, 'source' | 'flag
 function literalOf(source: string, isCaseless: boolean): Pick<SearchRequest, 'literal'> {
   const text = requiredLiteral(source, isCaseless);
   return text === '' ? {} : { literal: Buffer.from(text).map((byte) => byte | 0x20) };
-}
-
-/** What one step of a pattern may be: an escape, a class, a bound, or a character. */
-const STEP = /\\(?:[a-zA-Z0-9]|([\s\S]))|\[(?:[^\]\\]|\\[\s\S])*\]|\{\d*,?\d*\}|[\s\S]/g;
-
-/**
- * The longest text that is in whatever the pattern matches, so that most of a file need not be read as text; empty if that is
- * not plain to see. Letters that only another case of themselves, or an exotic sign, would match are not part of it.
- */
-export function requiredLiteral(source: string, isCaseless: boolean): string {
-  // These escapes have more behind them.
-  if (/\\[xucpk\d]/i.test(source)) return '';
-  const runs = [''];
-  let depth = 0;
-  for (const { 0: step, 1: escaped } of source.matchAll(STEP)) {
-    const run = runs.at(-1) ?? '';
-    if (step === '|' && depth === 0) return '';
-    if (step === '(') depth += 1;
-    if (step === ')') depth -= 1;
-    if (/^(?:[*?]|\{.*\})$/s.test(step)) runs.splice(-1, 1, run.slice(0, -1), '');
-    else if (depth > 0 || !isPlainStep(step, escaped, isCaseless)) runs.push('');
-    else runs.splice(-1, 1, run + (escaped ?? step));
-  }
-  const longest = runs.reduce((best, run) => (run.length > best.length ? run : best), '');
-  return longest.length < 3 ? '' : longest;
-}
-
-/** Whether a step stands for itself alone. The Kelvin sign is a K in another case, and a dotted capital I becomes two signs. */
-function isPlainStep(step: string, escaped: string | undefined, isCaseless: boolean): boolean {
-  const character = escaped ?? step;
-  if (character.length !== 1 || /[\p{Cs}\p{Cc}]/u.test(character)) return false;
-  if (escaped === undefined && /[\\^$.*+?()[\]{}|]/.test(step)) return false;
-  if (!isCaseless || /^[a-hjl-z]$/i.test(character)) return true;
-  return character.toLowerCase() === character.toUpperCase();
 }
 
 type Accepts = (path: string) => boolean;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { requiredLiteral } from '../../src/core/pattern-literal.ts';
 import { findRipgrep } from '../../src/platform/search-ripgrep.ts';
 import {
   encodingOf,
@@ -13,7 +14,6 @@ import {
   lookThrough,
   wideLinesOf,
 } from '../../src/platform/search-worker.ts';
-import { requiredLiteral } from '../../src/tools/search-file-content.ts';
 import { marker, place, put, temporary } from './place.ts';
 
 const FILES = {
