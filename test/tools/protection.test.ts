@@ -258,6 +258,21 @@ test('only the user lets a file with secrets be read, and only once', async () =
   expect(await here.output('glob', { pattern: '**/*' })).toEqual({ files: ['plain.txt'] });
 });
 
+test.for(['', process.env.PATH ?? ''])(
+  'a secret that its directory tells is not found by a search in it, PATH=%j',
+  async (PATH) => {
+    const paths = ['.git/config', '.m2/settings.xml', 'sub/.codex/auth.json', '.config/composer/auth.json'];
+    const files = Object.fromEntries([...paths, '.m2/notes.txt'].map((path) => [path, 'canary\n']));
+    const here = await place(files, { env: { PATH } });
+    for (const dir_path of ['.', 'sub', ...paths.map((path) => dirname(path))]) {
+      const { response } = await here.call('search_file_content', { dir_path, pattern: 'canary' });
+      const globbed = await here.call('glob', { dir_path, pattern: '**/*' });
+      expect(JSON.stringify([response, globbed.response])).not.toMatch(/settings\.xml|auth\.json|\.git\/config/);
+    }
+    expect(JSON.stringify(await here.output('search_file_content', { pattern: 'canary' }))).toContain('notes.txt');
+  },
+);
+
 test('a permission is for that very file, not for another in its place', async () => {
   const here = await place({ '.env': 'KEY=1\n', other: 'KEY=2\n' });
   here.workspace.permit((await here.workspace.secretAt('.env'))!);
