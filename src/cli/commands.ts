@@ -1,13 +1,11 @@
 import { CHAT_FLAGS } from './chat-flags.ts';
-import { APP_FLAGS, AUTH_FLAG, JSON_FLAG, MODEL_FLAGS, QUIET_FLAG } from './common.ts';
+import { APP_FLAGS, AUTH_FLAG, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './common.ts';
 import { type Command, command } from './flag.ts';
 import { MCP } from './mcp-commands.ts';
 import { MCP_SERVER } from './mcp-serve-command.ts';
 import { PROMPT_FLAGS } from './prompt-flags.ts';
 import { SESSIONS } from './session-commands.ts';
 import { TEMPLATES } from './template-commands.ts';
-
-const REPORT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 
 const AUTH = command({
   name: 'auth',

@@ -18,6 +18,9 @@ export const QUIET_FLAG = { long: 'quiet', short: 'q', help: 'No spinner, no not
 export const JSON_FLAG = { long: 'json', help: 'Print as JSON' } as const;
 
 /** Which credential to use, for the commands that need one. */
+/** The flags of a command that prints a report. */
+export const REPORT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
+
 export const AUTH_FLAG = {
   long: 'auth',
   value: 'type',

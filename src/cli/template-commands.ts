@@ -1,7 +1,5 @@
-import { APP_FLAGS, JSON_FLAG, QUIET_FLAG } from './common.ts';
+import { APP_FLAGS, REPORT_FLAGS } from './common.ts';
 import { type Command, command } from './flag.ts';
-
-const REPORT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 
 /** `gmn templates …` */
 export const TEMPLATES: Command = command({
