@@ -6,10 +6,10 @@ import { listDirectory } from '../platform/files.ts';
 import { parseJson } from './token.ts';
 
 /** Below gmn's directory: the stored key, tokens, the OAuth client, sign-ins of MCP servers. */
-const GMN_FILES = [/^key\.json/, /^oauth-client\.json/];
-const GMN_DIRECTORIES = ['tokens', 'mcp'];
+const OWN_FILES = [/^key\.json/, /^oauth-client\.json/];
+const OWN_DIRECTORIES = ['tokens', 'mcp'];
 /** Below the official CLI's. */
-const GEMINI_FILES = [/^oauth_creds\.json/, /^gemini-credentials\.json/, /^mcp-oauth-tokens/];
+const OFFICIAL_FILES = [/^oauth_creds\.json/, /^gemini-credentials\.json/, /^mcp-oauth-tokens/];
 
 const VARIABLES = [
   'GEMINI_API_KEY',
@@ -43,9 +43,9 @@ export async function ownSecrets(app: Pick<App, 'homes' | 'settings'>): Promise<
 async function secretFiles({ homes }: Pick<App, 'homes'>): Promise<readonly string[]> {
   const { gmn, gemini } = homes();
   const found = await Promise.all([
-    filesIn(gmn, GMN_FILES),
-    filesIn(gemini, GEMINI_FILES),
-    ...GMN_DIRECTORIES.map((name) => filesIn(join(gmn, name), [/\.json/])),
+    filesIn(gmn, OWN_FILES),
+    filesIn(gemini, OFFICIAL_FILES),
+    ...OWN_DIRECTORIES.map((name) => filesIn(join(gmn, name), [/\.json/])),
   ]);
   return found.flat();
 }

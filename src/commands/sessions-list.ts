@@ -48,11 +48,11 @@ export async function run(options: ListOptions, app: App): Promise<number> {
   const isWhole = options.layout === 'whole-ids';
   const rows = shown.map(({ number, session }) => rowOf(number, session, { app, isWhole }));
   const listed = (room: Room): string =>
-    rows.length === 0 ? '' : table([HEAD, ...rows.map((row) => cells(row, room))], widthOf);
+    rows.length === 0 ? '' : table([headOf(room), ...rows.map((row) => cells(row, room))], widthOf);
   await printReport(
     {
       folds: true,
-      text: listed({ name: LONGEST_NAME, directory: Number.POSITIVE_INFINITY }),
+      text: listed({ name: LONGEST_NAME, directory: Number.POSITIVE_INFINITY, hasSource: true }),
       narrow: (columns) => listed(roomFor(rows, columns)),
       json: { sessions: shown.map(({ number, session }) => ({ number, ...sessionFields(session) })) },
       notices: options.json ? [] : noticesFor(shown.length, others, options.from),
@@ -81,10 +81,11 @@ function officialText(shown: readonly Numbered[], app: App): string {
 }
 
 function noticesFor(shown: number, others: number, from: ListOptions['from']): readonly string[] {
-  const [kind, flag] = from === undefined ? ['sessions', ''] : [`${from} sessions`, ` --from ${from}`];
+  const kind = from === undefined ? 'sessions' : `${from} sessions`;
   if (others > 0) {
     const more = shown === 0 ? `no ${kind} of this directory` : `${others} more of other directories`;
-    return [`${more}; to see them all: gmn sessions list --all${flag}`];
+    const flags = ['--all', ...(from === undefined ? [] : ['--from', from])];
+    return [`${more}; to see them all: gmn sessions list ${flags.join(' ')}`];
   }
   return shown === 0 ? [`no ${kind} are saved yet`] : [];
 }
@@ -98,7 +99,16 @@ interface Row {
 }
 
 /** The columns that a name and a directory may take. */
-type Room = Readonly<Record<'name' | 'directory', number>>;
+interface Room {
+  readonly name: number;
+  readonly directory: number;
+  /** Whether there is room to say where a session is from. */
+  readonly hasSource: boolean;
+}
+
+function headOf({ hasSource }: Room): readonly string[] {
+  return HEAD.filter((head) => hasSource || head !== 'FROM');
+}
 
 function rowOf(
   number: number,
@@ -117,7 +127,7 @@ function rowOf(
 function cells({ fixed, name, isTitle, directory }: Row, room: Room): readonly string[] {
   const [number, id, from, turns, updated] = fixed;
   const shown = isTitle ? `"${beginning(name, room.name - 2)}"` : beginning(name, room.name);
-  return [number, id, shown, from, turns, updated, ending(directory, room.directory)];
+  return [number, id, shown, ...(room.hasSource ? [from] : []), turns, updated, ending(directory, room.directory)];
 }
 
 /** What the other columns leave, shared: a directory gets what it needs as long as that is not more than half. */
@@ -126,12 +136,14 @@ function roomFor(rows: readonly Row[], columns: number): Room {
   const widths = [number, id, from, turns, updated].map((head, index) =>
     Math.max(widthOf(head), ...rows.map(({ fixed }) => widthOf(fixed[index] ?? ''))),
   );
-  const left = columns - widths.reduce((sum, width) => sum + width + 2, 0) - 2;
+  const room = columns - widths.reduce((sum, width) => sum + width + 2, 0) - 2;
+  const hasSource = room >= 2 * SHORTEST;
+  const left = hasSource ? room : room + (widths[2] ?? 0) + 2;
   const widest = (texts: readonly string[]): number => Math.max(...texts.map(widthOf));
   const names = Math.min(LONGEST_NAME, widest(rows.map(({ name, isTitle }) => (isTitle ? `"${name}"` : name))));
   const directories = Math.max(last.length, widest(rows.map(({ directory }) => directory)));
   const directory = Math.max(SHORTEST, Math.min(directories, Math.max(Math.floor(left / 2), left - names)));
-  return { name: Math.max(SHORTEST, Math.min(LONGEST_NAME, left - directory)), directory };
+  return { name: Math.max(SHORTEST, Math.min(LONGEST_NAME, left - directory)), directory, hasSource };
 }
 
 function beginning(text: string, room: number): string {

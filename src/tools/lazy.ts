@@ -88,5 +88,5 @@ function marked(text: string, mark: string): { readonly text: string; readonly c
   const body = isEnded ? text.slice(0, -1) : text;
   let count = 1;
   for (let at = body.indexOf('\n'); at !== -1; at = body.indexOf('\n', at + 1)) count += 1;
-  return { text: `${mark}${body.replaceAll('\n', `\n${mark}`)}\n${isEnded ? '' : `${NO_FEED}\n`}`, count };
+  return { text: `${mark}${body.split('\n').join(`\n${mark}`)}\n${isEnded ? '' : `${NO_FEED}\n`}`, count };
 }

@@ -86,7 +86,6 @@ export async function openTree(
   return { place, directories, report };
 }
 
-
 /** What a walk left out, in words; empty if nothing that matters. */
 export function notesOf({ unreadable, stopped }: WalkReport): readonly string[] {
   return [

@@ -98,13 +98,15 @@ test.for(['@memo:memo://1', '@memo://1'])(
   },
 );
 
-test('a mention of a server that is gone is told of, and one of no server is text', async (t) => {
+test('a mention of a server that is gone, or that nobody knows, is told of and stays text', async (t) => {
   const gemini = await fakeGemini(t, [reply('a')]);
   const { stderr } = await pipedChat(t, ['see @gone:x://y and @none:x://y'], {
     gemini,
     home: home({ gone: { command: 'no-such-program' } }),
   });
-  expect(stderr).toMatch(/\nnot attached: @gone:x:\/\/y: MCP server gone: .*\n1 turn/);
+  expect(stderr).toMatch(
+    /\nnot attached: @gone:x:\/\/y: MCP server gone: .*\nnot attached: @none:x:\/\/y is no .*\n1 turn/,
+  );
   expect(gemini.requests[0]?.body.contents[0].parts).toEqual([{ text: 'see @gone:x://y and @none:x://y' }]);
 });
 

@@ -37,7 +37,9 @@ describe.skipIf(isWindows)('the package', { timeout: 120_000 }, () => {
   test('is small, and has the program, its notices and documents, and no sources', () => {
     expect(packed.size).toBeLessThan(MAX_BYTES);
     const paths = packed.files.map(({ path }) => path);
-    const others = paths.filter((path) => !/^dist\/[\w-]+\.js$|^dist\/(?:help|completion)\//.test(path));
+    const others = paths.filter(
+      (path) => !/^dist\/(?:[\w-]+\.js|text-worker-\w+\.cjs)$|^dist\/(?:help|completion)\//.test(path),
+    );
     expect(others.toSorted()).toEqual([
       'CHANGELOG.md',
       'LICENSE',

@@ -154,7 +154,7 @@ describe('the common flags', () => {
   });
 
   test('that have no effect are named, and not handed on', () => {
-    const { idle, options: given } = parse(['mcp', 'list', '-m', 'x', '-t', '5s']) as Extract<
+    const { idle, options: given } = parse(['sessions', 'list', '-m', 'x', '-t', '5s']) as Extract<
       ReturnType<typeof parse>,
       { kind: 'run' }
     >;

@@ -43,7 +43,7 @@ test('gmn models has one line for a model in 80 columns, its note below', async 
     'auto, auto-…    all          gemini-2.5-flash',
     '',
     'Default: gemini-2.5-flash',
-    'Limits and backends: in a wider window, or with --json',
+    'Limits, tiers and backends: in a wider window, or with --json',
   ]);
 });
 

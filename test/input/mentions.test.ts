@@ -119,7 +119,7 @@ posixTest('what is ignored, secret or no file stays text, and that is told', asy
     'dist/a.js': 'is left out by an ignore file (-f attaches it)',
     dist: 'is left out by an ignore file (-f attaches it)',
     'b.log': 'is left out by an ignore file (-f attaches it)',
-    '.git/config': 'is left out by an ignore file (-f attaches it)',
+    '.git/config': 'may hold secrets (-f attaches it)',
     '.env': 'may hold secrets (-f attaches it)',
     '.npmrc': 'may hold secrets (-f attaches it)',
     'certs/Site.PEM': 'may hold secrets (-f attaches it)',

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
@@ -76,8 +78,11 @@ test('a tool that says something else about itself behind the prompt is told of,
 });
 
 test('a server that was not ready in time joins later', async (t) => {
-  const set = await toolset(t, { slow: good }, { patienceMs: 1 }).open();
+  const { context, open } = toolset(t, {}, { patienceMs: 1 });
+  const gate = join(context.cwd, 'gate');
+  const set = await open({ slow: { ...good, env: { GMN_TEST_GATE: gate } } });
   expect(set.tools).toEqual([]);
+  writeFileSync(gate, '');
   set.watch(() => {}, signal);
   await vi.waitFor(() => expect(set.tools).toHaveLength(14), 5000);
 });

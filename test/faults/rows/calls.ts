@@ -113,14 +113,19 @@ export const CALLS: readonly Fault[] = [
       float: { promptTokenCount: 1.5, totalTokenCount: 2.5 },
       huge: { promptTokenCount: 1e300, totalTokenCount: 2 ** 60 },
       words: { promptTokenCount: 'many', totalTokenCount: null },
-    }).map(([name, usageMetadata]) => ({
-      name,
-      args: ['-u', '--no-session', 'hello'],
-      model: [events(said('Hello.'), { ...finish(), usageMetadata })],
-      expect: HELLO,
-      ways: IN_PIPES,
-      check: checkUsage,
-    })),
+    }).flatMap(([name, usageMetadata]) => {
+      const fault = {
+        model: [events(said('Hello.'), { ...finish(), usageMetadata })],
+        expect: HELLO,
+        check: checkUsage,
+      };
+      const inFormat = (isText: boolean) => IN_PIPES.filter(({ format }) => (format === 'text') === isText);
+      // The JSON formats have it anyway, and take no flag for it.
+      return [
+        { ...fault, name, args: ['-u', '--no-session', 'hello'], ways: inFormat(true) },
+        { ...fault, name: `${name}, as JSON`, args: ['--no-session', 'hello'], ways: inFormat(false) },
+      ];
+    }),
   },
   {
     id: 'S32',
