@@ -41,7 +41,7 @@ export const bundling = {
 };
 
 // What an ordinary one-shot loads; the parser and the JSON formats, which a line of plain words needs not, are apart.
-const HOT = ['src/main.ts', 'src/commands/prompt.ts', 'src/platform/http.ts', 'src/render/text.ts'];
+const HOT = ['src/main.ts', 'src/commands/prompt/prompt.ts', 'src/platform/http/send.ts', 'src/render/text.ts'];
 
 /** The chunks an ordinary one-shot loads: in one file they cost one read and one look-up in the code cache. */
 export function hotChunks({ outputs }) {
@@ -62,7 +62,7 @@ export async function commandTable(directory) {
   await build({
     ...bundling,
     stdin: {
-      contents: `export { ROOT } from './src/cli/commands.ts';
+      contents: `export { ROOT } from './src/cli/table/root.ts';
         export { SHELLS } from './src/cli/completion/shells.ts';
         export { completionScript } from './src/cli/completion/script.ts';
         export { helpText } from './src/cli/help.ts';

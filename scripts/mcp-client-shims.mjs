@@ -1,5 +1,5 @@
 // Stands in for a file of the MCP SDK when it is bundled. Its own brings in a compiler of JSON Schemas, half of the whole;
-// src/mcp/client/client-side.ts hands the SDK a validator that lets everything through, so that this one is never asked.
+// src/mcp/client/capabilities.ts hands the SDK a validator that lets everything through, so that this one is never asked.
 
 export const CORS_IS_POSSIBLE = false;
 

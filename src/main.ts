@@ -6,8 +6,8 @@ import { loadSettings } from './config/settings.ts';
 import { AppError } from './core/error.ts';
 import type { Env } from './core/io.ts';
 import { type AppOptions, openIo, processApp } from './platform/app.ts';
-import type { ProcessIo } from './platform/io.ts';
-import { isAttended } from './platform/terminal.ts';
+import type { ProcessIo } from './platform/terminal/io.ts';
+import { isAttended } from './platform/terminal/terminal.ts';
 
 /** Set by the build. */
 declare const OUTLINE: Outline;

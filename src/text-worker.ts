@@ -1,7 +1,7 @@
-import { serveTextJobs } from './platform/text-jobs.ts';
+import { serveTextJobs } from './platform/process/text-jobs.ts';
 import { type BlockJob, layOutBlocks } from './render/markdown/block-layout.ts';
 import { loadHighlighter } from './render/markdown/lazy.ts';
-import { type DiffJob, patchOf } from './tools/lazy.ts';
+import { type DiffJob, patchOf } from './tools/diff.ts';
 
 /** What the thread of `platform/text-thread.ts` runs: pure functions on text, of which none can be trusted to end in time. */
 serveTextJobs({

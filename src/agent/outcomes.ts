@@ -1,6 +1,6 @@
-import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import { type JsonObject, stringOf } from '../core/json.ts';
+import { nearestNames } from '../core/text/names.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
 
 /** What the model gets for a call that was not run, or failed. */

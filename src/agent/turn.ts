@@ -24,11 +24,11 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
     usage = addUsage(usage, reply.usage);
     if (calls === undefined) {
       const { grounding } = reply;
-      const sources = grounding && { sources: (await import('./ground.ts')).sourcesOf(grounding) };
+      const sources = grounding && { sources: (await import('./grounding.ts')).sourcesOf(grounding) };
       yield { type: 'end', finishReason, usage, model, ...sources };
       return;
     }
-    answer ??= (await import('./answers.ts')).answerer(agent, turn);
+    answer ??= (await import('./tool-calls.ts')).answerer(agent, turn);
     for await (const event of answer(calls)) {
       if (event.type === 'answer') usage = addUsage(usage, event.outcome.usage ?? NO_USAGE);
       yield event;
@@ -39,4 +39,4 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
   });
 }
 
-type Answer = ReturnType<typeof import('./answers.ts').answerer>;
+type Answer = ReturnType<typeof import('./tool-calls.ts').answerer>;

@@ -1,7 +1,7 @@
 import { type AppError, refused } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, objectsOf, stringOf } from '../core/json.ts';
-import { concealed } from '../core/secret-forms.ts';
+import { concealed } from '../core/text/secret-forms.ts';
 import { accountTrouble } from './account-trouble.ts';
 import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assist-place.ts';
 import type { Identity } from './identity.ts';

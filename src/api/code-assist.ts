@@ -1,7 +1,7 @@
 import { isObject } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
-import { modelFacts } from '../core/models.ts';
-import { trimTrailing } from '../core/trim.ts';
+import { trimTrailing } from '../core/text/trim.ts';
+import { modelFacts } from '../models/table.ts';
 import { type Backend, backendOf, type Refused } from './backend.ts';
 import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assist-place.ts';
 import { modelPath } from './endpoint.ts';

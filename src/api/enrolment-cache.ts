@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { sha256 } from '../platform/hash.ts';
-import { isRecent, readMemo, writeMemo } from '../platform/memo-file.ts';
+import { isRecent, readMemo, writeMemo } from '../platform/files/memo-file.ts';
+import { sha256 } from '../platform/runtime/native.ts';
 import type { Enrolment } from './code-assist-place.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,6 @@
-import { formatDuration } from '../core/duration.ts';
 import { type AppError, type ErrorOptions, type RetryAdvice, refused } from '../core/error.ts';
-import { concealed } from '../core/secret-forms.ts';
+import { formatDuration } from '../core/text/format.ts';
+import { concealed } from '../core/text/secret-forms.ts';
 import { accountTrouble } from './account-trouble.ts';
 import { type GoogleError, parseDelay, parseGoogleError } from './google-error.ts';
 import { untilPacificMidnight } from './quota-day.ts';

@@ -1,11 +1,11 @@
 import { refused } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
-import type { ListedModel } from '../core/models.ts';
+import type { ListedModel } from '../models/table.ts';
 import { modelPath } from './endpoint.ts';
 import { type GeminiApiPlace, geminiApiUrl } from './gemini-api.ts';
-import type { Inquiries } from './inquiries.ts';
 import { type Caller, callJson, type Fields } from './json-call.ts';
+import type { Inquiries } from './queries.ts';
 
 const PAGE_SIZE = 1000;
 /** A server that never stops giving page tokens is not believed. */

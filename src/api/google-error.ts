@@ -1,5 +1,5 @@
-import { parseDuration } from '../core/duration.ts';
 import { isObject, objectsOf, stringOf } from '../core/json.ts';
+import { parseDuration } from '../core/text/format.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

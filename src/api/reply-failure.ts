@@ -1,5 +1,5 @@
 import { AppError, type ErrorOptions } from '../core/error.ts';
-import { concealed } from '../core/secret-forms.ts';
+import { concealed } from '../core/text/secret-forms.ts';
 import { oneLine } from './server-text.ts';
 
 /** What was seen of an answer up to its end. */

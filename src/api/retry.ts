@@ -1,5 +1,5 @@
-import { formatDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
+import { formatDuration } from '../core/text/format.ts';
 
 const MAX_RETRIES = 3;
 

@@ -1,4 +1,4 @@
-import { redact } from '../core/secret-text.ts';
+import { redact } from '../core/text/secret-text.ts';
 
 /** Control characters, line ends and the marks that turn the direction of text. */
 const UNSAFE = /[\u0000-\u0020\u007f-\u00a0\u2028-\u202e\u2066-\u2069\ufeff]+/g;

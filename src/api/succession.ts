@@ -1,5 +1,5 @@
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
-import type { Succession } from './successor.ts';
+import type { Succession } from './fallback.ts';
 
 /**
  * Asks the successor where the default is gone: once, aloud, and for the rest of the run. Only for a default nobody chose.
@@ -15,7 +15,7 @@ export function withSuccessor(model: Model, succession: Succession): Model {
       try {
         return yield* model.stream(request, signal);
       } catch (thrown) {
-        const { bothGone, isGone, successionNotice } = await import('./successor.ts');
+        const { bothGone, isGone, successionNotice } = await import('./fallback.ts');
         if (!isGone(thrown)) throw thrown;
         // Asked for by name: it was remembered from an earlier run.
         if (request.model !== retired) throw bothGone(thrown, succession);
@@ -23,7 +23,7 @@ export function withSuccessor(model: Model, succession: Succession): Model {
         yield successionNotice(succession);
       }
     }
-    const { successorReply } = await import('./successor.ts');
+    const { successorReply } = await import('./fallback.ts');
     return yield* successorReply(model, succession, { request, signal });
   }
   return { stream };

@@ -1,8 +1,8 @@
 import { objectsOf } from '../core/json.ts';
-import type { ListedModel } from '../core/models.ts';
+import type { ListedModel } from '../models/table.ts';
 import { allPages, count, parseCount, parseVector } from './gemini-api-inquiries.ts';
-import type { Inquiries } from './inquiries.ts';
 import { type Caller, callJson } from './json-call.ts';
+import type { Inquiries } from './queries.ts';
 import { type VertexPlace, vertexModelPath, vertexUrl } from './vertex.ts';
 
 const PAGE_SIZE = 100;

@@ -1,7 +1,7 @@
 import { isObject } from '../core/json.ts';
-import { readFileState } from '../platform/atomic-file.ts';
+import { readFileState } from '../platform/files/write.ts';
 import type { ChoiceInput } from './choice.ts';
-import { geminiFile } from './known-file.ts';
+import { geminiFile } from './official-files.ts';
 import { parseJson } from './token.ts';
 
 /** The address the official CLI noted down for the one who signed in; it proves nothing. Never throws. */

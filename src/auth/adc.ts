@@ -1,18 +1,18 @@
 import { isAbsolute, join } from 'node:path';
+import { sharedWork } from '../core/async.ts';
 import type { AuthType, Credential } from '../core/credential.ts';
 import { AppError, refused } from '../core/error.ts';
 import type { SendHttp } from '../core/http.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { readFileState } from '../platform/atomic-file.ts';
-import { sha256 } from '../platform/hash.ts';
+import { readFileState } from '../platform/files/write.ts';
+import { sha256 } from '../platform/runtime/native.ts';
 import type { Choice } from './choice.ts';
 import { checkKeyDocument, IMPERSONATED, type KeyDocument, targetOf } from './key-document.ts';
 import { loadGoogleAuth } from './lazy.ts';
 import { libraryTransport } from './library-fetch.ts';
 import { mayHaveMetadata, metadataToken } from './metadata-server.ts';
 import { noTokenFrom, type Seen } from './no-token.ts';
-import { sharedWork } from './shared-work.ts';
 import { isToken, parseJson } from './token.ts';
 
 const CLOUD_SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];

@@ -2,8 +2,8 @@ import type { App, Settings } from '../core/app.ts';
 import type { AuthType, Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import { sha256 } from '../platform/hash.ts';
-import type { Machine } from '../platform/machine.ts';
+import type { Machine } from '../platform/host.ts';
+import { sha256 } from '../platform/runtime/native.ts';
 
 export interface ChoiceInput
   extends Pick<App, 'version' | 'env' | 'cwd' | 'homes' | 'clock' | 'send' | 'trace' | 'signal'> {

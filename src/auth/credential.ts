@@ -26,7 +26,7 @@ export async function chooseCredential(input: ChoiceInput): Promise<Choice> {
     if (wanted.isGateway) checkGateway(input.env);
     return keyChoice({ type: 'gemini-api-key', key: key ?? '', source: 'GEMINI_API_KEY', env: input.settings.env });
   }
-  const { chooseSource } = await import('./source.ts');
+  const { chooseSource } = await import('./sources.ts');
   return chooseSource(input, wanted);
 }
 

@@ -1,6 +1,6 @@
-import { checkEndpoint, isLoopback } from '../core/endpoint.ts';
 import { AppError, refused } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
+import { checkEndpoint, isLoopback } from '../core/text/url.ts';
 
 /** A credential file of Google's kind, and where it was found. */
 export interface KeyDocument {

@@ -2,9 +2,9 @@ import { join } from 'node:path';
 import { AppError, refused } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { makePrivateDirectory, readFileState, removeFiles, replaceFile, setAside } from '../platform/atomic-file.ts';
-import { type KeyringEntry, openKeyring } from '../platform/keyring.ts';
-import type { Machine } from '../platform/machine.ts';
+import { makePrivateDirectory, readFileState, removeFiles, replaceFile, setAside } from '../platform/files/write.ts';
+import type { Machine } from '../platform/host.ts';
+import { type KeyringEntry, openKeyring } from '../platform/runtime/keyring.ts';
 import { parseJson } from './token.ts';
 
 const ENTRY: KeyringEntry = { service: 'gmn', account: 'gemini-api-key' };

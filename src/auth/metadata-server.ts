@@ -2,8 +2,8 @@ import { AppError } from '../core/error.ts';
 import type { HttpResponse, SendHttp } from '../core/http.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { readFileState } from '../platform/atomic-file.ts';
-import { deadline } from '../platform/clock.ts';
+import { readFileState } from '../platform/files/write.ts';
+import { deadline } from '../platform/runtime/clock.ts';
 import { readText } from './library-fetch.ts';
 import { isFresh, isToken, parseJson } from './token.ts';
 

@@ -1,7 +1,7 @@
 import { dirname, join, relative } from 'node:path';
 import type { Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { readFileState } from '../platform/atomic-file.ts';
+import { readFileState } from '../platform/files/write.ts';
 
 const HINT = 'Set GEMINI_API_KEY, sign in with: gemini, or add --demo';
 const GUIDE = [

@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { type FileText, readFileState, replaceVersion } from '../platform/atomic-file.ts';
+import { type FileText, readFileState, replaceVersion } from '../platform/files/write.ts';
 import { type GrantedToken, parseJson, parseOauthFile, type StoredToken } from './token.ts';
 import { type TokenStore, waitForWhole } from './token-store.ts';
 

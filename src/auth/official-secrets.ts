@@ -1,12 +1,12 @@
 import { AppError } from '../core/error.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { readFileState, replaceVersion } from '../platform/atomic-file.ts';
-import { readKeychain } from '../platform/keychain.ts';
-import { type KeyringEntry, openKeyring } from '../platform/keyring.ts';
-import type { Machine } from '../platform/machine.ts';
-import { sealedBox } from '../platform/sealed-box.ts';
-import type { KnownFile } from './known-file.ts';
+import { readFileState, replaceVersion } from '../platform/files/write.ts';
+import type { Machine } from '../platform/host.ts';
+import { readKeychain } from '../platform/runtime/keychain.ts';
+import { type KeyringEntry, openKeyring } from '../platform/runtime/keyring.ts';
+import { sealedBox } from '../platform/runtime/sealed-box.ts';
+import type { KnownFile } from './official-files.ts';
 import { parseJson } from './token.ts';
 import { waitForWhole } from './token-store.ts';
 

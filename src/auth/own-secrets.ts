@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { isList, isObject, type JsonValue } from '../core/json.ts';
-import { readFileState } from '../platform/atomic-file.ts';
-import { listDirectory } from '../platform/files.ts';
+import { listDirectory } from '../platform/files/read.ts';
+import { readFileState } from '../platform/files/write.ts';
 import { parseJson } from './token.ts';
 
 /** Below gmn's directory: the stored key, tokens, the OAuth client, sign-ins of MCP servers. */

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { makePrivateDirectory, readFileState, replaceFile, setAside } from '../platform/atomic-file.ts';
-import { sha256 } from '../platform/hash.ts';
+import { makePrivateDirectory, readFileState, replaceFile, setAside } from '../platform/files/write.ts';
+import { sha256 } from '../platform/runtime/native.ts';
 import { expiryOf, type GrantedToken, isToken, parseJson, type StoredToken } from './token.ts';
 
 /** gmn's own store of what it was granted: one private file for each refresh token it started from. */

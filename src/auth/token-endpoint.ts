@@ -1,12 +1,12 @@
-import { checkEndpoint } from '../core/endpoint.ts';
 import { AppError } from '../core/error.ts';
 import type { SendHttp } from '../core/http.ts';
 import type { Clock, Env, Trace } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
-import { deadline } from '../platform/clock.ts';
-import type { ClientPair } from './client-pair.ts';
+import { checkEndpoint } from '../core/text/url.ts';
+import { deadline } from '../platform/runtime/clock.ts';
 import { loadGoogleAuth } from './lazy.ts';
 import { libraryTransport, type SeenAnswer } from './library-fetch.ts';
+import type { ClientPair } from './official-client.ts';
 import { type GrantedToken, isToken, parseJson } from './token.ts';
 
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';

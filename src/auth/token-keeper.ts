@@ -1,8 +1,8 @@
 import { join } from 'node:path';
+import { sharedWork } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, Trace } from '../core/io.ts';
-import { acquireLock } from '../platform/lock.ts';
-import { sharedWork } from './shared-work.ts';
+import { acquireLock } from '../platform/files/lock.ts';
 import { type GrantedToken, isFresh, type StoredToken } from './token.ts';
 import type { TokenCache } from './token-cache.ts';
 import type { Grant } from './token-endpoint.ts';

@@ -1,5 +1,5 @@
 import type { Agent } from '../agent/agent.ts';
-import type { ApprovalMode } from '../tools/policy.ts';
+import type { ApprovalMode } from '../approval/policy.ts';
 import type { Servers } from './servers.ts';
 
 /** How the chat is set up. All of it can be changed on the way. */

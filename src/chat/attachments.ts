@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { AppError } from '../core/error.ts';
-import { visible } from '../core/visible.ts';
-import { lookUp } from '../platform/files.ts';
+import { visible } from '../core/text/terminal.ts';
+import { lookUp } from '../platform/files/read.ts';
 
 /** Throws AppError `usage` if a path that is to be attached names nothing; a pattern is looked at when it is used. */
 export async function checkFile(path: string, cwd: string): Promise<void> {

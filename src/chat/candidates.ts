@@ -1,4 +1,4 @@
-import type { Candidate, Completion } from './line-source.ts';
+import type { Candidate, Completion } from './line/source.ts';
 
 /** The candidates that begin with what was typed from `start` on; if none does, those that have it in them. */
 export function found(start: number, typed: string, candidates: readonly Candidate[]): Completion {

@@ -1,14 +1,14 @@
 import { relative } from 'node:path';
-import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
 import type { Session } from '../core/session.ts';
-import { textBefore } from '../core/trim.ts';
-import { readBytesIfAny } from '../platform/files.ts';
-import { randomId } from '../platform/random-id.ts';
-import type { Change, UndoStore } from '../tools/journal.ts';
-import { unifiedDiff } from '../tools/lazy.ts';
-import { type TakenBack, takeBackAll } from '../tools/undoing.ts';
-import { ALL_SHOWN, type Journal, MAX_FILE_BYTES, type Workspace } from '../tools/workspace.ts';
+import { decode } from '../core/text/decode.ts';
+import { textBefore } from '../core/text/trim.ts';
+import { readBytesIfAny } from '../platform/files/read.ts';
+import { randomId } from '../platform/runtime/random-id.ts';
+import { unifiedDiff } from '../tools/diff.ts';
+import type { Change, UndoStore } from '../tools/workspace/journal.ts';
+import { type TakenBack, takeBackAll } from '../tools/workspace/undoing.ts';
+import { ALL_SHOWN, type Journal, MAX_FILE_BYTES, type Workspace } from '../tools/workspace/workspace.ts';
 
 /** What the tools changed in the course of a session, turn by turn. */
 export interface Changes {

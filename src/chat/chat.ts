@@ -1,17 +1,17 @@
+import type { ApprovalMode } from '../approval/policy.ts';
 import type { Homes } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import type { AppError } from '../core/error.ts';
 import type { Clock, Env, Io } from '../core/io.ts';
 import type { Session, SessionStore } from '../core/session.ts';
-import type { Shell } from '../platform/shell-choice.ts';
+import { filterTerminal } from '../core/text/terminal-filter.ts';
+import type { Shell } from '../platform/process/shell-choice.ts';
 import { stderr } from '../render/stderr.ts';
-import { filterTerminal } from '../render/terminal-filter.ts';
-import type { ApprovalMode } from '../tools/policy.ts';
 import type { Assistant } from './assistant.ts';
 import type { Changes } from './changes.ts';
-import type { LineSource } from './line-source.ts';
+import type { LineSource } from './line/source.ts';
 import { type Row, rowLines } from './rows.ts';
-import { type Tally, tally } from './tally.ts';
+import { type Tally, tally } from './stats.ts';
 import { voiceOn } from './voice.ts';
 
 /** What a chat is made of; `commands/chat.ts` puts it together. */

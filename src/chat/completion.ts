@@ -1,11 +1,11 @@
-import { lastWord } from '../core/trim.ts';
+import { lastWord } from '../core/text/trim.ts';
 import { pathsLike } from '../input/path-search.ts';
 import { found } from './candidates.ts';
 import type { Chat } from './chat.ts';
+import type { SlashCommand } from './commands/command.ts';
 import { COMMANDS } from './commands/table.ts';
-import type { Candidate, Complete, Completion } from './line-source.ts';
+import type { Candidate, Complete, Completion } from './line/source.ts';
 import { remoteCompletion } from './remote-completion.ts';
-import type { SlashCommand } from './slash-command.ts';
 
 const MAX_PATHS = 20;
 

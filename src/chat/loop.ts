@@ -1,16 +1,16 @@
 import type { Content } from '../core/content.ts';
 import { AppError, EXIT_CODES } from '../core/error.ts';
+import { goodbye, greeting } from './banner.ts';
 import { cancellable } from './cancel.ts';
 import type { Chat } from './chat.ts';
+import type { Next } from './commands/command.ts';
 import { serverPrompt } from './commands/servers.ts';
 import { findCommand } from './commands/table.ts';
-import { goodbye, greeting } from './greeting.ts';
-import type { Entry } from './line-source.ts';
+import type { Entry } from './line/source.ts';
 import { nextMode } from './mode.ts';
 import { promptOf } from './prompt.ts';
 import { unansweredWords } from './setup.ts';
-import { runShellLine } from './shell-line.ts';
-import type { Next } from './slash-command.ts';
+import { runShellLine } from './shell.ts';
 import { ask } from './turn.ts';
 
 /** `/exit` and the end of input leave with 0, Ctrl+C with 130; a failure decides only where nobody sat and saw it. */

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
+import { modeWords } from './banner.ts';
 import type { Chat } from './chat.ts';
-import { modeWords } from './greeting.ts';
 
 /** Shift+Tab: the mode after this one. */
 export async function nextMode(chat: Chat): Promise<undefined> {

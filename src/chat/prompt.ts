@@ -1,8 +1,8 @@
 import type { Content, Part } from '../core/content.ts';
 import type { TurnEvent } from '../core/event.ts';
-import { visible } from '../core/visible.ts';
+import { visible } from '../core/text/terminal.ts';
 import { promptContent } from '../input/prompt.ts';
-import type { Stdin } from '../platform/stdin.ts';
+import type { Stdin } from '../platform/terminal/stdin.ts';
 import { fineFiles } from './attachments.ts';
 import type { Chat } from './chat.ts';
 

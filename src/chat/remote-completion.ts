@@ -1,10 +1,10 @@
-import { lastWord } from '../core/trim.ts';
+import { lastWord } from '../core/text/trim.ts';
 import { found } from './candidates.ts';
 import type { Chat } from './chat.ts';
 import { serverIn } from './commands/servers.ts';
-import type { Completion } from './line-source.ts';
+import { wordsOf } from './commands/words.ts';
+import type { Completion } from './line/source.ts';
 import type { PromptArguments, Servers } from './servers.ts';
-import { wordsOf } from './words.ts';
 
 /** What `/server:prompt`, its arguments and `@server:uri` could become; undefined if it is none of these. Throws AppError. */
 export async function remoteCompletion(

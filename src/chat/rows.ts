@@ -1,4 +1,4 @@
-import { widthOf } from '../render/markdown/width.ts';
+import { widthOf } from '../core/text/width.ts';
 
 /** A word or two, and what is to be said about it. */
 export type Row = readonly [name: string, text: string];

@@ -1,8 +1,8 @@
-import { counted } from '../core/counted.ts';
-import { formatDuration } from '../core/duration.ts';
 import { type SessionSummary, SOURCE_WORDS } from '../core/session.ts';
-import { shortId } from '../core/uuid.ts';
-import { visible } from '../core/visible.ts';
+import { counted } from '../core/text/counted.ts';
+import { formatDuration } from '../core/text/format.ts';
+import { visible } from '../core/text/terminal.ts';
+import { shortId } from '../core/text/uuid.ts';
 import type { Row } from './rows.ts';
 
 const MAX_TITLE = 50;

@@ -1,5 +1,5 @@
 import type { Session, SessionSetup } from '../core/session.ts';
-import { visible } from '../core/visible.ts';
+import { visible } from '../core/text/terminal.ts';
 import type { Setup } from './assistant.ts';
 
 /** What of a setup belongs to the conversation, and is kept with it. */

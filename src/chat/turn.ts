@@ -3,7 +3,7 @@ import { runTurn } from '../agent/turn.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
-import { every } from '../platform/clock.ts';
+import { every } from '../platform/runtime/clock.ts';
 import type { Renderer } from '../render/renderer.ts';
 import { textRenderer } from '../render/text.ts';
 import type { Chat } from './chat.ts';
@@ -85,7 +85,7 @@ function rendererFor({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: A
     dialect: 'gmn',
     prompt: '',
     isChat: true,
-    openTextWork: async () => (await import('../platform/text-thread.ts')).textThread(signal),
+    openTextWork: async () => (await import('../platform/process/text-thread.ts')).textThread(signal),
     clock,
     ticker: { every },
   });

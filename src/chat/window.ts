@@ -1,6 +1,6 @@
 import type { KeptContent, Part } from '../core/content.ts';
-import { modelFacts } from '../core/models.ts';
 import { estimateTokens, MEDIA_TOKENS } from '../core/tokens.ts';
+import { modelFacts } from '../models/table.ts';
 import type { Chat } from './chat.ts';
 
 /** From here on it is time to think about the window. */

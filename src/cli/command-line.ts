@@ -1,11 +1,11 @@
-import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import { ROOT } from './commands.ts';
+import { nearestNames } from '../core/text/names.ts';
 import { environmentOptions } from './environment-options.ts';
-import type { Command } from './flag.ts';
 import { type Invocation, isPlain } from './invocation.ts';
 import { outlineOf } from './outline.ts';
+import type { Command } from './table/command.ts';
+import { ROOT } from './table/root.ts';
 import { type WantedOutput, wantedOutput } from './wanted-output.ts';
 
 /** Reads argv by our command table; the parser is loaded where there is something to parse. Throws AppError `usage`. */
@@ -39,9 +39,9 @@ export async function completionFor(shell: string): Promise<string> {
 
 /** The page of a topic, or the help of the command at `path`. Throws AppError `usage` if there is neither. */
 export async function helpOf(path: readonly string[]): Promise<string> {
-  const { isTopic, TOPICS } = await import('./topics/names.ts');
+  const { isTopic, TOPICS } = await import('./names.ts');
   const [first = ''] = path;
-  if (path.length === 1 && isTopic(first)) return (await import('./topics/page.ts')).topicPage(first, ROOT);
+  if (path.length === 1 && isTopic(first)) return (await import('./topics.ts')).topicPage(first, ROOT);
   const { helpText } = await import('./help.ts');
   let command = ROOT;
   for (const name of path) {

@@ -1,6 +1,6 @@
 import type { Env } from '../core/io.ts';
-import { type Flag, optionKey } from './flag.ts';
-import { readValue } from './value.ts';
+import { type Flag, optionKey } from './table/command.ts';
+import { readValue } from './values.ts';
 
 /** The options that environment variables give. Throws AppError `config` naming a variable whose value cannot be used. */
 export function environmentOptions(flags: readonly Flag[], env: Env): Record<string, unknown> {

@@ -1,6 +1,6 @@
-import { COMMON_FLAGS } from './common.ts';
-import type { Command, Flag } from './flag.ts';
-import { TOPICS } from './topics/names.ts';
+import { TOPICS } from './names.ts';
+import type { Command, Flag } from './table/command.ts';
+import { COMMON_FLAGS } from './table/flags.ts';
 
 const WIDTH = 80;
 

@@ -1,6 +1,6 @@
 import type { Env } from '../core/io.ts';
-import type { Command } from './flag.ts';
 import type { Outline } from './outline.ts';
+import type { Command } from './table/command.ts';
 
 /** What the command line asks for. */
 export type Invocation =
@@ -36,7 +36,7 @@ export function plainPrompt(outline: Outline, argv: readonly string[], env: Env)
   return {
     kind: 'run',
     path: 'gmn',
-    run: async (options, app) => (await import('../commands/prompt.ts')).run(parseOptions(options), app),
+    run: async (options, app) => (await import('../commands/prompt/prompt.ts')).run(parseOptions(options), app),
     options: { args: argv },
   };
 }

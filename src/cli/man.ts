@@ -1,9 +1,9 @@
-import { APP_FLAGS, COMMON_FLAGS } from './common.ts';
-import type { Command, Flag } from './flag.ts';
+import { environmentSections } from './environment.ts';
+import { exitCodeRows } from './exit-codes.ts';
 import { BUILT_IN_FLAGS, description, signature, usageLines } from './help.ts';
-import { environmentSections } from './topics/environment.ts';
-import { exitCodeRows } from './topics/exit-codes.ts';
-import { TOPICS } from './topics/names.ts';
+import { TOPICS } from './names.ts';
+import type { Command, Flag } from './table/command.ts';
+import { APP_FLAGS, COMMON_FLAGS } from './table/flags.ts';
 
 type Row = readonly [term: string, text: string];
 

@@ -1,5 +1,5 @@
-import { editDistance } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
+import { editDistance } from '../core/text/names.ts';
 import type { Outline } from './outline.ts';
 
 /** What is a command of many other programs, and where gmn has it. */

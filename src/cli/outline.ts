@@ -1,4 +1,4 @@
-import type { Command } from './flag.ts';
+import type { Command } from './table/command.ts';
 
 /** As much of the command table as a line of plain words is checked against. The build makes it, so that such a line need not load the table. */
 export interface Outline {

@@ -1,5 +1,5 @@
 import type { Env } from '../core/io.ts';
-import type { Command, Flag } from './flag.ts';
+import type { Command, Flag } from './table/command.ts';
 
 /** How a command line that could not be parsed would have had its failure shown. */
 export interface WantedOutput {

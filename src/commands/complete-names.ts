@@ -1,7 +1,7 @@
+import { readRoster } from '../app/servers/roster.ts';
 import { type FoundTemplate, findTemplates, readTemplate, templatePlaces } from '../config/templates.ts';
 import type { App } from '../core/app.ts';
-import { cachedOffer } from '../mcp/client/tool-memory.ts';
-import { readRoster } from './mcp-roster.ts';
+import { cachedOffer } from '../mcp/client/tools/memory.ts';
 
 /** What may stand in a place of the command line, and what it is. */
 export interface Candidate {

@@ -1,12 +1,12 @@
 import { leafPaths } from '../config/explanation.ts';
 import { formatKeyPath } from '../config/key-path.ts';
 import { settingKeys } from '../config/keys.ts';
-import { lastListing } from '../config/listed-models.ts';
 import type { App } from '../core/app.ts';
-import { ALIASES, MODELS } from '../core/models.ts';
-import { shortId } from '../core/uuid.ts';
-import { visible } from '../core/visible.ts';
-import { listSessions } from '../session/directory.ts';
+import { visible } from '../core/text/terminal.ts';
+import { shortId } from '../core/text/uuid.ts';
+import { lastListing } from '../models/listing.ts';
+import { ALIASES, MODELS } from '../models/table.ts';
+import { listSessions } from '../session/find.ts';
 import type { Candidate } from './complete-names.ts';
 
 /** What a completion script asks for: `models`, `sessions`, `servers`, `keys`, `templates`, or `tools` and of which server. */

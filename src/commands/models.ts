@@ -1,4 +1,7 @@
-import { keepListing, lastListing, type ModelListing } from '../config/listed-models.ts';
+import { type PrintOptions, printReport, type Report, table } from '../app/report.ts';
+import type { App } from '../core/app.ts';
+import { formatDuration } from '../core/text/format.ts';
+import { keepListing, lastListing, type ModelListing } from '../models/listing.ts';
 import {
   aliasRows,
   knownModels,
@@ -7,11 +10,8 @@ import {
   modelRows,
   modelsDocument,
   narrowAliasRows,
-} from '../config/model-list.ts';
-import type { App } from '../core/app.ts';
-import { formatDuration } from '../core/duration.ts';
-import { DEFAULT_MODEL } from '../core/models.ts';
-import { type PrintOptions, printReport, type Report, table } from './report.ts';
+} from '../models/model-list.ts';
+import { DEFAULT_MODEL } from '../models/table.ts';
 
 /** The flags of `gmn models`. */
 export interface ModelsOptions extends PrintOptions {
@@ -70,8 +70,8 @@ async function refresh(
   app: App,
 ): Promise<{ readonly listing: ModelListing; readonly notices: readonly string[] }> {
   const { chooseCredential } = await import('../auth/credential.ts');
-  const { openBackend } = await import('./backend.ts');
-  const { patientInquiries } = await import('./inquiries.ts');
+  const { openBackend } = await import('../app/backend.ts');
+  const { patientInquiries } = await import('../app/queries.ts');
   const settings = await app.settings();
   const said: string[] = [];
   const flag = options.auth === undefined ? {} : { flag: options.auth };

@@ -1,14 +1,14 @@
+import { type PrintOptions, printReport } from '../app/report.ts';
+import { undoStoreOf } from '../app/toolbox.ts';
 import type { App } from '../core/app.ts';
-import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
-import { stateDirectories } from '../core/secret-files.ts';
-import { isDirectory, realPath } from '../platform/real-path.ts';
+import { contains } from '../core/text/path.ts';
+import { stateDirectories } from '../core/text/secrets.ts';
+import { isDirectory, realPath } from '../platform/files/path.ts';
 import { userHomes } from '../platform/user-homes.ts';
-import type { Change } from '../tools/journal.ts';
-import { takeBackAll } from '../tools/undoing.ts';
-import { openWorkspace } from '../tools/workspace.ts';
-import { type PrintOptions, printReport } from './report.ts';
-import { undoStoreOf } from './toolbox.ts';
+import type { Change } from '../tools/workspace/journal.ts';
+import { takeBackAll } from '../tools/workspace/undoing.ts';
+import { openWorkspace } from '../tools/workspace/workspace.ts';
 
 /**
  * Puts back the files that the last run with tools changed here: all of them if it was run here, else those below. A file

@@ -1,11 +1,11 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
-import { contains } from '../core/containment.ts';
-import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
-import { isSensitivePath, isStatePath } from '../core/secret-files.ts';
-import { trimTrailing } from '../core/trim.ts';
-import { readBytes } from '../platform/files.ts';
-import { isDirectory, realPath } from '../platform/real-path.ts';
+import { decode } from '../core/text/decode.ts';
+import { contains } from '../core/text/path.ts';
+import { isSensitivePath, isStatePath } from '../core/text/secrets.ts';
+import { trimTrailing } from '../core/text/trim.ts';
+import { isDirectory, realPath } from '../platform/files/path.ts';
+import { readBytes } from '../platform/files/read.ts';
 import type { ContextPlace } from './context-place.ts';
 
 const MAX_DEPTH = 5;

@@ -2,7 +2,7 @@ import { dirname, join } from 'node:path';
 import type { App, Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isList } from '../core/json.ts';
-import { isThere, realPath } from '../platform/real-path.ts';
+import { isThere, realPath } from '../platform/files/path.ts';
 import { readSetting } from './keys.ts';
 
 /** Where context is looked for. */

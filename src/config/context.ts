@@ -1,8 +1,8 @@
 import { basename, dirname, isAbsolute, join, relative } from 'node:path';
-import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
-import { realPath } from '../platform/real-path.ts';
-import { readStateFile } from '../platform/state-file.ts';
+import { contains } from '../core/text/path.ts';
+import { realPath } from '../platform/files/path.ts';
+import { readStateFile } from '../platform/files/small-file.ts';
 import { contextReader } from './context-imports.ts';
 import {
   type ContextPlace,

@@ -1,10 +1,10 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { MAX_DEPTH, nestedTooDeeply } from '../core/nesting.ts';
 import { findMisfit } from './keys.ts';
 import { loadExpansion, loadJsonc } from './lazy.ts';
 import { modernised, oldKeyFor } from './legacy-keys.ts';
-import { MAX_DEPTH, nestedTooDeeply } from './nesting.ts';
 
 /** A settings file as it was found. */
 export interface SettingsText {

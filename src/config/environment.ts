@@ -1,6 +1,6 @@
 import type { Homes } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
-import { readStateFile } from '../platform/state-file.ts';
+import { readStateFile } from '../platform/files/small-file.ts';
 import { loadEnvFile } from './lazy.ts';
 
 /** The environment with the user's `.env` files under it. */

@@ -1,7 +1,7 @@
-import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { DEFAULT_MODEL } from '../core/models.ts';
+import { nearestNames } from '../core/text/names.ts';
+import { DEFAULT_MODEL } from '../models/table.ts';
 import { formatKeyPath, parseKeyPath } from './key-path.ts';
 import { settingKeys, valueAt } from './keys.ts';
 import type { Layer } from './layer.ts';

@@ -1,6 +1,6 @@
 import { createScanner, findNodeAtLocation, type Node, parseTree } from 'jsonc-parser';
 import type { JsonValue } from '../core/json.ts';
-import { trimTrailing } from '../core/trim.ts';
+import { trimTrailing } from '../core/text/trim.ts';
 
 /** One change to a document; without a value, what stands at the path is taken out. A number is a place in a list. */
 export interface Edit {

@@ -3,14 +3,14 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
-import { readStateFile } from '../platform/state-file.ts';
-import { distrustOf, systemSettingsDirectory } from '../platform/system-files.ts';
+import { readStateFile } from '../platform/files/small-file.ts';
 import { expandDocument, parseSettingsText, serverNotices } from './document.ts';
 import { readEnvironment } from './environment.ts';
 import { NO_HOME_NOTICE } from './home.ts';
 import { type PlainKey, readSetting, type SettingValue } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, type LayerName } from './layer.ts';
 import { mergeDocuments } from './merge.ts';
+import { distrustOf, systemSettingsDirectory } from './system-files.ts';
 
 /** Everything that sets something, lowest first, up to the environment; flags are the command's business. */
 export interface Layers {

@@ -5,7 +5,7 @@ export const loadJsonc = () => import('./jsonc.ts');
 export const loadExpansion = () => import('./expansion.ts');
 
 /** Only if there is a `.env` file. */
-export const loadEnvFile = () => import('./env-file.ts');
+export const loadEnvFile = () => import('./variables.ts');
 
 /** Changes to a settings file: only for the commands that make them. */
 export const loadJsoncEdit = () => import('./jsonc-edit.ts');

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { DEFAULT_MODEL } from '../core/models.ts';
+import { DEFAULT_MODEL } from '../models/table.ts';
 
 /** What `modelConfigs` of the official CLI's settings makes of the model that was asked for. */
 export interface ConfiguredModel {

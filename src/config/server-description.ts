@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { visible } from '../core/visible.ts';
+import { visible } from '../core/text/terminal.ts';
 import { withoutSecrets } from './secrets.ts';
-import type { WorkspaceServer } from './workspace-servers.ts';
+import type { WorkspaceServer } from './servers.ts';
 
 /** A server in a form that lets a person decide. */
 export interface ServerDescription {

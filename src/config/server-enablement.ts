@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../core/json.ts';
-import { readStateFile } from '../platform/state-file.ts';
+import { readStateFile } from '../platform/files/small-file.ts';
 
 /** Which MCP servers `gemini mcp disable` has turned off, for every program that shares these settings. */
 export interface ServerEnablement {

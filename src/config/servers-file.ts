@@ -3,7 +3,7 @@ import type { ServerSetting } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { readStateFile } from '../platform/state-file.ts';
+import { readStateFile } from '../platform/files/small-file.ts';
 import { expandDocument, parseSettingsText } from './document.ts';
 import { valueAt } from './keys.ts';
 

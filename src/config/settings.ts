@@ -1,7 +1,7 @@
 import type { App, ServerSetting, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
-import { visible } from '../core/visible.ts';
+import { visible } from '../core/text/terminal.ts';
 import { readSetting } from './keys.ts';
 import type { Layer } from './layer.ts';
 import { readLayers, topmost } from './layers.ts';

@@ -1,5 +1,5 @@
-import { editDistance } from '../core/edit-distance.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
+import { editDistance } from '../core/text/names.ts';
 import { formatKeyPath } from './key-path.ts';
 import { settingKeys, valueAt } from './keys.ts';
 import { movedKeys } from './legacy-keys.ts';

@@ -1,9 +1,9 @@
 import { basename, join } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import { listDirectory, lookUp } from '../platform/files.ts';
-import { isDirectory, realPath } from '../platform/real-path.ts';
-import { readStateFile } from '../platform/state-file.ts';
+import { isDirectory, realPath } from '../platform/files/path.ts';
+import { listDirectory, lookUp } from '../platform/files/read.ts';
+import { readStateFile } from '../platform/files/small-file.ts';
 import { readSetting } from './keys.ts';
 import { parseTomlStrings } from './toml-strings.ts';
 import { judgeFolder, trustRecords } from './trust.ts';

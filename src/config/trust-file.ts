@@ -2,9 +2,9 @@ import { dirname } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
-import { makePrivateDirectory, replaceFile } from '../platform/atomic-file.ts';
-import { acquireLock } from '../platform/lock.ts';
-import { readStateFile } from '../platform/state-file.ts';
+import { acquireLock } from '../platform/files/lock.ts';
+import { readStateFile } from '../platform/files/small-file.ts';
+import { makePrivateDirectory, replaceFile } from '../platform/files/write.ts';
 
 /** What `gmn trust` keeps about a folder. */
 export interface TrustRecord {

@@ -1,4 +1,4 @@
-import { contains } from '../core/containment.ts';
+import { contains } from '../core/text/path.ts';
 
 /** Somebody's word on a folder and all folders in it. */
 export interface TrustRule {

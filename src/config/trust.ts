@@ -1,6 +1,6 @@
 import type { App, Homes } from '../core/app.ts';
 import type { Env } from '../core/io.ts';
-import { realPath } from '../platform/real-path.ts';
+import { realPath } from '../platform/files/path.ts';
 import { readTrustFile, type TrustRecords, trustFilePath } from './trust-file.ts';
 import { nearestRule } from './trust-rule.ts';
 import { readTrustedFolders } from './trusted-folders.ts';

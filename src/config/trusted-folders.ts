@@ -1,8 +1,8 @@
 import { dirname, isAbsolute, normalize } from 'node:path';
 import { AppError } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
-import { realPath } from '../platform/real-path.ts';
-import { readStateFile } from '../platform/state-file.ts';
+import { realPath } from '../platform/files/path.ts';
+import { readStateFile } from '../platform/files/small-file.ts';
 import { parseJsonc } from './jsonc.ts';
 import type { TrustRule } from './trust-rule.ts';
 

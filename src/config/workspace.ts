@@ -3,13 +3,13 @@ import type { App, Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
-import { visible } from '../core/visible.ts';
-import { realPath } from '../platform/real-path.ts';
+import { visible } from '../core/text/terminal.ts';
+import { realPath } from '../platform/files/path.ts';
 import { expandDocument, parseSettingsText, type SettingsText, serverNotices } from './document.ts';
 import { absentLayer, ignoredLayer, type Layer } from './layer.ts';
+import { type WorkspaceServer, withServers, workspaceServers } from './servers.ts';
 import { judgeFolder, trustRecords, type Verdict } from './trust.ts';
 import type { TrustRecords } from './trust-file.ts';
-import { type WorkspaceServer, withServers, workspaceServers } from './workspace-servers.ts';
 
 export interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
   readonly realEnv: Env;

@@ -1,5 +1,5 @@
-import { parseDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
+import { parseDuration } from '../core/text/format.ts';
 
 type ValueKind = 'none' | 'count' | 'duration' | 'url' | 'prefix';
 

@@ -1,6 +1,6 @@
 import { isObject } from '../core/json.ts';
-import { formatSize } from '../core/size.ts';
-import { trimTrailing } from '../core/trim.ts';
+import { formatSize } from '../core/text/size.ts';
+import { trimTrailing } from '../core/text/trim.ts';
 import { type DemoPart, parseObject } from './request.ts';
 
 const KINDS: readonly (readonly [RegExp, string, string])[] = [

@@ -1,17 +1,17 @@
 import type { Clock } from '../core/io.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
-import type { ServedReply, ServedRequest } from '../platform/http-server.ts';
-import { answerTo } from './answer.ts';
+import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
+import { answerTo } from './answers.ts';
 import { isEmbedding, isServed, modelVersion } from './catalog.ts';
 import { embedAnswer, embedFromScript, hasSomethingToEmbed } from './embed.ts';
 import type { FaultBook, FaultName } from './fault.ts';
 import { faultRefusal, invalidArgument, notFound, type Outcome, type Refusal, refusal } from './google-error.ts';
-import { type Carrier, sendOutcome, sendRefusal, ship, untilGone } from './line.ts';
 import { promptTokens, responses } from './reply.ts';
 import { type DemoRequest, type Parsed, parseBody, parseObject, parseRequest } from './request.ts';
 import type { Backend, Route, Verb } from './route.ts';
 import { objection } from './rules.ts';
 import { type ScriptLine, type ScriptMethod, scriptReader } from './script.ts';
+import { type Carrier, sendOutcome, sendRefusal, ship, untilGone } from './send.ts';
 import { shape, takeStreamFaults } from './shape.ts';
 import { type SignatureBook, signatureBook } from './signature.ts';
 

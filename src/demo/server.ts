@@ -1,14 +1,14 @@
 import type { Clock } from '../core/io.ts';
-import type { ServedReply, ServedRequest } from '../platform/http-server.ts';
+import type { ServedReply, ServedRequest } from '../platform/http/server.ts';
 import { describeModel, isServed, listModels, listPublisherModels } from './catalog.ts';
 import { codeAssist } from './code-assist.ts';
 import { type DemoFault, faultBook } from './fault.ts';
 import { missingCredential, notFound, type Outcome } from './google-error.ts';
-import { sendOutcome, sendRefusal } from './line.ts';
 import { modelCalls } from './model-call.ts';
 import { parseBody } from './request.ts';
 import { type Backend, findRoute, type Route } from './route.ts';
 import type { ScriptLine } from './script.ts';
+import { sendOutcome, sendRefusal } from './send.ts';
 import { tokenEndpoint } from './token.ts';
 
 export interface DemoOptions {
@@ -32,7 +32,7 @@ export interface DemoServer {
 
 /** Starts the offline model on 127.0.0.1. Throws AppError `usage` if the port cannot be had. */
 export async function startDemo(options: DemoOptions): Promise<DemoServer> {
-  const { listen } = await import('../platform/http-server.ts');
+  const { listen } = await import('../platform/http/server.ts');
   const answer = demoHandler(options);
   return listen({
     port: options.port ?? 0,

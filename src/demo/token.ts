@@ -1,7 +1,7 @@
 import type { JsonObject } from '../core/json.ts';
-import type { ServedReply } from '../platform/http-server.ts';
+import type { ServedReply } from '../platform/http/server.ts';
 import type { FaultBook } from './fault.ts';
-import { sendJson } from './line.ts';
+import { sendJson } from './send.ts';
 
 const SCOPE =
   'https://www.googleapis.com/auth/cloud-platform https://www.googleapis.com/auth/userinfo.email https://www.googleapis.com/auth/userinfo.profile openid';

@@ -1,5 +1,5 @@
 import type { Env } from '../core/io.ts';
-import type { SelfResult, SelfRun } from '../platform/spawn-self.ts';
+import type { SelfResult, SelfRun } from '../platform/process/self.ts';
 
 /** Files the tour works with. */
 export const TOUR_FILES: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
 import { AppError } from '../core/error.ts';
-import { visible } from '../core/visible.ts';
-import { replaceFile } from '../platform/atomic-file.ts';
-import { reasonOf } from '../platform/errno.ts';
-import { lookUp } from '../platform/files.ts';
-import { createNewFile } from '../platform/new-file.ts';
-import { writingTarget } from '../platform/real-path.ts';
+import { visible } from '../core/text/terminal.ts';
+import { createNewFile } from '../platform/files/new-file.ts';
+import { writingTarget } from '../platform/files/path.ts';
+import { lookUp } from '../platform/files/read.ts';
+import { replaceFile } from '../platform/files/write.ts';
+import { reasonOf } from '../platform/runtime/system.ts';
 
 /** Where an export goes. */
 export interface ExportPlace {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../core/json.ts';
 import type { SavedSession } from '../core/session.ts';
-import { formatSize } from '../core/size.ts';
-import { visible } from '../core/visible.ts';
+import { formatSize } from '../core/text/size.ts';
+import { visible } from '../core/text/terminal.ts';
 import { closed } from './closed-markdown.ts';
 import { factsOf, timeText, tokenLine } from './facts.ts';
 import { plainResult } from './result.ts';

@@ -1,7 +1,7 @@
 import { type MediaPart, NAMELESS, type Part } from '../core/content.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { SavedRecord } from '../core/session.ts';
-import { trimTrailing } from '../core/trim.ts';
+import { trimTrailing } from '../core/text/trim.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 
 /** A session as people read it: one turn for every prompt. */

@@ -1,7 +1,7 @@
-import { type Decoded, decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
-import { sniffMedia } from '../core/media.ts';
-import { formatSize } from '../core/size.ts';
+import { type Decoded, decode } from '../core/text/decode.ts';
+import { sniffMedia } from '../core/text/media.ts';
+import { formatSize } from '../core/text/size.ts';
 import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './limits.ts';
 
 export type NotText = Extract<Decoded, { isText: false }>;

@@ -1,8 +1,8 @@
 import { extname, resolve } from 'node:path';
-import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
-import { sniffMedia } from '../core/media.ts';
-import { lookUp } from '../platform/files.ts';
+import { decode } from '../core/text/decode.ts';
+import { sniffMedia } from '../core/text/media.ts';
+import { lookUp } from '../platform/files/read.ts';
 import { attachmentOf, isAttachment, notTextError } from './attachment.ts';
 import { type FileContext, missingFile, readFile } from './files.ts';
 import type { Extras } from './prompt-input.ts';

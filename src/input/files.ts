@@ -1,14 +1,16 @@
 import { basename, dirname, join, posix, resolve } from 'node:path';
 import type { Homes } from '../core/app.ts';
-import { contains } from '../core/containment.ts';
-import { counted } from '../core/counted.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import { compileGlob } from '../core/glob.ts';
 import type { Env } from '../core/io.ts';
-import { isSensitivePath, isState, rootedPath, stateDirectories } from '../core/secret-files.ts';
-import { type FoundPath, listDirectory, lookUp, readBytes } from '../platform/files.ts';
+import { counted } from '../core/text/counted.ts';
+import { compileGlob } from '../core/text/glob.ts';
+import { contains } from '../core/text/path.ts';
+import { isSensitivePath, isState, rootedPath, stateDirectories } from '../core/text/secrets.ts';
+import { type FoundPath, listDirectory, lookUp, readBytes } from '../platform/files/read.ts';
 import { userHomes } from '../platform/user-homes.ts';
+import { slashed } from '../tools/search/ignore-rules.ts';
+import { type Walked, walk } from '../tools/search/walk--walk.ts';
 import {
   type Attachment,
   attachmentOf,
@@ -18,11 +20,9 @@ import {
   plainName,
   tooLargeError,
 } from './attachment.ts';
-import { slashed } from './ignore-rules.ts';
 import { INLINE_LIMIT } from './limits.ts';
 import { nearMiss } from './near-miss.ts';
 import type { Attached, PromptInput } from './prompt-input.ts';
-import { type Walked, walk } from './walk.ts';
 
 export interface FileContext {
   readonly cwd: string;

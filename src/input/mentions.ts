@@ -1,12 +1,12 @@
 import { dirname, resolve } from 'node:path';
-import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import { formatSize } from '../core/size.ts';
-import { type FoundPath, lookUp } from '../platform/files.ts';
+import { contains } from '../core/text/path.ts';
+import { formatSize } from '../core/text/size.ts';
+import { type FoundPath, lookUp } from '../platform/files/read.ts';
+import { rulesFor } from '../tools/search/ignore-rules.ts';
 import { attachmentOf, type Basket, isAttachment, plainName } from './attachment.ts';
 import { addDirectory, type FileContext, readFile, type WalkContext, walkContext } from './files.ts';
-import { rulesFor } from './ignore-rules.ts';
 import { parseMentions } from './mention-parser.ts';
 import type { ReadResource, Resource } from './prompt-input.ts';
 

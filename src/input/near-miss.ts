@@ -1,4 +1,4 @@
-import { editDistance } from '../core/edit-distance.ts';
+import { editDistance } from '../core/text/names.ts';
 
 /** The candidate most like `name`, if one is close enough to be what was meant; case does not count. */
 export function nearMiss(name: string, candidates: readonly string[]): string | undefined {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
-import { isSensitiveEntry } from '../core/secret-files.ts';
-import { listDirectory } from '../platform/files.ts';
+import { isSensitiveEntry } from '../core/text/secrets.ts';
+import { listDirectory } from '../platform/files/read.ts';
+import { rulesFor, rulesOfNamed } from '../tools/search/ignore-rules.ts';
 import { workspaceOf } from './files.ts';
-import { rulesFor, rulesOfNamed } from './ignore-rules.ts';
 
 /** More entries than this are not looked at: a person waits for the answer. */
 const MAX_ENTRIES = 10_000;

@@ -1,6 +1,6 @@
 import type { Homes } from '../core/app.ts';
 import type { Clock, Env } from '../core/io.ts';
-import type { Stdin } from '../platform/stdin.ts';
+import type { Stdin } from '../platform/terminal/stdin.ts';
 import type { StdinMode } from './stdin.ts';
 
 export type Attached = (path: string, bytes: Uint8Array) => void;

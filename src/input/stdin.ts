@@ -1,8 +1,8 @@
-import { envDuration, formatDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock, Env } from '../core/io.ts';
-import type { Stdin } from '../platform/stdin.ts';
+import { envDuration, formatDuration } from '../core/text/format.ts';
+import type { Stdin } from '../platform/terminal/stdin.ts';
 import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './limits.ts';
 
 /** `auto`: if there is any; `always`: `--stdin`; `never`: `--no-stdin`. */

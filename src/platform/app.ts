@@ -1,14 +1,14 @@
 import { resolve } from 'node:path';
 import type { App, Homes, Settings } from '../core/app.ts';
-import type { ColorChoice } from '../core/color.ts';
-import { envDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import type { HttpTimers, SendHttp } from '../core/http.ts';
 import type { Env, Trace } from '../core/io.ts';
-import { onAbort } from './abort.ts';
-import { systemClock } from './clock.ts';
-import { type ProcessIo, processIo } from './io.ts';
-import { interruptSignal } from './signals.ts';
+import { envDuration } from '../core/text/format.ts';
+import { onAbort } from './runtime/abort.ts';
+import { systemClock } from './runtime/clock.ts';
+import { interruptSignal } from './runtime/signals.ts';
+import type { ColorChoice } from './terminal/color.ts';
+import { type ProcessIo, processIo } from './terminal/io.ts';
 
 /** The flags that shape the App itself; every command has them. */
 export interface AppOptions {
@@ -79,7 +79,7 @@ export function openIo(flags: AppOptions, env: Env): ProcessIo {
 
 async function openTrace(flags: AppOptions, env: Env): Promise<Trace | undefined> {
   if (!flags.debug && flags.debugFile === undefined) return undefined;
-  const { debugTrace } = await import('./trace.ts');
+  const { debugTrace } = await import('./runtime/trace.ts');
   const secrets = new Set([env.GEMINI_API_KEY, env.GOOGLE_API_KEY, env.GOOGLE_CLOUD_ACCESS_TOKEN].filter(isGiven));
   return debugTrace({ file: flags.debugFile, clock: systemClock, secrets });
 }
@@ -121,7 +121,7 @@ function httpTimers(env: Env): HttpTimers {
 function lazySend(timers: HttpTimers, env: Env, trace: Trace | undefined): SendHttp {
   let loaded: Promise<SendHttp> | undefined;
   return async (request, signal) => {
-    loaded ??= import('./http.ts').then(({ sendHttp }) => sendHttp({ timers, env, trace, clock: systemClock }));
+    loaded ??= import('./http/send.ts').then(({ sendHttp }) => sendHttp({ timers, env, trace, clock: systemClock }));
     return (await loaded)(request, signal);
   };
 }

@@ -1,5 +1,5 @@
-import { realPath } from './real-path.ts';
-import { isStandalone } from './standalone.ts';
+import { realPath } from './files/path.ts';
+import { isStandalone } from './runtime/standalone.ts';
 
 /** What runs us. */
 export interface Runtime {

@@ -1,6 +1,6 @@
 import type { Env } from '../core/io.ts';
-import { realPath } from './real-path.ts';
-import { systemUser } from './system-user.ts';
+import { realPath } from './files/path.ts';
+import { systemUser } from './runtime/system-user.ts';
 
 /** The directories that are this person's home, free of links: what HOME says, and what the system knows. Never throws. */
 export function userHomes(env: Env): readonly string[] {

@@ -1,7 +1,7 @@
 import { type TurnEvent, unreachable } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
 import { errorFields } from './error-fields.ts';
-import { type Member, unlessEmpty, writeDocument } from './json-document.ts';
+import { type Member, unlessEmpty, writeDocument } from './json-parts.ts';
 import { keepText } from './kept-text.ts';
 import type { Renderer } from './renderer.ts';
 import { toolLog } from './tool-log.ts';

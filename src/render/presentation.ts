@@ -1,8 +1,8 @@
 import type { Out } from '../core/io.ts';
+import { terminalFilter } from '../core/text/terminal-filter.ts';
 import type { TextWork } from '../core/text-work.ts';
 import { openMarkdown } from './lazy.ts';
 import type { RenderOptions } from './renderer.ts';
-import { terminalFilter } from './terminal-filter.ts';
 
 /** Turns the model's text into what is written to stdout. */
 export interface Presentation {

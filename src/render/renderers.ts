@@ -9,7 +9,7 @@ export const renderers = {
   text: async () => (await import('./text.ts')).textRenderer,
   json: async (dialect) =>
     dialect === 'gemini'
-      ? (await import('./gemini-json.ts')).geminiJsonRenderer
+      ? (await import('./gemini-dialect.ts')).geminiJsonRenderer
       : (await import('./json.ts')).jsonRenderer,
   'stream-json': async (dialect) =>
     dialect === 'gemini'

@@ -1,5 +1,5 @@
 import type { Out } from '../core/io.ts';
-import { visible } from '../core/visible.ts';
+import { visible } from '../core/text/terminal.ts';
 import type { RenderOptions } from './renderer.ts';
 
 /** Tells a waiting person what is awaited and for how long. */

@@ -1,7 +1,7 @@
 import type { AppError } from '../core/error.ts';
 import type { Source } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
-import { filterTerminal, terminalFilter } from './terminal-filter.ts';
+import { filterTerminal, terminalFilter } from '../core/text/terminal-filter.ts';
 import type { ToolLine } from './tool-line.ts';
 
 /** What the text format says to the person. Whole lines, but for thoughts, which stream. */

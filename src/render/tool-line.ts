@@ -1,9 +1,9 @@
-import { counted } from '../core/counted.ts';
 import type { TurnEvent } from '../core/event.ts';
 import { type JsonObject, stringOf } from '../core/json.ts';
+import { counted } from '../core/text/counted.ts';
+import { visible } from '../core/text/terminal.ts';
+import { textBefore } from '../core/text/trim.ts';
 import type { ToolOutcome } from '../core/tool.ts';
-import { textBefore } from '../core/trim.ts';
-import { visible } from '../core/visible.ts';
 
 /** What a tool did, on one line. */
 export interface ToolLine {

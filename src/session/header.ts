@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { parseJson, stringOf } from '../core/json.ts';
-import { parseHeader } from './reading.ts';
+import { parseHeader } from './parse.ts';
 import { type Header, VERSION } from './record.ts';
 
 const NAME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-(\w[\w-]{0,63})\.jsonl$/;

@@ -1,16 +1,16 @@
 import type { KeptContent } from '../core/content.ts';
-import { counted } from '../core/counted.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { SavedRecord, SessionSetup } from '../core/session.ts';
+import { counted } from '../core/text/counted.ts';
 import { NO_USAGE } from '../core/usage.ts';
-import type { BlobFiles } from '../platform/blob-files.ts';
-import { reasonOf } from '../platform/errno.ts';
-import { lineBatches } from '../platform/line-file.ts';
+import type { BlobFiles } from '../platform/files/blobs.ts';
+import { lineBatches } from '../platform/files/lines.ts';
+import { reasonOf } from '../platform/runtime/system.ts';
 import { type Exchanges, exchanges } from './exchanges.ts';
 import { type FoundHeader, headerOf } from './header.ts';
 import { withMedia } from './media.ts';
-import { parseLine, type ReadLine } from './reading.ts';
+import { parseLine, type ReadLine } from './parse.ts';
 import { type Header, type Standing, VERSION } from './record.ts';
 
 /** A session as its file tells it. */

@@ -1,5 +1,5 @@
 import type { KeptContent, MediaPart, Part } from '../core/content.ts';
-import type { BlobFiles } from '../platform/blob-files.ts';
+import type { BlobFiles } from '../platform/files/blobs.ts';
 import { type Apart, contentsOf, type Entry, type Line, lineText } from './record.ts';
 
 /** Base64 is a third longer than the bytes it stands for. */

@@ -1,7 +1,7 @@
 import { AppError } from '../core/error.ts';
-import { visible } from '../core/visible.ts';
-import { sha256 } from '../platform/hash.ts';
-import type { Lock } from '../platform/lock.ts';
+import { visible } from '../core/text/terminal.ts';
+import type { Lock } from '../platform/files/lock.ts';
+import { sha256 } from '../platform/runtime/native.ts';
 import { nameAsKept, refuseTaken } from './reference.ts';
 import type { FilePlace } from './session-file.ts';
 

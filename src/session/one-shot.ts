@@ -2,8 +2,8 @@ import { join } from 'node:path';
 import type { KeptContent } from '../core/content.ts';
 import type { History, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
-import type { BlobFiles } from '../platform/blob-files.ts';
-import { createWholeFile } from '../platform/whole-file.ts';
+import type { BlobFiles } from '../platform/files/blobs.ts';
+import { createWholeFile } from '../platform/files/write-sync.ts';
 import { isHeavy, lineWithoutMedia } from './media.ts';
 import { fileName, headerText, lineText, titleOf, VERSION } from './record.ts';
 
@@ -112,6 +112,6 @@ async function textOf({ id, cwd, version, home }: OneShotPlace, records: RunReco
 
 /** Loaded only for a run that has large media. */
 async function blobsIn(home: string): Promise<BlobFiles> {
-  const { blobFiles } = await import('../platform/blob-files.ts');
+  const { blobFiles } = await import('../platform/files/blobs.ts');
   return blobFiles(join(home, 'blobs'));
 }

@@ -1,7 +1,7 @@
 import type { KeptContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
-import { isoTime } from '../core/iso-time.ts';
 import type { SessionSetup, SessionSource } from '../core/session.ts';
+import { isoTime } from './iso-time.ts';
 
 /** The version of the format that is written. docs/sessions.md describes it. */
 export const VERSION = 1;

@@ -1,9 +1,9 @@
-import { emojiApart } from '../core/emoji.ts';
 import { AppError } from '../core/error.ts';
 import type { SessionSource, SessionSummary } from '../core/session.ts';
-import { isUuid, shortId } from '../core/uuid.ts';
-import { visible } from '../core/visible.ts';
-import { canGoOn, glanceAt, listSessions, refuseUnreadable, sessionPlaces } from './directory.ts';
+import { emojiApart } from '../core/text/emoji.ts';
+import { visible } from '../core/text/terminal.ts';
+import { isUuid, shortId } from '../core/text/uuid.ts';
+import { canGoOn, glanceAt, listSessions, refuseUnreadable, sessionPlaces } from './find.ts';
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 

@@ -1,7 +1,7 @@
-import { parseDuration } from '../core/duration.ts';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
-import { type Glance, glances } from './directory.ts';
+import { parseDuration } from '../core/text/format.ts';
+import { type Glance, glances } from './find.ts';
 import { VERSION } from './record.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import type { SessionSource } from '../core/session.ts';
-import { shortId } from '../core/uuid.ts';
-import { type AppendFile, createAppendFile, openAppendFile } from '../platform/append-file.ts';
-import type { BlobFiles } from '../platform/blob-files.ts';
-import { lineBatches } from '../platform/line-file.ts';
-import type { Lock } from '../platform/lock.ts';
+import { shortId } from '../core/text/uuid.ts';
+import { type AppendFile, createAppendFile, openAppendFile } from '../platform/files/append.ts';
+import type { BlobFiles } from '../platform/files/blobs.ts';
+import { lineBatches } from '../platform/files/lines.ts';
+import type { Lock } from '../platform/files/lock.ts';
 import { headerOf } from './header.ts';
 import { lineWithoutMedia } from './media.ts';
 import { contentsOf, fileName, type Header, headerText, type Line, titleOf, VERSION } from './record.ts';

@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import type { SessionBeginning, SessionSource, SessionStore, SessionSummary } from '../core/session.ts';
-import { shortId } from '../core/uuid.ts';
-import { blobFiles } from '../platform/blob-files.ts';
-import { acquireLock, type Lock } from '../platform/lock.ts';
-import { randomId } from '../platform/random-id.ts';
-import { realPath } from '../platform/real-path.ts';
-import { listSessions } from './directory.ts';
+import { shortId } from '../core/text/uuid.ts';
+import { blobFiles } from '../platform/files/blobs.ts';
+import { acquireLock, type Lock } from '../platform/files/lock.ts';
+import { realPath } from '../platform/files/path.ts';
+import { randomId } from '../platform/runtime/random-id.ts';
+import { listSessions } from './find.ts';
 import { type Loaded, loadSession } from './load.ts';
 import { type NameClaim, nameClaim } from './name-claim.ts';
 import { openSession, type SavedHere } from './open-session.ts';

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import type { BlobFiles } from '../platform/blob-files.ts';
-import { fileNames, lineBatches } from '../platform/line-file.ts';
-import { writtenAt } from '../platform/whole-file.ts';
+import type { BlobFiles } from '../platform/files/blobs.ts';
+import { fileNames, lineBatches } from '../platform/files/lines.ts';
+import { writtenAt } from '../platform/files/write-sync.ts';
 import { refuseNewer } from './load.ts';
-import { parseHeader } from './reading.ts';
+import { parseHeader } from './parse.ts';
 
 /** A blob may be younger than the record that will name it. */
 const GRACE_MS = 86_400_000;

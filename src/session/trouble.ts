@@ -1,4 +1,4 @@
-import { errnoOf, reasonOf } from '../platform/errno.ts';
+import { errnoOf, reasonOf } from '../platform/runtime/system.ts';
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full',

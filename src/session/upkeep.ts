@@ -1,12 +1,12 @@
 import { basename, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
-import { shortId } from '../core/uuid.ts';
-import { openAppendFile } from '../platform/append-file.ts';
-import { removeFiles } from '../platform/atomic-file.ts';
-import { fileNames } from '../platform/line-file.ts';
-import { writtenAt } from '../platform/whole-file.ts';
-import { glanceAt } from './directory.ts';
+import { shortId } from '../core/text/uuid.ts';
+import { openAppendFile } from '../platform/files/append.ts';
+import { fileNames } from '../platform/files/lines.ts';
+import { removeFiles } from '../platform/files/write.ts';
+import { writtenAt } from '../platform/files/write-sync.ts';
+import { glanceAt } from './find.ts';
 import { refuseNewer } from './load.ts';
 import { nameClaim } from './name-claim.ts';
 import { lineText } from './record.ts';

@@ -1,15 +1,15 @@
-import { nearestNames } from '../core/edit-distance.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
+import { nearestNames } from '../core/text/names.ts';
+import { textBefore } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
-import { textBefore } from '../core/trim.ts';
-import { findRipgrep } from '../platform/search-ripgrep.ts';
 import { editFile } from './edit-file.ts';
 import { glob } from './glob.ts';
 import { listDirectory } from './list-directory.ts';
 import { readFile } from './read-file.ts';
+import { findRipgrep } from './search/ripgrep.ts';
 import { searchFileContent } from './search-file-content.ts';
-import type { Workspace } from './workspace.ts';
+import type { Workspace } from './workspace/workspace.ts';
 import { writeFile } from './write-file.ts';
 
 export interface BuiltinOptions {

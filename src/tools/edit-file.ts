@@ -1,12 +1,12 @@
 import { AppError } from '../core/error.ts';
 import type { Draft, Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
+import { unifiedDiff } from './diff.ts';
+import { countLines } from './edit-match.ts';
 import { type Edit, type Edited, editText } from './edit-text.ts';
-import type { Place } from './fence.ts';
-import { unifiedDiff } from './lazy.ts';
-import { countLines } from './text-alignment.ts';
 import { encodeFor, formatCutLinks, type TextFile, textFileOf } from './text-file.ts';
-import type { Workspace } from './workspace.ts';
+import type { Place } from './workspace/fence.ts';
+import type { Workspace } from './workspace/workspace.ts';
 
 /** Replaces a stretch of a file that was read. */
 export function editFile(workspace: Workspace): Tool {

@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { aligned, indentOf, relined, respaced } from './text-alignment.ts';
+import { aligned, indentOf, relined, respaced } from './edit-match.ts';
 import { lineEnding } from './text-file.ts';
 
 export interface Edit {

@@ -1,9 +1,9 @@
-import { compileGlob } from '../core/glob.ts';
+import { compileGlob } from '../core/text/glob.ts';
 import type { Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
-import { type NamedFiles, ripgrepFiles, sharedGlob } from './ripgrep-walk.ts';
+import { type NamedFiles, ripgrepFiles, sharedGlob } from './ripgrep-search.ts';
 import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
-import type { Workspace } from './workspace.ts';
+import type { Workspace } from './workspace/workspace.ts';
 
 const MAX_FILES = 1000;
 /** As many as are kept for later. */

@@ -1,15 +1,15 @@
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
-import { compileGlob } from '../core/glob.ts';
 import type { JsonObject } from '../core/json.ts';
-import { isSecretName, isSensitiveEntry } from '../core/secret-files.ts';
+import { compileGlob } from '../core/text/glob.ts';
+import { isSecretName, isSensitiveEntry } from '../core/text/secrets.ts';
 import type { Tool } from '../core/tool.ts';
-import { rulesWithin } from '../platform/search-ignore.ts';
-import { filteredAt } from '../platform/search-pace.ts';
-import { type Entry, entriesOf, sizeOf } from '../platform/search-walk.ts';
+import { filteredAt } from '../platform/runtime/pace.ts';
 import { defineTool, done } from './define.ts';
+import { rulesWithin } from './search/ignore.ts';
+import { type Entry, entriesOf, sizeOf } from './search/walk.ts';
 import { rulesOfPlace, treePace } from './tree.ts';
-import type { Workspace } from './workspace.ts';
+import type { Workspace } from './workspace/workspace.ts';
 
 const MAX_ENTRIES = 1000;
 const MAX_IGNORED = 100;

@@ -1,15 +1,15 @@
 import type { MediaPart } from '../core/content.ts';
-import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
-import { sniffMedia } from '../core/media.ts';
-import { formatSize } from '../core/size.ts';
+import { decode } from '../core/text/decode.ts';
+import { sniffMedia } from '../core/text/media.ts';
+import { formatSize } from '../core/text/size.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
-import type { OpenedFile } from '../platform/workspace-file.ts';
+import type { OpenedFile } from '../platform/files/held-file.ts';
 import { defineTool, done, FILE_ALIASES } from './define.ts';
-import type { Place } from './fence.ts';
-import { type LineWindow, type WantedLines, windowOfFile, windowOfText } from './line-window.ts';
 import { throwIfWithheld } from './tree.ts';
-import { ALL_SHOWN, MAX_FILE_BYTES, type ShownLines, type Workspace } from './workspace.ts';
+import type { Place } from './workspace/fence.ts';
+import { type LineWindow, type WantedLines, windowOfFile, windowOfText } from './workspace/line-window.ts';
+import { ALL_SHOWN, MAX_FILE_BYTES, type ShownLines, type Workspace } from './workspace/workspace.ts';
 
 /** Base64 makes it a third more, and one request holds 20 MB. */
 const MAX_MEDIA_BYTES = 14_000_000;

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { AppError } from '../core/error.ts';
-import type { Finding, Findings, SearchRequest } from '../platform/search-engine.ts';
-import { headOf, runRipgrep, type Sighting, takeSightings } from '../platform/search-ripgrep.ts';
-import { encodingOf } from '../platform/search-worker.ts';
-import type { OpenedFile } from '../platform/workspace-file.ts';
-import { inWalkOrder, isLostBy, isShownBy, type RipgrepWalk, walkArgs } from './ripgrep-walk.ts';
+import type { OpenedFile } from '../platform/files/held-file.ts';
+import { inWalkOrder, isLostBy, isShownBy, type RipgrepWalk, walkArgs } from './ripgrep-search.ts';
+import type { Finding, Findings, SearchRequest } from './search/engine.ts';
+import { headOf, runRipgrep, type Sighting, takeSightings } from './search/ripgrep.ts';
+import { encodingOf } from './search/worker.ts';
 
 export interface RipgrepQuery extends RipgrepWalk {
   readonly request: SearchRequest;

@@ -1,9 +1,9 @@
-import { formatDuration } from '../core/duration.ts';
 import type { Env } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
+import { formatDuration } from '../core/text/format.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
-import { runShell, type ShellResult } from '../platform/shell.ts';
-import type { Shell } from '../platform/shell-choice.ts';
+import { runShell, type ShellResult } from '../platform/process/shell.ts';
+import type { Shell } from '../platform/process/shell-choice.ts';
 import { defineTool } from './define.ts';
 
 export interface ShellToolOptions {

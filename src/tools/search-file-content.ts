@@ -1,15 +1,15 @@
-import { counted } from '../core/counted.ts';
 import { AppError } from '../core/error.ts';
-import { compileGlob, type GlobPattern } from '../core/glob.ts';
 import type { JsonObject } from '../core/json.ts';
-import { requiredLiteral } from '../core/pattern-literal.ts';
+import { counted } from '../core/text/counted.ts';
+import { compileGlob, type GlobPattern } from '../core/text/glob.ts';
+import { requiredLiteral } from '../core/text/pattern-literal.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
-import { type Finding, type Findings, type SearchRequest, searchFiles } from '../platform/search-engine.ts';
 import { defineTool, done } from './define.ts';
 import { ripgrepFindings } from './ripgrep-findings.ts';
-import { sharedGlob } from './ripgrep-walk.ts';
+import { sharedGlob } from './ripgrep-search.ts';
+import { type Finding, type Findings, type SearchRequest, searchFiles } from './search/engine.ts';
 import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
-import type { Workspace } from './workspace.ts';
+import type { Workspace } from './workspace/workspace.ts';
 
 const DEFAULT_MATCHES = 100;
 const MAX_MATCHES = 1000;

@@ -1,9 +1,9 @@
-import { counted } from '../core/counted.ts';
-import { decode } from '../core/decode.ts';
 import { AppError } from '../core/error.ts';
-import type { Place } from './fence.ts';
-import { MAX_FILE_BYTES } from './workspace.ts';
-import { wouldBeTooLarge } from './workspace-refusals.ts';
+import { counted } from '../core/text/counted.ts';
+import { decode } from '../core/text/decode.ts';
+import type { Place } from './workspace/fence.ts';
+import { MAX_FILE_BYTES } from './workspace/workspace.ts';
+import { wouldBeTooLarge } from './workspace/workspace-refusals.ts';
 
 /** A file that is text and can be written back without touching what is not changed. */
 export interface TextFile {

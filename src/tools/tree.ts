@@ -1,12 +1,12 @@
 import { basename, dirname } from 'node:path';
-import { contains } from '../core/containment.ts';
 import { AppError } from '../core/error.ts';
-import { isSensitiveEntry } from '../core/secret-files.ts';
-import { type IgnoreRules, ignoredPaths, rulesAbove } from '../platform/search-ignore.ts';
-import { type Pace, paceOf } from '../platform/search-pace.ts';
-import { type WalkedDirectory, type WalkReport, walkReport, walkTree } from '../platform/search-walk.ts';
-import type { Place } from './fence.ts';
-import type { Workspace } from './workspace.ts';
+import { contains } from '../core/text/path.ts';
+import { isSensitiveEntry } from '../core/text/secrets.ts';
+import { type Pace, paceOf } from '../platform/runtime/pace.ts';
+import { type IgnoreRules, ignoredPaths, rulesAbove } from './search/ignore.ts';
+import { type WalkedDirectory, type WalkReport, walkReport, walkTree } from './search/walk.ts';
+import type { Place } from './workspace/fence.ts';
+import type { Workspace } from './workspace/workspace.ts';
 
 export interface TreeOptions {
   /** Whether `.gitignore` counts; `.geminiignore` always does. */

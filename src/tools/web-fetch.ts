@@ -1,9 +1,9 @@
 import { AppError } from '../core/error.ts';
 import type { SendHttp } from '../core/http.ts';
 import type { JsonObject } from '../core/json.ts';
+import { trimTrailing } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
-import { trimTrailing } from '../core/trim.ts';
-import { deadline } from '../platform/clock.ts';
+import { deadline } from '../platform/runtime/clock.ts';
 import { defineTool } from './define.ts';
 import { checked, fetchPage } from './web-page.ts';
 

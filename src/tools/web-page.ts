@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts';
 import type { HttpResponse, SendHttp } from '../core/http.ts';
-import { formatSize } from '../core/size.ts';
+import { formatSize } from '../core/text/size.ts';
 import { readableHtml } from './readable-html.ts';
 import { followed, leave } from './web-redirects.ts';
 

@@ -1,12 +1,12 @@
-import { counted } from '../core/counted.ts';
 import { AppError } from '../core/error.ts';
+import { counted } from '../core/text/counted.ts';
 import type { Draft, Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
-import type { Place } from './fence.ts';
-import { unifiedDiff } from './lazy.ts';
-import { countLines } from './text-alignment.ts';
+import { unifiedDiff } from './diff.ts';
+import { countLines } from './edit-match.ts';
 import { encodeFor, formatCutLinks, lineEnding, type TextFile, textFileOf } from './text-file.ts';
-import type { Workspace } from './workspace.ts';
+import type { Place } from './workspace/fence.ts';
+import type { Workspace } from './workspace/workspace.ts';
 
 /** Writes a whole file; one that exists must have been read. */
 export function writeFile(workspace: Workspace): Tool {

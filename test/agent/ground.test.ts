@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { grounder } from '../../src/agent/ground.ts';
+import { grounder } from '../../src/agent/grounding.ts';
 import { events, fakeGemini, finish, reply, type Scripted } from '../support/fake-gemini.ts';
 import { clientOf } from './support.ts';
 

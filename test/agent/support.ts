@@ -10,7 +10,7 @@ import type { Clock } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Model, ModelRequest, Reply, ReplyCall, ReplyEvent } from '../../src/core/model.ts';
 import type { Effect, Tool, ToolOutcome } from '../../src/core/tool.ts';
-import { sendHttp } from '../../src/platform/http.ts';
+import { sendHttp } from '../../src/platform/http/send.ts';
 import { KEY, keyIdentity } from '../api/conversation.ts';
 
 export const CLOCK: Clock = { now: () => 1_000_000, sleep: async (_ms, signal) => signal.throwIfAborted() };

@@ -6,7 +6,7 @@ import { type Identity, identity } from '../../src/api/identity.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
 import type { ModelRequest, Reply, ReplyEvent } from '../../src/core/model.ts';
-import { sendHttp } from '../../src/platform/http.ts';
+import { sendHttp } from '../../src/platform/http/send.ts';
 import { type Answer, type Loopback, loopback } from './loopback.ts';
 
 export const KEY = 'not-a-real-key-0123456789';

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
-import { codeAssistInquiries } from '../../src/api/code-assist-inquiries.ts';
+import { codeAssistInquiries } from '../../src/api/code-assist-queries.ts';
 import { geminiApiInquiries } from '../../src/api/gemini-api-inquiries.ts';
 import { identity } from '../../src/api/identity.ts';
-import type { Inquiries } from '../../src/api/inquiries.ts';
 import { type Caller, callJson, persist } from '../../src/api/json-call.ts';
+import type { Inquiries } from '../../src/api/queries.ts';
 import { vertexInquiries } from '../../src/api/vertex-inquiries.ts';
 import { AppError } from '../../src/core/error.ts';
 import { startDemo } from '../../src/demo/server.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { sendHttp } from '../../src/platform/http.ts';
+import { sendHttp } from '../../src/platform/http/send.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { REQUEST } from './conversation.ts';
 import { answer, head, loopback } from './loopback.ts';
 

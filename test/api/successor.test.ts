@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { failureOf } from '../../src/api/failure.ts';
 import { withSuccessor } from '../../src/api/succession.ts';
 import type { Model, ReplyEvent } from '../../src/core/model.ts';
-import { BUILT_IN } from '../../src/core/models.ts';
+import { BUILT_IN } from '../../src/models/table.ts';
 import { REQUEST } from './conversation.ts';
 
 /** What is told and remembered where the default answers 404 with this body. */

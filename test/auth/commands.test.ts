@@ -1,8 +1,8 @@
 import { chmodSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { run as logout } from '../../src/commands/auth-logout.ts';
-import { type AuthStatusOptions, type Probe, run as status } from '../../src/commands/auth-status.ts';
+import { run as logout } from '../../src/commands/auth/logout.ts';
+import { type AuthStatusOptions, type Probe, run as status } from '../../src/commands/auth/status.ts';
 import type { Env } from '../../src/core/io.ts';
 import { posixTest } from '../support/posix.ts';
 import { NOW, testApp } from './support/app.ts';

@@ -6,7 +6,7 @@ import { chooseCredential } from '../../src/auth/credential.ts';
 import { metadataToken } from '../../src/auth/metadata-server.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Clock, Env } from '../../src/core/io.ts';
-import { sendHttp } from '../../src/platform/http.ts';
+import { sendHttp } from '../../src/platform/http/send.ts';
 import { home } from './support/home.ts';
 import { choiceInput } from './support/input.ts';
 

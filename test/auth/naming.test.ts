@@ -1,11 +1,11 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { findClientPair } from '../../src/auth/client-pair.ts';
 import { chooseCredential } from '../../src/auth/credential.ts';
 import { keyStore } from '../../src/auth/key-store.ts';
+import { findClientPair } from '../../src/auth/official-client.ts';
 import { surveyCredentials } from '../../src/auth/survey.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { posixTest } from '../support/posix.ts';
 import { home, oauthDocument } from './support/home.ts';
 import { choiceInput, PLAIN_MACHINE } from './support/input.ts';

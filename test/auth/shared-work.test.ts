@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { sharedWork } from '../../src/auth/shared-work.ts';
+import { sharedWork } from '../../src/core/async.ts';
 
 /** Work that lasts until it is told to end, or its signal tells it to. */
 function held() {

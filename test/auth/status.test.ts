@@ -1,7 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type AuthStatusOptions, run as status } from '../../src/commands/auth-status.ts';
+import { type AuthStatusOptions, run as status } from '../../src/commands/auth/status.ts';
 import type { Env } from '../../src/core/io.ts';
 import { testApp } from './support/app.ts';
 import { home } from './support/home.ts';

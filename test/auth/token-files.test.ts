@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { oauthFile } from '../../src/auth/oauth-file.ts';
 import { tokenCache } from '../../src/auth/token-cache.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { posixTest } from '../support/posix.ts';
 import { bearerDigest, bundleProgram, CANARIES, filesIn, type Home, home, oauthDocument } from './support/home.ts';
 import { runSignIn } from './support/run-sign-in.ts';

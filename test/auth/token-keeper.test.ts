@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { GrantedToken, StoredToken } from '../../src/auth/token.ts';
 import type { Grant } from '../../src/auth/token-endpoint.ts';
 import { type KeeperOptions, tokenKeeper } from '../../src/auth/token-keeper.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { home } from './support/home.ts';
 
 const HOUR_MS = 3_600_000;

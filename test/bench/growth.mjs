@@ -21,8 +21,8 @@ export async function benchGrowth({ rounds, isQuick }) {
   try {
     const sources = await loadSources(place.directory, {
       'src/session/store.ts': ['sessionStore'],
-      'src/mcp/server/job-store.ts': ['jobStore'],
-      'src/platform/record-directory.ts': ['recordDirectory'],
+      'src/mcp/server/jobs/store.ts': ['jobStore'],
+      'src/platform/files/records.ts': ['recordDirectory'],
       'src/render/markdown/stream.ts': ['markdownStream'],
     });
     const rows = [];

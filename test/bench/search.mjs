@@ -23,7 +23,7 @@ export async function benchSearch({ rounds, seed, ripgrep, isMillion, isQuick, s
   try {
     const { builtins, openWorkspace } = await loadSources(scratch, {
       'src/tools/builtins.ts': ['builtins'],
-      'src/tools/workspace.ts': ['openWorkspace'],
+      'src/tools/workspace/workspace.ts': ['openWorkspace'],
     });
     const rows = [];
     const sizes = isQuick ? SIZES.slice(0, -1) : isMillion && hasRoom(scratch, skip) ? [...SIZES, MILLION] : SIZES;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { KEY_TABLE } from '../../src/chat/commands/keys.ts';
 import { COMMANDS, usageOf } from '../../src/chat/commands/table.ts';
-import { KEY_TABLE } from '../../src/chat/keys.ts';
 
 const page = readFileSync(new URL('../../docs/chat.md', import.meta.url), 'utf8');
 

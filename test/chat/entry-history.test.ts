@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { entryHistory } from '../../src/chat/entry-history.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { entryHistory } from '../../src/chat/line/entry-history.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { posixTest } from '../support/posix.ts';
 
 function directory(t: TestContext): string {

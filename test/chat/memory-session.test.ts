@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { memorySession } from '../../src/chat/memory-session.ts';
+import { memorySession } from '../../src/chat/session.ts';
 import type { Content } from '../../src/core/content.ts';
 
 const said = (role: Content['role'], text: string): Content => ({ role, parts: [{ text }] });

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lineEditor } from '../../src/chat/line/editor.ts';
 import { type Layout, layOut } from '../../src/chat/line/layout.ts';
-import { erasing, leaving, painted, rewrapped } from '../../src/chat/line/painter.ts';
-import { widthOf } from '../../src/render/markdown/width.ts';
+import { erasing, leaving, painted, rewrapped } from '../../src/chat/terminal/painter.ts';
+import { widthOf } from '../../src/core/text/width.ts';
 import { testScreen } from '../support/screen.ts';
 import { anyText, bordersOf, KEY_NAMES, lineText } from './arbitrary.ts';
 

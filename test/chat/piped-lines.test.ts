@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Entry } from '../../src/chat/line-source.ts';
-import { pipedLines } from '../../src/chat/piped-lines.ts';
+import { pipedLines } from '../../src/chat/line/piped-source.ts';
+import type { Entry } from '../../src/chat/line/source.ts';
 
 async function* chunks(...parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   yield* parts;

@@ -1,7 +1,7 @@
 import type { Request } from '../../src/chat/line/commands.ts';
 import { lineEditor } from '../../src/chat/line/editor.ts';
-import type { Key } from '../../src/chat/line/key.ts';
-import { keyDecoder } from '../../src/chat/line/key-decoder.ts';
+import type { Key } from '../../src/chat/terminal/key.ts';
+import { keyDecoder } from '../../src/chat/terminal/keys.ts';
 
 interface Typing {
   readonly columns?: number;

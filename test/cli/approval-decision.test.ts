@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { approvalPolicy } from '../../src/approval/policy.ts';
 import { AppError } from '../../src/core/error.ts';
-import { CONTINUED, INTERRUPT } from '../../src/platform/tty.ts';
-import { approvalPolicy } from '../../src/tools/policy.ts';
+import { CONTINUED, INTERRUPT } from '../../src/platform/terminal/tty.ts';
 import { NO, READ, REMOTE, SHELL, seated, tool, WRITE } from '../support/seated.ts';
 
 test('what the policy lets run is not asked about', async () => {

@@ -1,10 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { targetFiles } from '../../src/commands/approval-target.ts';
+import { approvalPolicy } from '../../src/approval/policy.ts';
+import { targetFiles } from '../../src/approval/target.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
-import { approvalPolicy } from '../../src/tools/policy.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { posixTest } from '../support/posix.ts';
 import { runInTerminal } from '../support/pty.ts';

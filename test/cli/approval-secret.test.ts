@@ -1,11 +1,11 @@
 import { renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { approval } from '../../src/commands/approval.ts';
-import { secretFiles } from '../../src/commands/approval-secret.ts';
+import { approval } from '../../src/approval/approve.ts';
+import { approvalPolicy } from '../../src/approval/policy.ts';
+import { secretFiles } from '../../src/approval/targets.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import type { Tty } from '../../src/platform/tty.ts';
-import { approvalPolicy } from '../../src/tools/policy.ts';
+import type { Tty } from '../../src/platform/terminal/tty.ts';
 import { posixTest } from '../support/posix.ts';
 import { CALM, place } from '../tools/place.ts';
 

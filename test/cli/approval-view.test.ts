@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { groupView, questionView } from '../../src/commands/approval-view.ts';
+import { groupView, questionView } from '../../src/approval/view.ts';
+import { widthOf } from '../../src/core/text/width.ts';
 import type { Preview } from '../../src/core/tool.ts';
-import { widthOf } from '../../src/render/markdown/width.ts';
 
 const plainView = { columns: 80, isStyled: false, pause: async () => {} };
 const bodyOf = async (preview: Preview) => (await questionView('tool', preview, plainView)).body;

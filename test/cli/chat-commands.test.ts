@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
-import { ALIASES, MODELS } from '../../src/core/models.ts';
+import { ALIASES, MODELS } from '../../src/models/table.ts';
 import { pipedChat, said, sharedHome } from '../support/chat.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { runGmn } from '../support/gmn.ts';

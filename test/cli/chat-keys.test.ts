@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
+import { KEY_TABLE } from '../../src/chat/commands/keys.ts';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
-import { KEY_TABLE } from '../../src/chat/keys.ts';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';

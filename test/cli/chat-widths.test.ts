@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
-import { widthOf } from '../../src/render/markdown/width.ts';
+import { widthOf } from '../../src/core/text/width.ts';
 import { sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { type Editing, editing, statesIn } from '../support/editing.ts';

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { TOOL_SUGGESTIONS } from '../../src/cli/agent-flags.ts';
-import { ROOT } from '../../src/cli/commands.ts';
 import { completionPlan, placeholders } from '../../src/cli/completion/plan.ts';
 import { completionScript } from '../../src/cli/completion/script.ts';
 import { SHELLS } from '../../src/cli/completion/shells.ts';
 import { PLACEHOLDERS } from '../../src/cli/completion/values.ts';
-import { TOPICS } from '../../src/cli/topics/names.ts';
-import { MODELS } from '../../src/core/models.ts';
+import { TOPICS } from '../../src/cli/names.ts';
+import { TOOL_SUGGESTIONS } from '../../src/cli/table/agent-flags.ts';
+import { ROOT } from '../../src/cli/table/root.ts';
+import { MODELS } from '../../src/models/table.ts';
 import { BUILTIN_NAMES } from '../../src/tools/builtins.ts';
 import { COMMANDS, flagsOf, SETTINGS, saveSessions } from '../support/completing.ts';
 import { type GmnOptions, gmnCommand, place, runGmn, runGmnIn } from '../support/gmn.ts';

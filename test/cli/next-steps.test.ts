@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { ROOT } from '../../src/cli/commands.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
+import { ROOT } from '../../src/cli/table/root.ts';
 import { AppError } from '../../src/core/error.ts';
 import { mentionedCommands, textsIn } from '../support/mentioned-commands.ts';
 

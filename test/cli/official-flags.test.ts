@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ROOT } from '../../src/cli/commands.ts';
-import { REFUSED_FLAGS } from '../../src/cli/official-flags.ts';
-import { flagOf } from '../../src/commands/foreign-flag.ts';
-import { OFFICIAL_FLAGS } from '../../src/commands/idle-flags.ts';
+import { REFUSED_FLAGS } from '../../src/cli/refused-flags.ts';
+import { ROOT } from '../../src/cli/table/root.ts';
+import { flagOf } from '../../src/commands/prompt/foreign-flag.ts';
+import { OFFICIAL_FLAGS } from '../../src/commands/prompt/idle-flags.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import { place, runGmn, runGmnIn } from '../support/gmn.ts';
 import { runInTerminal } from '../support/pty.ts';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
-import { requestTime } from '../../src/commands/request-time.ts';
+import { requestTime } from '../../src/app/request-time.ts';
 import type { Model, ModelRequest, Reply } from '../../src/core/model.ts';
 
 const REQUEST: ModelRequest = { model: 'm', contents: [], generationConfig: {} };

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { httpPeer } from '../mcp/http-peer.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { type GmnOptions, place } from '../support/gmn.ts';

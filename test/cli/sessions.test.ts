@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { acquireLock } from '../../src/platform/lock.ts';
+import { acquireLock } from '../../src/platform/files/lock.ts';
 import { type GmnResult, place, runGmnIn } from '../support/gmn.ts';
 import { fifo, posixTest } from '../support/posix.ts';
 

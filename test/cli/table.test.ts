@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { ROOT } from '../../src/cli/commands.ts';
-import { APP_FLAGS } from '../../src/cli/common.ts';
 import { completionPlan } from '../../src/cli/completion/plan.ts';
 import { helpText } from '../../src/cli/help.ts';
 import { manPage } from '../../src/cli/man.ts';
+import { APP_FLAGS } from '../../src/cli/table/flags.ts';
+import { ROOT } from '../../src/cli/table/root.ts';
 import { COMMANDS, type Found, flagsOf } from '../support/completing.ts';
 
 const PROJECT = new URL('../../', import.meta.url);

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { ROOT } from '../../src/cli/commands.ts';
-import type { Command } from '../../src/cli/flag.ts';
-import { TOPICS, type Topic } from '../../src/cli/topics/names.ts';
-import { topicPage } from '../../src/cli/topics/page.ts';
+import { TOPICS, type Topic } from '../../src/cli/names.ts';
+import type { Command } from '../../src/cli/table/command.ts';
+import { ROOT } from '../../src/cli/table/root.ts';
+import { topicPage } from '../../src/cli/topics.ts';
 import { AppError, EXIT_CODES, type Fault } from '../../src/core/error.ts';
 import { runGmn } from '../support/gmn.ts';
 

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { undoStore } from '../../src/tools/journal.ts';
-import { ALL_SHOWN, openWorkspace } from '../../src/tools/workspace.ts';
+import { undoStore } from '../../src/tools/workspace/journal.ts';
+import { ALL_SHOWN, openWorkspace } from '../../src/tools/workspace/workspace.ts';
 import { gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { openAssistant } from '../../src/commands/chat-assistant.ts';
+import { openAssistant } from '../../src/commands/chat/assistant.ts';
 import type { App } from '../../src/core/app.ts';
 import { surroundings } from '../mcp/support.ts';
 

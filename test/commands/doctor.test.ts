@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { exitCodeOf, type Finding } from '../../src/commands/doctor-finding.ts';
-import { OLDEST_NODE, programFindings } from '../../src/commands/doctor-program.ts';
+import { exitCodeOf, type Finding } from '../../src/commands/doctor/finding.ts';
+import { OLDEST_NODE, programFindings } from '../../src/commands/doctor/machine.ts';
 import { place } from '../support/gmn.ts';
 
 test('the page about it has every check', () => {

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { ROOT } from '../../src/cli/commands.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
-import { flagOf } from '../../src/commands/foreign-flag.ts';
-import { checkFlags, IDLE_FLAGS, OFFICIAL_FLAGS } from '../../src/commands/idle-flags.ts';
-import type { PromptOptions } from '../../src/commands/prompt-options.ts';
+import { ROOT } from '../../src/cli/table/root.ts';
+import { flagOf } from '../../src/commands/prompt/foreign-flag.ts';
+import { checkFlags, IDLE_FLAGS, OFFICIAL_FLAGS } from '../../src/commands/prompt/idle-flags.ts';
+import type { PromptOptions } from '../../src/commands/prompt/options.ts';
 
 /** How each flag of the table is typed. */
 const TYPED: Readonly<Record<string, readonly string[]>> = {

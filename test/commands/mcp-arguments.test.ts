@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toolArguments } from '../../src/commands/mcp-arguments.ts';
+import { toolArguments } from '../../src/app/servers/arguments.ts';
 
 test.for([
   ['12', 12],

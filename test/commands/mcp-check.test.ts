@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { checkServers } from '../../src/commands/mcp-check.ts';
-import { programTurns } from '../../src/commands/mcp-session.ts';
+import { programTurns } from '../../src/app/servers/session.ts';
+import { checkServers } from '../../src/commands/mcp/check.ts';
 import { configuredServers } from '../../src/mcp/client/servers.ts';
 import { surroundings } from '../mcp/support.ts';
 import { settings } from '../mcp/toolset-support.ts';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { run as configList } from '../../src/commands/config-list.ts';
+import { printReport } from '../../src/app/report.ts';
+import { run as configList } from '../../src/commands/config/list.ts';
 import { run as models } from '../../src/commands/models.ts';
-import { printReport } from '../../src/commands/report.ts';
-import { run as sessionsList } from '../../src/commands/sessions-list.ts';
+import { run as sessionsList } from '../../src/commands/sessions/list.ts';
 import type { App } from '../../src/core/app.ts';
 import type { Out } from '../../src/core/io.ts';
-import { widthOf } from '../../src/render/markdown/width.ts';
+import { widthOf } from '../../src/core/text/width.ts';
 import { type Place, place } from '../config/place.ts';
 
 /** The same App, its stdout another. */

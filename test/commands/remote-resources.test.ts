@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { resourceReader } from '../../src/commands/remote-resources.ts';
+import { resourceReader } from '../../src/app/servers/resources.ts';
 import { AppError } from '../../src/core/error.ts';
-import type { Connection } from '../../src/mcp/client/connection.ts';
+import type { Connection } from '../../src/mcp/client/types.ts';
 
 const SIGNAL = new AbortController().signal;
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { serveSessions } from '../../src/commands/serve-sessions.ts';
+import { serveSessions } from '../../src/app/serve/sessions.ts';
 import { holds } from '../../src/mcp/server/holds.ts';
 import { testApp } from '../auth/support/app.ts';
 import { home } from '../auth/support/home.ts';

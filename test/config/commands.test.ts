@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { run as explain } from '../../src/commands/config-explain.ts';
-import { run as get } from '../../src/commands/config-get.ts';
-import { run as list } from '../../src/commands/config-list.ts';
-import { run as path } from '../../src/commands/config-path.ts';
+import { run as explain } from '../../src/commands/config/explain.ts';
+import { run as get } from '../../src/commands/config/get.ts';
+import { run as list } from '../../src/commands/config/list.ts';
+import { run as path } from '../../src/commands/config/path.ts';
 import { run as models } from '../../src/commands/models.ts';
 import { formatKeyPath, parseKeyPath } from '../../src/config/key-path.ts';
-import { mergeListed } from '../../src/config/model-list.ts';
 import { withoutSecrets } from '../../src/config/secrets.ts';
-import { MODELS } from '../../src/core/models.ts';
+import { mergeListed } from '../../src/models/model-list.ts';
+import { MODELS } from '../../src/models/table.ts';
 import { place } from './place.ts';
 
 const json = JSON.stringify;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { settingKeys } from '../../src/config/keys.ts';
-import { ALIASES, MODELS } from '../../src/core/models.ts';
+import { ALIASES, MODELS } from '../../src/models/table.ts';
 
 const page = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
 

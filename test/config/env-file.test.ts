@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { mayComeFromFile, parseEnvFile } from '../../src/config/env-file.ts';
+import { mayComeFromFile, parseEnvFile } from '../../src/config/variables.ts';
 import { place } from './place.ts';
 
 const read = (text: string): Record<string, string> => Object.fromEntries(parseEnvFile(text).variables);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { generationConfig, type Sampling } from '../../src/config/generation.ts';
-import { MODELS, type ThinkingLevel } from '../../src/core/models.ts';
+import { generationConfig, type Sampling } from '../../src/models/generation.ts';
+import { MODELS, type ThinkingLevel } from '../../src/models/table.ts';
 
 const LEVELS: readonly ThinkingLevel[] = ['minimal', 'low', 'medium', 'high'];
 

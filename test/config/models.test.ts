@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { rememberDefault, rememberedDefault } from '../../src/config/default-model.ts';
-import { keepListing, lastListing } from '../../src/config/listed-models.ts';
-import { resolveModel } from '../../src/config/model-choice.ts';
 import { configuredModel } from '../../src/config/model-configs.ts';
 import type { JsonObject, JsonValue } from '../../src/core/json.ts';
-import { ALIASES, type Backend, BUILT_IN, DEFAULT_MODEL, MODELS, modelFacts } from '../../src/core/models.ts';
+import { resolveModel } from '../../src/models/choice.ts';
+import { rememberDefault, rememberedDefault } from '../../src/models/default-model.ts';
+import { keepListing, lastListing } from '../../src/models/listing.ts';
+import { ALIASES, type Backend, BUILT_IN, DEFAULT_MODEL, MODELS, modelFacts } from '../../src/models/table.ts';
 import { place } from './place.ts';
 
 const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { run } from '../../src/commands/trust.ts';
 import { loadSettings } from '../../src/config/settings.ts';
 import { nearestRule } from '../../src/config/trust-rule.ts';
-import { contains } from '../../src/core/containment.ts';
+import { contains } from '../../src/core/text/path.ts';
 import { type Place, place } from './place.ts';
 
 const json = JSON.stringify;

@@ -2,9 +2,9 @@ import { readFileSync, statSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { run } from '../../src/commands/trust.ts';
-import { workspaceServers } from '../../src/config/workspace-servers.ts';
+import { workspaceServers } from '../../src/config/servers.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { place } from './place.ts';
 
 const json = JSON.stringify;

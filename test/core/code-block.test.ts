@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { codeBlocks } from '../../src/core/code-block.ts';
+import { codeBlocks } from '../../src/core/text/code-block.ts';
 
 test.each([
   ['nothing fenced', []],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { contains } from '../../src/core/containment.ts';
+import { contains } from '../../src/core/text/path.ts';
 
 test('a folder contains itself and what lies in it, and nothing that only begins with its name', () => {
   expect(['/a/b', '/a/b/c', '/a/b/..c', '/a/bc', '/a', '/'].map((path) => contains('/a/b', path))).toEqual([

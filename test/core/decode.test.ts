@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decode } from '../../src/core/decode.ts';
+import { decode } from '../../src/core/text/decode.ts';
 import { fuzz } from '../support/fuzz.ts';
 
 const text = fc.string({ unit: 'grapheme' }).filter((value) => !value.includes('\0') && !value.startsWith('\ufeff'));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { envDuration, formatDuration, parseDuration } from '../../src/core/duration.ts';
+import { envDuration, formatDuration, parseDuration } from '../../src/core/text/format.ts';
 
 test.each([
   ['0', 0],

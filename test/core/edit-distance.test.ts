@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { editDistance, nearestNames } from '../../src/core/edit-distance.ts';
+import { editDistance, nearestNames } from '../../src/core/text/names.ts';
 
 test.each([
   ['mcp', 'mpc', 1],

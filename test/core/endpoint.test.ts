@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkEndpoint } from '../../src/core/endpoint.ts';
+import { checkEndpoint } from '../../src/core/text/url.ts';
 
 test.for([
   'https://gate.example/base',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import { compileGlob } from '../../src/core/glob.ts';
+import { compileGlob } from '../../src/core/text/glob.ts';
 
 const EXACT = { isCaseSensitive: true, hasBraces: true } as const;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { sniffMedia } from '../../src/core/media.ts';
+import { sniffMedia } from '../../src/core/text/media.ts';
 
 const bytes = (latin1: string): Buffer => Buffer.from(latin1, 'latin1');
 const box = (brands: string): string =>

@@ -10,12 +10,12 @@ import { mergeDocuments } from '../../src/config/merge.ts';
 import { readTrustFile } from '../../src/config/trust-file.ts';
 import { readTrustedFolders } from '../../src/config/trusted-folders.ts';
 import type { JsonObject } from '../../src/core/json.ts';
+import { parseArguments } from '../../src/core/schema.ts';
 import { parseDefinition } from '../../src/mcp/client/definition.ts';
-import { parseCallResult, parseTool } from '../../src/mcp/client/remote-values.ts';
-import { usableSchema } from '../../src/mcp/client/tool-schema.ts';
-import { parseArguments } from '../../src/mcp/server/arguments.ts';
-import { parseJob } from '../../src/mcp/server/job.ts';
-import { readMessage } from '../../src/mcp/server/message.ts';
+import { parseCallResult, parseTool } from '../../src/mcp/client/parse.ts';
+import { usableSchema } from '../../src/mcp/client/tools/schema.ts';
+import { parseJob } from '../../src/mcp/server/jobs/job.ts';
+import { readMessage } from '../../src/mcp/wire/message--message.ts';
 import { parseOfficial } from '../../src/session/official.ts';
 import { defineTool, done } from '../../src/tools/define.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isSecretName } from '../../src/core/secret-files.ts';
+import { isSecretName } from '../../src/core/text/secrets.ts';
 
 test('keys and passwords are known by their names', () => {
   const secret = [

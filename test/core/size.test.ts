@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatSize } from '../../src/core/size.ts';
+import { formatSize } from '../../src/core/text/size.ts';
 
 test.each([
   [0, '0 B'],

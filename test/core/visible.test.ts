@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { visible } from '../../src/core/visible.ts';
+import { visible } from '../../src/core/text/terminal.ts';
 
 test('what cannot be seen is written as an escape', () => {
   expect(visible('a\u001b[31m\n\r\t\u0007\u009b\u202e\u200b\u200d\ufeff\u{e0041}\ud800b')).toBe(

@@ -1,6 +1,6 @@
 import { createConnection } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { type HttpServer, listen, type ServeHandler } from '../../src/platform/http-server.ts';
+import { type HttpServer, listen, type ServeHandler } from '../../src/platform/http/server.ts';
 
 async function serving(handler: ServeHandler, port = 0): Promise<HttpServer> {
   const server = await listen({ port, handler });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { runTour, TOUR_FILES } from '../../src/demo/tour.ts';
-import type { SelfRun } from '../../src/platform/spawn-self.ts';
+import type { SelfRun } from '../../src/platform/process/self.ts';
 
 test('the tour shows each command and what it really printed', async () => {
   let printed = '';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { wireContents } from '../../src/agent/history.ts';
-import { blobFiles } from '../../src/platform/blob-files.ts';
+import { blobFiles } from '../../src/platform/files/blobs.ts';
 import { loadSession } from '../../src/session/load.ts';
 import { objection, type WirePart } from '../support/strict-gemini.ts';
 

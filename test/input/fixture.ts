@@ -1,7 +1,7 @@
 import { AppError } from '../../src/core/error.ts';
 import { promptContent } from '../../src/input/prompt.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { systemStdin } from '../../src/platform/stdin.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { systemStdin } from '../../src/platform/terminal/stdin.ts';
 
 /** Turns PROMPT, FILE, MODE and stdin into one JSON line: the notices and the Content, or the error. */
 const { PROMPT, FILE, MODE } = process.env;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import { readStdin, type StdinRequest } from '../../src/input/stdin.ts';
-import type { StdinKind } from '../../src/platform/stdin.ts';
+import type { StdinKind } from '../../src/platform/terminal/stdin.ts';
 import { drain, fakeClock, fakeStdin, silence } from './support.ts';
 
 const WAIT: TurnEvent = { type: 'wait', what: 'stdin' };

@@ -10,7 +10,7 @@ import type { TurnEvent } from '../../src/core/event.ts';
 import type { Clock } from '../../src/core/io.ts';
 import { promptContent } from '../../src/input/prompt.ts';
 import type { PromptInput } from '../../src/input/prompt-input.ts';
-import type { Stdin, StdinKind } from '../../src/platform/stdin.ts';
+import type { Stdin, StdinKind } from '../../src/platform/terminal/stdin.ts';
 
 /** A temporary directory, free of links, with these files. */
 export function folder(t: TestContext, files: Readonly<Record<string, string | Uint8Array>> = {}): string {

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'no
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { jobLine } from '../../src/mcp/server/job.ts';
-import { jobStore } from '../../src/mcp/server/job-store.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { randomId } from '../../src/platform/random-id.ts';
-import { recordDirectory } from '../../src/platform/record-directory.ts';
+import { jobLine } from '../../src/mcp/server/jobs/job.ts';
+import { jobStore } from '../../src/mcp/server/jobs/store.ts';
+import { recordDirectory } from '../../src/platform/files/records.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { randomId } from '../../src/platform/runtime/random-id.ts';
 
 const DAY_MS = 86_400_000;
 

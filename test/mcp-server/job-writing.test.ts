@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { holds } from '../../src/mcp/server/holds.ts';
-import { jobStore } from '../../src/mcp/server/job-store.ts';
-import { type Jobs, jobTable } from '../../src/mcp/server/job-table.ts';
-import type { JobWork } from '../../src/mcp/server/jobs.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { randomId } from '../../src/platform/random-id.ts';
-import { type RecordFile, recordDirectory } from '../../src/platform/record-directory.ts';
+import type { JobWork } from '../../src/mcp/server/jobs/runner.ts';
+import { jobStore } from '../../src/mcp/server/jobs/store.ts';
+import { type Jobs, jobTable } from '../../src/mcp/server/jobs/table.ts';
+import { type RecordFile, recordDirectory } from '../../src/platform/files/records.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { randomId } from '../../src/platform/runtime/random-id.ts';
 
 /** Jobs, and what was written of them so far: their state, or what they said. */
 function heardJobs(): { readonly jobs: Jobs; readonly heard: readonly string[] } {

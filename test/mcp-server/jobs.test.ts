@@ -5,11 +5,11 @@ import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import { holds } from '../../src/mcp/server/holds.ts';
-import { jobStore } from '../../src/mcp/server/job-store.ts';
-import { type Jobs, jobTable } from '../../src/mcp/server/job-table.ts';
-import type { JobWork } from '../../src/mcp/server/jobs.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { type RecordDirectory, recordDirectory } from '../../src/platform/record-directory.ts';
+import type { JobWork } from '../../src/mcp/server/jobs/runner.ts';
+import { jobStore } from '../../src/mcp/server/jobs/store.ts';
+import { type Jobs, jobTable } from '../../src/mcp/server/jobs/table.ts';
+import { type RecordDirectory, recordDirectory } from '../../src/platform/files/records.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 
 const DAY_MS = 86_400_000;
 

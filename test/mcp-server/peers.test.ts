@@ -8,7 +8,7 @@ import { NO_PROGRESS } from '../../src/mcp/server/progress.ts';
 import { openService } from '../../src/mcp/server/service.ts';
 import { TOOL_GROUPS } from '../../src/mcp/server/tool.ts';
 import { toolsOf } from '../../src/mcp/server/tools/list.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { chunk, events, fakeGemini, reply } from '../support/fake-gemini.ts';
 import { echo, serve } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { fetchOver } from '../../src/mcp/client/fetch.ts';
-import { sendHttp } from '../../src/platform/http.ts';
+import { sendHttp } from '../../src/platform/http/send.ts';
 import { answer, head, loopback } from '../api/loopback.ts';
 
 const fetch = fetchOver(

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { linesOf as clientLines } from '../../src/mcp/client/lines.ts';
-import { isMessage } from '../../src/mcp/client/message.ts';
-import { linesOf as serverLines } from '../../src/mcp/server/lines.ts';
-import { readMessage } from '../../src/mcp/server/message.ts';
+import { linesOf as serverLines } from '../../src/mcp/wire/lines.ts';
+import { linesOf as clientLines } from '../../src/mcp/wire/lines--lines.ts';
+import { isMessage } from '../../src/mcp/wire/message.ts';
+import { readMessage } from '../../src/mcp/wire/message--message.ts';
 import { corpus, fuzz } from '../support/fuzz.ts';
 
 const pieces = fc.array(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { ContentBlock } from '../../src/mcp/client/connection.ts';
-import { outcomeOf } from '../../src/mcp/client/outcome.ts';
-import { parseCallResult } from '../../src/mcp/client/remote-values.ts';
+import { parseCallResult } from '../../src/mcp/client/parse.ts';
+import { outcomeOf } from '../../src/mcp/client/tools/outcome.ts';
+import type { ContentBlock } from '../../src/mcp/client/types.ts';
 
 const lost = async () => undefined;
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });

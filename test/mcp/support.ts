@@ -7,7 +7,7 @@ import type { JsonObject } from '../../src/core/json.ts';
 import { connect } from '../../src/mcp/client/connect.ts';
 import type { ClientContext } from '../../src/mcp/client/context.ts';
 import { type NamedServer, parseDefinition } from '../../src/mcp/client/definition.ts';
-import { systemClock } from '../../src/platform/clock.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { place } from '../support/gmn.ts';
 
 /** A program of test/fixtures. */

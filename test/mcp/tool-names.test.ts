@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { toolNames } from '../../src/mcp/client/tool-names.ts';
+import { toolNames } from '../../src/mcp/client/tools/names.ts';
 
 type Origin = readonly [server: string, tool: string];
 

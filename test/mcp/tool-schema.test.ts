@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/core/json.ts';
-import { usableSchema } from '../../src/mcp/client/tool-schema.ts';
+import { usableSchema } from '../../src/mcp/client/tools/schema.ts';
 import { corpus, FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
 import { schemaObjection } from '../support/strict-schema.ts';
 

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
-import { isAllowed } from '../../src/mcp/client/allowed-tools.ts';
-import type { RegisteredTool } from '../../src/mcp/client/registration.ts';
-import { markSeen, seenNames } from '../../src/mcp/client/tool-memory.ts';
+import { isAllowed } from '../../src/mcp/client/tools/allowed.ts';
+import { markSeen, seenNames } from '../../src/mcp/client/tools/memory.ts';
+import type { RegisteredTool } from '../../src/mcp/client/tools/registration.ts';
 import { surroundings } from './support.ts';
 import { configured, good, SEEN, signal, toolset } from './toolset-support.ts';
 

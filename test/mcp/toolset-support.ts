@@ -2,7 +2,7 @@ import type { TestContext } from 'vitest';
 import type { ServerSetting } from '../../src/core/app.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { configuredServers } from '../../src/mcp/client/servers.ts';
-import { mcpTools, type ToolsetOptions } from '../../src/mcp/client/toolset.ts';
+import { mcpTools, type ToolsetOptions } from '../../src/mcp/client/tools/toolset.ts';
 import { fixture, surroundings } from './support.ts';
 
 /** Never aborted. */

@@ -19,7 +19,7 @@ export const modules = [
     name: 'fence',
     units: [
       {
-        mutate: ['src/tools/fence.ts', 'src/core/containment.ts'],
+        mutate: ['src/tools/workspace/fence.ts', 'src/core/text/path.ts'],
         tests: ['test/core/containment.test.ts', 'test/tools/fence.test.ts', 'test/tools/fence-model.test.ts'],
       },
     ],
@@ -28,7 +28,7 @@ export const modules = [
     name: 'loader',
     units: [
       {
-        mutate: ['src/session/load.ts', 'src/session/reading.ts', 'src/session/header.ts', 'src/session/exchanges.ts'],
+        mutate: ['src/session/load.ts', 'src/session/parse.ts', 'src/session/header.ts', 'src/session/exchanges.ts'],
         tests: ['test/session/reading.test.ts', 'test/session/loading.test.ts', 'test/session/damage.test.ts'],
       },
     ],
@@ -36,8 +36,8 @@ export const modules = [
   {
     name: 'filter',
     units: [
-      { mutate: ['src/render/terminal-filter.ts'], tests: ['test/render/terminal-filter.test.ts'] },
-      { mutate: ['src/core/visible.ts'], tests: ['test/core/visible.test.ts'] },
+      { mutate: ['src/core/text/terminal-filter.ts'], tests: ['test/render/terminal-filter.test.ts'] },
+      { mutate: ['src/core/text/terminal.ts'], tests: ['test/core/visible.test.ts'] },
     ],
   },
   {
@@ -58,10 +58,10 @@ export const modules = [
   {
     name: 'redaction',
     units: [
-      { mutate: ['src/core/secret-forms.ts'], tests: ['test/core/secret-forms.test.ts'] },
-      { mutate: ['src/core/secret-text.ts'], tests: ['test/core/secret-text.test.ts'] },
-      { mutate: ['src/core/secret-words.ts'], tests: ['test/core/secret-words.test.ts'] },
-      { mutate: ['src/core/secret-files.ts'], tests: ['test/core/secret-files.test.ts'] },
+      { mutate: ['src/core/text/secret-forms.ts'], tests: ['test/core/secret-forms.test.ts'] },
+      { mutate: ['src/core/text/secret-text.ts'], tests: ['test/core/secret-text.test.ts'] },
+      { mutate: ['src/core/text/secret-words.ts'], tests: ['test/core/secret-words.test.ts'] },
+      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/secret-files.test.ts'] },
     ],
   },
 ];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { abortable, onAbort } from '../../src/platform/abort.ts';
+import { abortable, onAbort } from '../../src/platform/runtime/abort.ts';
 
 /** Our own signal, and one of Node's. */
 const makers = [

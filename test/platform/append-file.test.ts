@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { createAppendFile, openAppendFile } from '../../src/platform/append-file.ts';
+import { createAppendFile, openAppendFile } from '../../src/platform/files/append.ts';
 
 function directory(t: TestContext): string {
   const path = mkdtempSync(join(tmpdir(), 'gmn-append-'));

@@ -20,7 +20,7 @@ import {
   replaceFile,
   replaceVersion,
   setAside,
-} from '../../src/platform/atomic-file.ts';
+} from '../../src/platform/files/write.ts';
 import { fifo, isWindows, posixTest } from '../support/posix.ts';
 
 function directory(t: { onTestFinished(action: () => void): void }): string {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { deadline, startTimer, systemClock } from '../../src/platform/clock.ts';
+import { deadline, startTimer, systemClock } from '../../src/platform/runtime/clock.ts';
 import { standStill } from '../support/stopped.ts';
 
 const NEVER = new AbortController().signal;

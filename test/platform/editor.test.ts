@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { editedText } from '../../src/platform/editor.ts';
+import { editedText } from '../../src/platform/process/editor.ts';
 import { posixTest } from '../support/posix.ts';
 
 posixTest('an abort while the file is being made is not missed, and no editor is started', async (t) => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import { listDirectory, lookUp, readBytes } from '../../src/platform/files.ts';
+import { listDirectory, lookUp, readBytes } from '../../src/platform/files/read.ts';
 import { folder } from '../input/support.ts';
 import { fifo, isWindows, linuxTest, posixTest } from '../support/posix.ts';
 

@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { expect, type TestContext, test } from 'vitest';
-import { sendHttp } from '../../src/platform/http.ts';
+import { sendHttp } from '../../src/platform/http/send.ts';
 import { answer, loopback } from '../api/loopback.ts';
 
 const TEXT = Array.from({ length: 5000 }, (_, n) => `Zeile ${n * 7919} grün\n`).join('');

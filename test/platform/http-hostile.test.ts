@@ -5,9 +5,9 @@ import { createServer as createTlsServer } from 'node:tls';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { HttpRequest, HttpResponse, HttpTimers } from '../../src/core/http.ts';
-import { sendHttp } from '../../src/platform/http.ts';
-import { networkFailure, peerOf } from '../../src/platform/http-failure.ts';
-import { sendPinned } from '../../src/platform/http-pinned.ts';
+import { networkFailure, peerOf } from '../../src/platform/http/failure.ts';
+import { sendPinned } from '../../src/platform/http/pinned.ts';
+import { sendHttp } from '../../src/platform/http/send.ts';
 import { SELF_SIGNED } from '../api/certificates.ts';
 import { answer, head, loopback, stream } from '../api/loopback.ts';
 

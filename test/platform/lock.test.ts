@@ -11,8 +11,8 @@ import {
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/platform/clock.ts';
-import { acquireLock, type LockOptions } from '../../src/platform/lock.ts';
+import { acquireLock, type LockOptions } from '../../src/platform/files/lock.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { fifo, posixTest } from '../support/posix.ts';
 
 function lockPath(t: { onTestFinished(action: () => void): void }): string {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'vitest';
-import { killFamily } from '../../src/platform/process-group.ts';
+import { killFamily } from '../../src/platform/process/group.ts';
 import { linuxTest } from '../support/posix.ts';
 
 linuxTest('a family is killed at once, with those that left its group', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, type TestContext, test } from 'vitest';
-import { createWholeFile } from '../../src/platform/whole-file.ts';
+import { createWholeFile } from '../../src/platform/files/write-sync.ts';
 import { isWindows } from '../support/posix.ts';
 
 function directory(t: TestContext): string {

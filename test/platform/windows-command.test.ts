@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { clipboardProgram } from '../../src/platform/clipboard.ts';
-import { windowsCommand, windowsProgram } from '../../src/platform/windows-command.ts';
+import { clipboardProgram } from '../../src/platform/process/clipboard.ts';
+import { windowsCommand, windowsProgram } from '../../src/platform/process/windows-command.ts';
 
 const FILES = ['C:\\node\\node.exe', 'C:\\node\\npx.cmd', 'C:\\tools\\npx.exe', 'D:\\work\\bin\\serve.bat'];
 const around = (env: Record<string, string> = {}) => ({

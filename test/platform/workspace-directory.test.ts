@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { expect, test } from 'vitest';
-import { holdChild, holdDirectory, holdOfSystem } from '../../src/platform/workspace-directory.ts';
+import { holdChild, holdDirectory, holdOfSystem } from '../../src/platform/files/held-directory.ts';
 import { posixTest } from '../support/posix.ts';
 import { temporary } from '../tools/place.ts';
 

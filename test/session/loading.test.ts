@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { blobFiles } from '../../src/platform/blob-files.ts';
+import { blobFiles } from '../../src/platform/files/blobs.ts';
 import { type Loaded, loadSession, recordOf, refuseNewer } from '../../src/session/load.ts';
 import { temporary } from './support.ts';
 

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { acquireLock } from '../../src/platform/lock.ts';
+import { acquireLock } from '../../src/platform/files/lock.ts';
 import { posixTest } from '../support/posix.ts';
 import { files, intrude, onlyFile, picture, place, reply, START, saved, talk, temporary } from './support.ts';
 

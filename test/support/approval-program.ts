@@ -1,10 +1,10 @@
 import { writeFileSync } from 'node:fs';
-import { approval } from '../../src/commands/approval.ts';
+import { approval } from '../../src/approval/approve.ts';
+import { type ApprovalMode, approvalPolicy } from '../../src/approval/policy.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
-import { processIo } from '../../src/platform/io.ts';
-import { interruptSignal } from '../../src/platform/signals.ts';
-import { type ApprovalMode, approvalPolicy } from '../../src/tools/policy.ts';
+import { interruptSignal } from '../../src/platform/runtime/signals.ts';
+import { processIo } from '../../src/platform/terminal/io.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
 /** What the program is told to do: these calls, one after the other. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { ROOT } from '../../src/cli/commands.ts';
-import type { Command } from '../../src/cli/flag.ts';
+import type { Command } from '../../src/cli/table/command.ts';
+import { ROOT } from '../../src/cli/table/root.ts';
 import { sessionStore } from '../../src/session/store.ts';
 import { prompt } from '../export/samples.ts';
 import type { GmnOptions } from './gmn.ts';

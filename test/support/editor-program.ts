@@ -1,12 +1,12 @@
 import { writeFileSync } from 'node:fs';
-import { entryHistory } from '../../src/chat/entry-history.ts';
-import type { Completion } from '../../src/chat/line-source.ts';
-import { terminalLines } from '../../src/chat/terminal-lines.ts';
-import { systemClock } from '../../src/platform/clock.ts';
-import { processIo } from '../../src/platform/io.ts';
-import { interruptSignal } from '../../src/platform/signals.ts';
-import { systemTerminal } from '../../src/platform/terminal-input.ts';
-import { openTty } from '../../src/platform/tty.ts';
+import { entryHistory } from '../../src/chat/line/entry-history.ts';
+import type { Completion } from '../../src/chat/line/source.ts';
+import { terminalLines } from '../../src/chat/line/terminal-source.ts';
+import { systemClock } from '../../src/platform/runtime/clock.ts';
+import { interruptSignal } from '../../src/platform/runtime/signals.ts';
+import { systemTerminal } from '../../src/platform/terminal/input.ts';
+import { processIo } from '../../src/platform/terminal/io.ts';
+import { openTty } from '../../src/platform/terminal/tty.ts';
 
 /**
  * A program that does nothing but read entries, and say what they were. `turn` runs until it is cancelled, `ask` asks for a

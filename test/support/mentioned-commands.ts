@@ -1,7 +1,7 @@
-import { ROOT } from '../../src/cli/commands.ts';
 import { placeholders } from '../../src/cli/completion/plan.ts';
-import type { Command } from '../../src/cli/flag.ts';
 import { BUILT_IN_FLAGS } from '../../src/cli/help.ts';
+import type { Command } from '../../src/cli/table/command.ts';
+import { ROOT } from '../../src/cli/table/root.ts';
 
 /** Stands for what is only known at run time. */
 const HOLE = '‹hole›';

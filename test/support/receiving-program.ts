@@ -1,5 +1,5 @@
 import { getHeapSpaceStatistics } from 'node:v8';
-import { sendHttp } from '../../src/platform/http.ts';
+import { sendHttp } from '../../src/platform/http/send.ts';
 
 // Receives an answer, then makes and keeps so much that V8 would like to have more room for what is young; prints how much it took.
 const timers = { connectMs: 10_000, headersMs: 10_000, idleMs: 10_000 };

@@ -1,4 +1,4 @@
-import { graphemesOf, widthOf } from '../../src/render/markdown/width.ts';
+import { graphemesOf, widthOf } from '../../src/core/text/width.ts';
 
 /** A terminal as far as a line editor needs one: it prints, wraps, moves, erases, scrolls, and rewraps when it is resized. */
 export interface TestScreen {

@@ -1,9 +1,9 @@
-import { type ApprovalOptions, approval } from '../../src/commands/approval.ts';
+import { type ApprovalOptions, approval } from '../../src/approval/approve.ts';
+import { approvalPolicy } from '../../src/approval/policy.ts';
 import type { Out } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Preview, Tool, ToolOutcome, Verdict } from '../../src/core/tool.ts';
-import { INTERRUPT, type Tty } from '../../src/platform/tty.ts';
-import { approvalPolicy } from '../../src/tools/policy.ts';
+import { INTERRUPT, type Tty } from '../../src/platform/terminal/tty.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
 /** What the model is told of a bare no. */

@@ -1,4 +1,4 @@
-import { processIo } from '../../src/platform/io.ts';
+import { processIo } from '../../src/platform/terminal/io.ts';
 
 // Writes to both streams in one turn of the event loop, more than is gathered, and again in the next.
 const { out, err, flush } = processIo('never', process.env);

@@ -4,7 +4,7 @@ import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { builtins, selectTools } from '../../src/tools/builtins.ts';
 import { defineTool, done } from '../../src/tools/define.ts';
-import { openWorkspace } from '../../src/tools/workspace.ts';
+import { openWorkspace } from '../../src/tools/workspace/workspace.ts';
 import { NO_JOURNAL, temporary } from './place.ts';
 
 const CALM = new AbortController().signal;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { unifiedDiff } from '../../src/tools/lazy.ts';
+import { unifiedDiff } from '../../src/tools/diff.ts';
 
 const idle = new AbortController().signal;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import { fenceAround } from '../../src/tools/fence.ts';
+import { fenceAround } from '../../src/tools/workspace/fence.ts';
 import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
 
 /** A tree in memory: what is at a path that is absolute and free of `.` and `..`. */

@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import { type FenceOptions, fenceAround, named } from '../../src/tools/fence.ts';
+import { type FenceOptions, fenceAround, named } from '../../src/tools/workspace/fence.ts';
 import { temporary } from './place.ts';
 
 async function fence(files: Parameters<typeof temporary>[0] = {}, options: Partial<FenceOptions> = {}) {

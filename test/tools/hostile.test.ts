@@ -4,8 +4,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { searchFiles } from '../../src/platform/search-engine.ts';
-import type { WalkedDirectory } from '../../src/platform/search-walk.ts';
+import { searchFiles } from '../../src/tools/search/engine.ts';
+import type { WalkedDirectory } from '../../src/tools/search/walk.ts';
 import { CALM, place, ticksDuring } from './place.ts';
 
 const CALLS: readonly ((path: string) => readonly [name: string, args: JsonObject])[] = [

@@ -2,8 +2,8 @@ import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFi
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type UndoStore, undoStore } from '../../src/tools/journal.ts';
-import { openWorkspace, type Workspace } from '../../src/tools/workspace.ts';
+import { type UndoStore, undoStore } from '../../src/tools/workspace/journal.ts';
+import { openWorkspace, type Workspace } from '../../src/tools/workspace/workspace.ts';
 import { FUZZ_TIMEOUT, fuzz } from '../support/fuzz.ts';
 import { placeAt, snapshot, temporary } from './place.ts';
 

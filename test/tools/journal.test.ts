@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../src/core/io.ts';
-import { undoStore } from '../../src/tools/journal.ts';
+import { undoStore } from '../../src/tools/workspace/journal.ts';
 import { placeAt, put, snapshot, temporary } from './place.ts';
 
 const CLOCK: Clock = { now: () => 1_000, sleep: async () => {} };

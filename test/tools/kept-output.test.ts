@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { outputShelf } from '../../src/platform/output-shelf.ts';
+import { outputShelf } from '../../src/platform/files/run-directory.ts';
 import { posixTest } from '../support/posix.ts';
 import { place, placeAt, temporary } from './place.ts';
 

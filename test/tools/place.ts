@@ -17,7 +17,12 @@ import type { Env } from '../../src/core/io.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool, ToolOutcome } from '../../src/core/tool.ts';
 import { builtins } from '../../src/tools/builtins.ts';
-import { type Journal, openWorkspace, type Workspace, type WorkspaceOptions } from '../../src/tools/workspace.ts';
+import {
+  type Journal,
+  openWorkspace,
+  type Workspace,
+  type WorkspaceOptions,
+} from '../../src/tools/workspace/workspace.ts';
 
 export type Files = Readonly<Record<string, string | Uint8Array>>;
 

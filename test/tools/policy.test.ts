@@ -1,7 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { JsonObject } from '../../src/core/json.ts';
-import type { Effect, Tool } from '../../src/core/tool.ts';
 import {
   type ApprovalMode,
   approvalPolicy,
@@ -9,7 +7,9 @@ import {
   type PolicyOptions,
   type Reach,
   unattendedDenial,
-} from '../../src/tools/policy.ts';
+} from '../../src/approval/policy.ts';
+import type { JsonObject } from '../../src/core/json.ts';
+import type { Effect, Tool } from '../../src/core/tool.ts';
 import { runShellCommand } from '../../src/tools/run-shell-command.ts';
 
 const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan', 'yolo'];

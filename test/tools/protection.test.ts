@@ -1,15 +1,20 @@
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { isSensitivePath } from '../../src/core/secret-files.ts';
-import { SECRET_NAMES, SECRET_PATTERNS, SENSITIVE_DIRECTORIES, SENSITIVE_PAIRS } from '../../src/core/secret-lists.ts';
+import {
+  SECRET_NAMES,
+  SECRET_PATTERNS,
+  SENSITIVE_DIRECTORIES,
+  SENSITIVE_PAIRS,
+} from '../../src/core/text/secret-lists.ts';
+import { isSensitivePath } from '../../src/core/text/secrets.ts';
 import {
   PROTECTED_DIRECTORIES,
   PROTECTED_FILES,
   PROTECTED_PAIRS,
   PROTECTED_PATTERNS,
-} from '../../src/tools/protected-lists.ts';
-import { isProtected, isSystemPath, isTooBroad, isWindowsTrap } from '../../src/tools/protection.ts';
+} from '../../src/tools/workspace/protected-lists.ts';
+import { isProtected, isSystemPath, isTooBroad, isWindowsTrap } from '../../src/tools/workspace/protection.ts';
 import { type Files, place, placeAt, put, snapshot } from './place.ts';
 import { DISGUISES, PROTECTED, WRITE_PROTECTED } from './protected-paths.ts';
 import { ORDINARY, READ_PROTECTED } from './secret-paths.ts';

@@ -4,16 +4,9 @@ import { join } from 'node:path';
 import { StringDecoder } from 'node:string_decoder';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { requiredLiteral } from '../../src/core/pattern-literal.ts';
-import { findRipgrep } from '../../src/platform/search-ripgrep.ts';
-import {
-  encodingOf,
-  folded,
-  lineCollector,
-  linesOf,
-  lookThrough,
-  wideLinesOf,
-} from '../../src/platform/search-worker.ts';
+import { requiredLiteral } from '../../src/core/text/pattern-literal.ts';
+import { findRipgrep } from '../../src/tools/search/ripgrep.ts';
+import { encodingOf, folded, lineCollector, linesOf, lookThrough, wideLinesOf } from '../../src/tools/search/worker.ts';
 import { marker, place, put, temporary } from './place.ts';
 
 const FILES = {

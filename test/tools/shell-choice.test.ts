@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cappedText } from '../../src/platform/capped-text.ts';
-import { chooseShell, shellEnvironment } from '../../src/platform/shell-choice.ts';
+import { cappedText } from '../../src/platform/process/capped-text.ts';
+import { chooseShell, shellEnvironment } from '../../src/platform/process/shell-choice.ts';
 import { posixTest } from '../support/posix.ts';
 
 test('head and tail keep what they say, for any cut into chunks', () => {

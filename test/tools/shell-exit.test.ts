@@ -9,7 +9,7 @@ import { linuxTest } from '../support/posix.ts';
 /** Runs a command that ignores TERM, and ends itself as a second Ctrl+C would as soon as the command is up. */
 const PROGRAM = `
   import { existsSync } from 'node:fs';
-  import { runShell } from './src/platform/shell.ts';
+  import { runShell } from './src/platform/process/shell.ts';
   const shell = { path: '/bin/sh', args: ['-c'], isVerbatim: false };
   const [command, cwd] = process.argv.slice(2);
   runShell({ shell, command, cwd, env: process.env, timeoutMs: 60000, maxChars: 1000 }, new AbortController().signal);

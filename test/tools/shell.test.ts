@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, type TestContext, vi } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { runShell } from '../../src/platform/shell.ts';
+import { runShell } from '../../src/platform/process/shell.ts';
 import { runShellCommand, type ShellToolOptions } from '../../src/tools/run-shell-command.ts';
 import { fifo, linuxTest, posixTest } from '../support/posix.ts';
 import { standStill } from '../support/stopped.ts';

@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
-import { sendPinned } from '../../src/platform/http-pinned.ts';
+import { sendPinned } from '../../src/platform/http/pinned.ts';
 import { webFetch } from '../../src/tools/web-fetch.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;

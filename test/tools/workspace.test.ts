@@ -17,9 +17,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import { holdOfSystem } from '../../src/platform/workspace-directory.ts';
-import { fingerprint } from '../../src/platform/workspace-file.ts';
-import { openWorkspace } from '../../src/tools/workspace.ts';
+import { holdOfSystem } from '../../src/platform/files/held-directory.ts';
+import { fingerprint } from '../../src/platform/files/held-file.ts';
+import { openWorkspace } from '../../src/tools/workspace/workspace.ts';
 import { NO_JOURNAL, place, placeAt, put, temporary } from './place.ts';
 
 const HOLDS = ['descriptor', 'path'] as const;

@@ -1,15 +1,15 @@
 import { resolve } from 'node:path';
-import { codeBlocks } from '../../core/code-block.ts';
 import type { KeptContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
-import { formatSize } from '../../core/size.ts';
-import { shortId } from '../../core/uuid.ts';
-import { visible } from '../../core/visible.ts';
-import { clipboardProgram } from '../../platform/clipboard.ts';
-import { feedCommand } from '../../platform/fed-command.ts';
+import { codeBlocks } from '../../core/text/code-block.ts';
+import { formatSize } from '../../core/text/size.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { shortId } from '../../core/text/uuid.ts';
+import { clipboardProgram } from '../../platform/process/clipboard.ts';
+import { feedCommand } from '../../platform/process/run.ts';
 import type { Chat } from '../chat.ts';
 import { savedSession } from '../saved-session.ts';
-import type { SlashCommand } from '../slash-command.ts';
+import type { SlashCommand } from './command.ts';
 
 /** `/copy [code|n]` */
 export const COPY: SlashCommand = {

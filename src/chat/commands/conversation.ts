@@ -1,10 +1,10 @@
 import type { Content, KeptContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
-import { randomId } from '../../platform/random-id.ts';
-import { memorySession } from '../memory-session.ts';
-import type { SlashCommand } from '../slash-command.ts';
+import { randomId } from '../../platform/runtime/random-id.ts';
+import { memorySession } from '../session.ts';
 import { askAside } from '../turn.ts';
 import { percent, type Windowed, windowLimit, windowShares } from '../window.ts';
+import type { SlashCommand } from './command.ts';
 
 /** `/new` */
 export const NEW: SlashCommand = {

@@ -1,12 +1,12 @@
 import { relative } from 'node:path';
 import { AppError } from '../../core/error.ts';
-import { visible } from '../../core/visible.ts';
-import { openTty } from '../../platform/tty.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { openTty } from '../../platform/terminal/tty.ts';
 import { checkFile } from '../attachments.ts';
 import type { Chat } from '../chat.ts';
 import { promptOf } from '../prompt.ts';
-import type { SlashCommand } from '../slash-command.ts';
-import { wordsOf } from '../words.ts';
+import type { SlashCommand } from './command.ts';
+import { wordsOf } from './words.ts';
 
 /** `/file <path…>` */
 export const FILE: SlashCommand = {

@@ -1,11 +1,11 @@
-import { counted } from '../../core/counted.ts';
-import { nearestNames } from '../../core/edit-distance.ts';
 import { AppError } from '../../core/error.ts';
-import { visible } from '../../core/visible.ts';
+import { counted } from '../../core/text/counted.ts';
+import { nearestNames } from '../../core/text/names.ts';
+import { visible } from '../../core/text/terminal.ts';
 import type { Chat } from '../chat.ts';
 import type { ChatServer, PromptArguments, ServerPrompt, Servers } from '../servers.ts';
-import type { Next, SlashCommand } from '../slash-command.ts';
-import { wordsOf } from '../words.ts';
+import type { Next, SlashCommand } from './command.ts';
+import { wordsOf } from './words.ts';
 
 /** `/mcp [reload]` */
 export const MCP: SlashCommand = {

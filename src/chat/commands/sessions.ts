@@ -1,13 +1,13 @@
-import { counted } from '../../core/counted.ts';
 import { AppError } from '../../core/error.ts';
 import { type SessionSource, SOURCE_WORDS } from '../../core/session.ts';
-import { shortId } from '../../core/uuid.ts';
-import { visible } from '../../core/visible.ts';
+import { counted } from '../../core/text/counted.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { shortId } from '../../core/text/uuid.ts';
 import type { Chat } from '../chat.ts';
-import type { Candidate } from '../line-source.ts';
+import type { Candidate } from '../line/source.ts';
 import { sessionRow } from '../session-words.ts';
 import { restoredWords, unansweredWords } from '../setup.ts';
-import type { SlashCommand } from '../slash-command.ts';
+import type { SlashCommand } from './command.ts';
 
 const MAX_LISTED = 20;
 

@@ -1,15 +1,15 @@
-import { nearestNames } from '../../core/edit-distance.ts';
 import { AppError } from '../../core/error.ts';
-import { visible } from '../../core/visible.ts';
+import { nearestNames } from '../../core/text/names.ts';
+import { visible } from '../../core/text/terminal.ts';
 import type { Row } from '../rows.ts';
-import type { SlashCommand } from '../slash-command.ts';
 import { COPY, EXPORT, PIPE } from './answers.ts';
-import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS } from './assistant.ts';
-import { EXIT, KEYS, STATS } from './chat.ts';
+import type { SlashCommand } from './command.ts';
 import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';
 import { DIFF, EDIT, FILE, UNDO } from './files.ts';
+import { EXIT, KEYS, STATS } from './general.ts';
 import { MCP } from './servers.ts';
 import { LOAD, SAVE, SESSIONS } from './sessions.ts';
+import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS } from './settings.ts';
 
 const OTHER_WAYS: readonly Row[] = [
   ['@path', 'Attach a file of this directory'],

@@ -1,4 +1,4 @@
-import { lastWord } from '../../core/trim.ts';
+import { lastWord } from '../../core/text/trim.ts';
 import { border, left, type Motion, right } from './motions.ts';
 
 /** A text that is being written, and the place in it. The caret is always on a grapheme border. */

@@ -1,9 +1,9 @@
 import { EDITS } from './bindings.ts';
 import { isOpenBlock, withoutMarks } from './block.ts';
-import type { Editing } from './editing.ts';
 import { FOLD } from './folds.ts';
 import { walked } from './recall.ts';
 import { find } from './search-mode.ts';
+import type { Editing } from './state.ts';
 
 /** What a key asks of the world outside the line. */
 export type Request =

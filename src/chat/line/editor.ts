@@ -1,15 +1,15 @@
-import type { Completion } from '../line-source.ts';
+import type { Key } from '../terminal/key.ts';
+import type { Frame } from '../terminal/painter.ts';
 import { EDITS } from './bindings.ts';
 import { isOpenBlock } from './block.ts';
 import { buffer } from './buffer.ts';
 import { COMMANDS, isRowKey, type Request } from './commands.ts';
-import type { Editing } from './editing.ts';
 import { cleaned, folds } from './folds.ts';
-import type { Key } from './key.ts';
 import { layOut } from './layout.ts';
-import { offer, pressInMenu } from './menu-mode.ts';
-import type { Frame } from './painter.ts';
+import { offer, pressInMenu } from './modes.ts';
 import { pressInSearch } from './search-mode.ts';
+import type { Completion } from './source.ts';
+import type { Editing } from './state.ts';
 import { type Below, framed, type Size } from './view.ts';
 
 /** A line that is being edited: keys in, frames out. */

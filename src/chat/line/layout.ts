@@ -1,5 +1,5 @@
-import { visible } from '../../core/visible.ts';
-import { graphemesOf, widthOf } from '../../render/markdown/width.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { graphemesOf, widthOf } from '../../core/text/width.ts';
 
 /** Something that takes room on a row, or, with a width of 0, a change of style. */
 export interface Piece {

@@ -1,4 +1,4 @@
-import type { Candidate, Completion } from '../line-source.ts';
+import type { Candidate, Completion } from './source.ts';
 
 /** The ways in which a word could go on, for a person to choose from. */
 export interface Menu {

@@ -1,4 +1,4 @@
-import { lastWord } from '../../core/trim.ts';
+import { lastWord } from '../../core/text/trim.ts';
 import { FOLD } from './folds.ts';
 
 /** From a place in a text to another one: where a key moves the caret, or how far it deletes. Both are grapheme borders. */

@@ -1,7 +1,7 @@
-import type { Editing, Use } from './editing.ts';
+import type { Key } from '../terminal/key.ts';
 import { cleaned } from './folds.ts';
-import type { Key } from './key.ts';
 import { searched } from './recall.ts';
+import type { Editing, Use } from './state.ts';
 
 /** Begins a search through earlier entries, or goes on with it: the line shows what is found. */
 export function find(editing: Editing, query: string, place: number, step: 1 | -1 = -1): void {

@@ -1,8 +1,8 @@
-import { visible } from '../../core/visible.ts';
-import { widthOf } from '../../render/markdown/width.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { widthOf } from '../../core/text/width.ts';
+import type { Frame } from '../terminal/painter.ts';
 import { type Cell, clipped, type Layout, layOut, type Row } from './layout.ts';
 import type { Menu } from './menu.ts';
-import type { Frame } from './painter.ts';
 import type { Search } from './recall.ts';
 
 export interface Size {

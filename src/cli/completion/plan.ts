@@ -1,6 +1,6 @@
-import type { Command } from '../flag.ts';
 import { BUILT_IN_FLAGS } from '../help.ts';
-import { TOPICS } from '../topics/names.ts';
+import { TOPICS } from '../names.ts';
+import type { Command } from '../table/command.ts';
 import { flagValues, placeholderValues, type Values } from './values.ts';
 
 /** A flag as it is typed, with its dashes. */

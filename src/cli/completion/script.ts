@@ -1,4 +1,4 @@
-import type { Command } from '../flag.ts';
+import type { Command } from '../table/command.ts';
 import { bashScript } from './bash.ts';
 import { fishScript } from './fish.ts';
 import { completionPlan, type PlannedCommand } from './plan.ts';

@@ -1,4 +1,4 @@
-import type { Flag } from '../flag.ts';
+import type { Flag } from '../table/command.ts';
 import { SHELLS } from './shells.ts';
 
 /** What gmn is asked for: `tools` are those of the server named before, and where no `templates` fits a file may be one. */

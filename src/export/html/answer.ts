@@ -1,6 +1,6 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { type BlockLexer, blockLexer } from '../../render/markdown/block-lexer.ts';
 import { parseTokens } from '../../render/markdown/inline.ts';
+import { type BlockLexer, blockLexer } from '../../render/markdown/lexer.ts';
 import { fenceOf } from '../../render/markdown/line.ts';
 import { segmenter } from '../../render/markdown/segments.ts';
 import { isComplete } from '../../render/markdown/table.ts';

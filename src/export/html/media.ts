@@ -1,4 +1,4 @@
-import { formatSize } from '../../core/size.ts';
+import { formatSize } from '../../core/text/size.ts';
 import { bytesOf, type Media } from '../transcript.ts';
 import { attribute, escaped } from './text.ts';
 

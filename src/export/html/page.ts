@@ -1,5 +1,5 @@
 import type { SavedSession } from '../../core/session.ts';
-import { sha256 } from '../../platform/hash.ts';
+import { sha256 } from '../../platform/runtime/native.ts';
 import { factsOf } from '../facts.ts';
 import { turnsOf } from '../transcript.ts';
 import { SCRIPT } from './script.ts';

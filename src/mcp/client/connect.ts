@@ -1,20 +1,20 @@
-import { formatDuration } from '../../core/duration.ts';
+import { orAborted } from '../../core/abort.ts';
 import { AppError } from '../../core/error.ts';
-import { deadline } from '../../platform/clock.ts';
-import { orAborted } from './abort.ts';
-import type { AnswerTime } from './answer-time.ts';
-import { clientOptions, serveClient } from './client-side.ts';
-import type { Connection } from './connection.ts';
+import { formatDuration } from '../../core/text/format.ts';
+import type { AnswerTime } from '../../platform/runtime/answer-time.ts';
+import { deadline } from '../../platform/runtime/clock.ts';
+import { clientOptions, serveClient } from './capabilities.ts';
+import { type ChangeBoard, connectionOf } from './connection.ts';
 import type { ClientContext, Connect } from './context.ts';
 import type { NamedServer } from './definition.ts';
-import { forgetLegacy, isKnownLegacy, rememberLegacy } from './era.ts';
-import { faultOf, serverFault } from './fault.ts';
+import { faultOf, serverFault } from './errors.ts';
 import { loadSdk } from './lazy.ts';
 import { MAX_NONSENSE, NEVER_MS, STRAY_WORDS, startLimit } from './limits.ts';
 import type { Link } from './link.ts';
-import { type ChangeBoard, connectionOf } from './remote.ts';
+import { forgetLegacy, isKnownLegacy, rememberLegacy } from './protocol-version.ts';
 import type { Sdk } from './sdk.ts';
 import { type TransportKind, transports } from './transports.ts';
+import type { Connection } from './types.ts';
 
 /** Greetings, with a sign-in before each but the first. */
 const MAX_ROUNDS = 3;

@@ -1,159 +1,229 @@
-import type { JsonObject, JsonValue } from '../../core/json.ts';
+import type { AppError } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { formatDuration } from '../../core/text/format.ts';
+import { type AnswerTime, answerTime } from '../../platform/runtime/answer-time.ts';
+import { deadline } from '../../platform/runtime/clock.ts';
+import type { NamedServer } from './definition.ts';
+import { concealedWords, faultOf, serverFault } from './errors.ts';
+import { listLimit, NEVER_MS } from './limits.ts';
+import type { Link } from './link.ts';
+import { type AskSdk, modernTools } from './modern.ts';
+import { allPages, type PagedList } from './pages.ts';
+import {
+  parseCallResult,
+  parseContents,
+  parsePrompt,
+  parsePromptResult,
+  parseResource,
+  parseSuggestions,
+  parseTemplate,
+  parseTool,
+} from './parse.ts';
+import type { Sdk, SdkClient } from './sdk.ts';
+import type {
+  CallOptions,
+  CallResult,
+  Connection,
+  Listing,
+  ListKind,
+  Progress,
+  PromptCompletion,
+  RequestOptions,
+} from './types.ts';
 
-/** A tool as its server lists it. All of it is untrusted text. */
-export interface RemoteTool {
-  readonly name: string;
-  readonly title?: string;
-  readonly description: string;
-  /** JSON Schema as the server wrote it; `{}` if it gave none. */
-  readonly inputSchema: JsonObject;
-  /** `readOnlyHint` and its kin: claims, which never lower the bar for approval. */
-  readonly annotations?: JsonObject;
+export interface Greeted {
+  readonly server: NamedServer;
+  readonly client: SdkClient;
+  readonly link: Link;
+  readonly sdk: Sdk;
+  /** Tells of lists that are others by now; see `Connection.onListChanged`. */
+  readonly changes: ChangeBoard;
+  /** The requests under way. */
+  readonly waiting: Set<AnswerTime>;
 }
 
-export interface RemotePrompt {
-  readonly name: string;
-  readonly title?: string;
-  readonly description: string;
-  readonly arguments: readonly RemotePromptArgument[];
+/** A server that only says what it has has not worked yet. */
+const SERVICES: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
+
+/** Who wants to know that a list has changed. */
+export interface ChangeBoard {
+  readonly listeners: Set<(kind: ListKind) => void>;
 }
 
-export interface RemotePromptArgument {
-  readonly name: string;
-  readonly description: string;
-  readonly isRequired: boolean;
+/** Everything is let through: gmn reads what it needs itself, and one odd item must not cost the whole list. */
+const ANYTHING = {
+  '~standard': { version: 1, vendor: 'gmn', validate: (value: unknown) => ({ value }) },
+} as const;
+
+/** A connection over a client that was greeted. */
+export function connectionOf(greeted: Greeted): Connection {
+  const { server, client, link, changes } = greeted;
+  const offered = client.getServerCapabilities() ?? {};
+  const capabilities = {
+    tools: offered.tools !== undefined,
+    prompts: offered.prompts !== undefined,
+    resources: offered.resources !== undefined,
+  };
+  const instructions = client.getInstructions();
+  const { name = '', version = '' } = client.getServerVersion() ?? {};
+  let isClosed = false;
+  let hasServed = false;
+  const ask = sdkAsker(greeted, (what) => {
+    hasServed ||= SERVICES.has(what);
+  });
+  return {
+    name: server.name,
+    serverInfo: { name, version },
+    protocolVersion: client.getNegotiatedProtocolVersion() ?? '',
+    ...(instructions ? { instructions } : {}),
+    capabilities,
+    ...requestsOf(greeted, ask, capabilities),
+    onListChanged(listener) {
+      changes.listeners.add(listener);
+      return () => void changes.listeners.delete(listener);
+    },
+    conceal: (words) => concealedWords(server, words, link.secrets?.()),
+    get hasServed() {
+      return hasServed;
+    },
+    get isOpen() {
+      return !isClosed && client.transport !== undefined;
+    },
+    async close() {
+      isClosed = true;
+      changes.listeners.clear();
+      await link.close();
+      await client.close();
+    },
+  };
 }
 
-export interface RemoteResource {
-  readonly uri: string;
-  readonly name: string;
-  readonly description: string;
-  readonly mimeType?: string;
-  readonly size?: number;
+type Requests = Lists & Pick<Connection, 'callTool' | 'getPrompt' | 'completePrompt' | 'readResource' | 'ping'>;
+
+function requestsOf(greeted: Greeted, askSdk: AskSdk, capabilities: Connection['capabilities']): Requests {
+  const { client, sdk } = greeted;
+  const ask = asker(client, askSdk);
+  const lists = listsOf(greeted.server, ask, capabilities);
+  const plain = {
+    ...lists,
+    callTool: async (tool: string, args: JsonObject, options?: CallOptions) =>
+      resultOf(await ask('tools/call', { name: tool, arguments: args }, options), greeted.server),
+    getPrompt: async (prompt: string, args: Readonly<Record<string, string>>, options?: RequestOptions) =>
+      parsePromptResult(await ask('prompts/get', { name: prompt, arguments: args }, options)),
+    completePrompt: async (asked: PromptCompletion, options?: RequestOptions) =>
+      client.getServerCapabilities()?.completions === undefined ? [] : suggestions(ask, asked, options),
+    readResource: async (uri: string, options?: RequestOptions) =>
+      parseContents(await ask('resources/read', { uri }, options)),
+    ping: async (options?: RequestOptions) => void (await ask('ping', {}, options)),
+  };
+  if (client.getProtocolEra() !== 'modern') return plain;
+  const modern = modernTools(client, sdk, askSdk, lists);
+  return {
+    ...plain,
+    listTools: capabilities.tools ? inTime(greeted.server, 'tools/list', modern.listTools) : lists.listTools,
+    callTool: async (tool, args, options = {}) =>
+      resultOf(await askSdk('tools/call', options, (settings) => modern.call(tool, args, settings)), greeted.server),
+    ping: async (options) => void (await ask('server/discover', {}, options)),
+  };
 }
 
-export interface RemoteResourceTemplate {
-  readonly uriTemplate: string;
-  readonly name: string;
-  readonly description: string;
-  readonly mimeType?: string;
+async function suggestions(ask: Ask, { prompt, argument, given }: PromptCompletion, options?: RequestOptions) {
+  const params = { ref: { type: 'ref/prompt', name: prompt }, argument, context: { arguments: given } };
+  return parseSuggestions(await ask('completion/complete', params, options));
 }
 
-/** What is in a resource: text, or bytes in base64. */
-export interface ResourceContent {
-  readonly uri: string;
-  readonly mimeType?: string;
-  readonly text?: string;
-  readonly blob?: string;
+function resultOf(answer: unknown, server: NamedServer): CallResult {
+  const result = parseCallResult(answer);
+  if (result === undefined) throw serverFault(server, 'its answer to tools/call is no result of a tool');
+  return result;
 }
 
-/** One piece of what a tool or a prompt gives. */
-export type ContentBlock =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'image' | 'audio'; readonly mimeType: string; readonly data: string }
-  | { readonly type: 'resource'; readonly resource: ResourceContent }
-  | { readonly type: 'resource_link'; readonly uri: string; readonly name: string; readonly mimeType?: string };
+type Lists = Pick<Connection, 'listTools' | 'listPrompts' | 'listResources' | 'listResourceTemplates'>;
 
-export interface CallResult {
-  readonly content: readonly ContentBlock[];
-  readonly structuredContent?: JsonValue;
-  /** The tool failed, and `content` says how: data for the model. */
-  readonly isError: boolean;
-  /** The kinds of pieces that gmn does not know, or cannot read; untrusted text. Absent: there were none. */
-  readonly omitted?: readonly string[];
+function listsOf(server: NamedServer, ask: Ask, { tools, prompts, resources }: Connection['capabilities']): Lists {
+  const list = <Item>(isOffered: boolean, method: string, paged: Omit<PagedList<Item>, 'ask'>) =>
+    inTime(server, method, async (options) => {
+      if (!isOffered) return { items: [] };
+      return allPages({ ...paged, ask: (cursor) => ask(method, cursor === undefined ? {} : { cursor }, options) });
+    });
+  return {
+    listTools: list(tools, 'tools/list', { key: 'tools', parse: parseTool }),
+    listPrompts: list(prompts, 'prompts/list', { key: 'prompts', parse: parsePrompt }),
+    listResources: list(resources, 'resources/list', { key: 'resources', parse: parseResource }),
+    listResourceTemplates: list(resources, 'resources/templates/list', {
+      key: 'resourceTemplates',
+      parse: parseTemplate,
+    }),
+  };
 }
 
-export interface PromptMessage {
-  readonly role: 'user' | 'assistant';
-  readonly content: ContentBlock;
+type List<Item> = (options?: RequestOptions) => Promise<Listing<Item>>;
+
+/** The same within its time: a server that is late with every page would hold up everybody. */
+function inTime<Item>(server: NamedServer, method: string, list: List<Item>): List<Item> {
+  const ms = listLimit(server);
+  return async (options = {}) => {
+    const late = () => serverFault(server, `no whole answer to ${method} within ${formatDuration(ms)}`);
+    const limit = deadline(options.signal ?? new AbortController().signal, ms, late);
+    return list({ ...options, signal: limit.signal }).finally(limit.clear);
+  };
 }
 
-export interface PromptResult {
-  readonly description: string;
-  readonly messages: readonly PromptMessage[];
+type Ask = (method: string, params: Readonly<Record<string, unknown>>, options?: CallOptions) => Promise<unknown>;
+
+/** Asks one thing, in the words of the protocol. */
+function asker(client: SdkClient, ask: AskSdk): Ask {
+  return (method, params, options = {}) =>
+    ask(method, options, (settings) => client.request({ method, params }, ANYTHING, settings));
 }
 
-export interface PromptCompletion {
-  readonly prompt: string;
-  /** The argument in question, and what was typed of it. */
-  readonly argument: { readonly name: string; readonly value: string };
-  /** The arguments that are given already. */
-  readonly given: Readonly<Record<string, string>>;
-}
-
-/** How far a call is, in the server's own measure. */
-export interface Progress {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
-}
-
-export interface RequestOptions {
-  /** Aborting it reaches the server too; the request then throws the signal's reason. */
-  readonly signal?: AbortSignal;
-  /** Instead of the definition's. */
-  readonly timeoutMs?: number;
-}
-
-export interface CallOptions extends RequestOptions {
-  readonly onProgress?: (progress: Progress) => void;
-}
-
-/** A list that may be cut: `omitted` says why, in words for the person. */
-export interface Listing<Item> {
-  readonly items: readonly Item[];
-  readonly omitted?: string;
-}
-
-export type ListKind = 'tools' | 'prompts' | 'resources';
-
-/**
- * A server that answered. Every request throws AppError `mcp`, with the server's own words made visible, if the server
- * refuses it, does not answer in time, says what is no answer, or ends; and the signal's reason after an abort.
- */
-export interface Connection {
-  /** The name in the settings. */
-  readonly name: string;
-  readonly serverInfo: { readonly name: string; readonly version: string };
-  readonly protocolVersion: string;
-  /** How the server wants to be used; untrusted text. */
-  readonly instructions?: string;
-  readonly capabilities: { readonly [Kind in ListKind]: boolean };
-  /** All pages, up to what gmn takes. Without the capability: none, and nothing is asked; so for every list. */
-  listTools(options?: RequestOptions): Promise<Listing<RemoteTool>>;
-  /** Progress starts the timeout anew. A tool that failed is a result with `isError`. */
-  callTool(name: string, args: JsonObject, options?: CallOptions): Promise<CallResult>;
-  listPrompts(options?: RequestOptions): Promise<Listing<RemotePrompt>>;
-  getPrompt(name: string, args: Readonly<Record<string, string>>, options?: RequestOptions): Promise<PromptResult>;
-  /** What an argument of a prompt could be, as the server suggests it, given the others. Without the capability: nothing. */
-  completePrompt(asked: PromptCompletion, options?: RequestOptions): Promise<readonly string[]>;
-  listResources(options?: RequestOptions): Promise<Listing<RemoteResource>>;
-  listResourceTemplates(options?: RequestOptions): Promise<Listing<RemoteResourceTemplate>>;
-  readResource(uri: string, options?: RequestOptions): Promise<readonly ResourceContent[]>;
-  ping(options?: RequestOptions): Promise<void>;
-  /** Called, at most once a second, when the server says that a list is another by now. Returns how to stop it. */
-  onListChanged(listener: (kind: ListKind) => void): () => void;
-  /** What the server said without the secrets of its definition and the tokens it was sent: for whatever is shown as an error. */
-  conceal(words: string): string;
-  /** Whether it has done something it was asked for: run a tool, filled in a prompt, read a resource. */
-  readonly hasServed: boolean;
-  /** Whether it can still be asked. */
-  readonly isOpen: boolean;
-  /** Ends the connection, and with it the program and all it has started. Never throws; may be called twice. */
-  close(): Promise<void>;
-}
-
-/** What a server asks the person for, a form or an address to open. Untrusted text. */
-export type Elicitation =
-  | { readonly kind: 'form'; readonly server: string; readonly message: string; readonly schema: JsonObject }
-  | { readonly kind: 'url'; readonly server: string; readonly message: string; readonly url: string };
-
-export type ElicitationAnswer =
-  | {
-      readonly action: 'accept';
-      readonly content: Readonly<Record<string, string | number | boolean | readonly string[]>>;
+/** Gives the SDK what every request has, and makes of what it throws an error for people; `onAnswer` is told what was answered. */
+function sdkAsker(greeted: Greeted, onAnswer: (what: string) => void): AskSdk {
+  const { server, link, sdk, waiting } = greeted;
+  return async (what, options: CallOptions, run) => {
+    const { signal, timeoutMs = server.definition.timeoutMs, onProgress } = options;
+    signal?.throwIfAborted();
+    const late = () => new sdk.SdkError(sdk.SdkErrorCode.RequestTimeout, what);
+    const time = answerTime(signal ?? new AbortController().signal, timeoutMs, late);
+    const onprogress = (progress: Progress): void => {
+      time.restart();
+      onProgress?.(progress);
+    };
+    // The SDK's own clock cannot be held while a person is asked.
+    const settings = { timeout: NEVER_MS, signal: time.signal, ...(what === 'tools/call' ? { onprogress } : {}) };
+    waiting.add(time);
+    try {
+      for (let signIns = signInsOf(link); ; signIns = signInsOf(link)) {
+        try {
+          const answer = await run(settings);
+          onAnswer(what);
+          return answer;
+        } catch (thrown) {
+          signal?.throwIfAborted();
+          if (time.signal.aborted) throw await failureOf(time.signal.reason, greeted, { what, timeoutMs });
+          // Whoever signed in while it was under way is let in now.
+          if (signInsOf(link) <= signIns) throw await failureOf(thrown, greeted, { what, timeoutMs });
+          time.restart();
+        }
+      }
+    } finally {
+      waiting.delete(time);
+      time.clear();
     }
-  | { readonly action: 'decline' | 'cancel' };
+  };
+}
 
-/** Asks the person on a server's behalf; only where there is a terminal. Never throws but the signal's reason. */
-export type Elicit = (question: Elicitation, signal: AbortSignal) => Promise<ElicitationAnswer>;
+async function failureOf(
+  thrown: unknown,
+  { server, client, link, sdk }: Greeted,
+  asked: { readonly what: string; readonly timeoutMs: number },
+): Promise<AppError> {
+  const fault = await faultOf(thrown, { server, sdk, link, ...asked, isOver: client.transport === undefined });
+  // The session is forgotten there, and only a new greeting begins another.
+  if (fault.status === 404 && client.transport?.sessionId !== undefined) await client.close();
+  return fault;
+}
+
+function signInsOf(link: Link): number {
+  return link.signIns?.() ?? 0;
+}

@@ -1,6 +1,6 @@
 import type { App } from '../../core/app.ts';
-import type { Connection, Elicit } from './connection.ts';
 import type { NamedServer } from './definition.ts';
+import type { Connection, Elicit } from './types.ts';
 
 /** What connections need from around them; an App is one. */
 export interface ClientContext

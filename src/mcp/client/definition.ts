@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
-import { textBefore } from '../../core/trim.ts';
+import { textBefore } from '../../core/text/trim.ts';
 
 /** How long a server may take for one request, unless its definition says otherwise. */
 const TIMEOUT_MS = 600_000;

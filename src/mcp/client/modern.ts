@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../core/json.ts';
-import type { Connection, Listing, RemoteTool, RequestOptions } from './connection.ts';
 import { readItems } from './pages.ts';
-import { parseTool } from './remote-values.ts';
+import { parseTool } from './parse.ts';
 import type { Sdk, SdkClient } from './sdk.ts';
+import type { Connection, Listing, RemoteTool, RequestOptions } from './types.ts';
 
 type SdkOptions = NonNullable<Parameters<SdkClient['callTool']>[1]>;
 

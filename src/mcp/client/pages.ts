@@ -1,7 +1,7 @@
 import { isObject, stringOf } from '../../core/json.ts';
-import { visible } from '../../core/visible.ts';
-import type { Listing } from './connection.ts';
+import { visible } from '../../core/text/terminal.ts';
 import { MAX_ITEMS, MAX_PAGES } from './limits.ts';
+import type { Listing } from './types.ts';
 
 export interface ListKey<Item> {
   /** Where the items stand in a page. */

@@ -1,7 +1,7 @@
 import type { ServerSetting, Settings } from '../../core/app.ts';
 import { canonicalJson, isObject, type JsonValue } from '../../core/json.ts';
-import { visible } from '../../core/visible.ts';
-import { sha256 } from '../../platform/hash.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { sha256 } from '../../platform/runtime/native.ts';
 import { commandWords } from './command-words.ts';
 import { type NamedServer, parseDefinition } from './definition.ts';
 

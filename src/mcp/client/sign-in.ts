@@ -1,9 +1,9 @@
 import { AppError } from '../../core/error.ts';
-import { visible } from '../../core/visible.ts';
+import { visible } from '../../core/text/terminal.ts';
 import { connect } from './connect.ts';
 import type { ClientContext, SignInPrompt } from './context.ts';
 import type { NamedServer, RemoteDefinition } from './definition.ts';
-import { signInStore } from './oauth-store.ts';
+import { signInStore } from './oauth/store.ts';
 
 /** What is known of a sign-in without asking the server. */
 export interface SignInStatus {

@@ -1,6 +1,6 @@
-import { openHttp, openSse } from './http.ts';
 import type { OpenLink } from './link.ts';
-import { openStdio } from './stdio.ts';
+import { openHttp, openSse } from './transport/http.ts';
+import { openStdio } from './transport/stdio.ts';
 
 export type TransportKind = 'stdio' | 'http' | 'sse';
 

@@ -1,5 +1,5 @@
 import { AppError, type ErrorOptions } from '../../core/error.ts';
-import type { DelegateCode } from './job.ts';
+import type { DelegateCode } from './jobs/job.ts';
 
 /** A failure with the code by which programs know it. */
 export class CodedError extends AppError {

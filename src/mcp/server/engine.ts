@@ -2,8 +2,8 @@ import type { Content } from '../../core/content.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import type { History } from '../../core/history.ts';
 import type { JsonObject } from '../../core/json.ts';
-import type { BuiltInModel, ThinkingLevel } from '../../core/models.ts';
 import type { SessionStore, SessionSummary } from '../../core/session.ts';
+import type { BuiltInModel, ThinkingLevel } from '../../models/table.ts';
 
 /** One prompt for the model, as a tool call asks it. */
 export interface TurnRequest {

@@ -1,8 +1,8 @@
 import type { Clock } from '../../core/io.ts';
+import type { Gate } from './concurrency.ts';
 import type { Conversations } from './conversations.ts';
 import type { Engine } from './engine.ts';
-import type { Gate } from './gate.ts';
-import type { Jobs } from './job-table.ts';
+import type { Jobs } from './jobs/table.ts';
 import type { Pages } from './pages.ts';
 import type { RecentIds } from './recent.ts';
 import type { Roots } from './roots.ts';

@@ -1,5 +1,5 @@
 import { AppError } from '../../core/error.ts';
-import { ALIASES, MODELS } from '../../core/models.ts';
+import { ALIASES, MODELS } from '../../models/table.ts';
 
 const POSSIBLE = /^(?:gemini|gemma)-[a-z0-9.-]+$/;
 /** What the official CLI has for its default. */

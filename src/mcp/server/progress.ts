@@ -1,6 +1,6 @@
-import { formatDuration } from '../../core/duration.ts';
 import type { TurnEvent } from '../../core/event.ts';
-import { every } from '../../platform/clock.ts';
+import { formatDuration } from '../../core/text/format.ts';
+import { every } from '../../platform/runtime/clock.ts';
 
 /** Tells the client how a call is getting on; nothing if it did not ask. */
 export interface Progress {

@@ -1,8 +1,8 @@
 import { isAbsolute, resolve } from 'node:path';
-import { contains } from '../../core/containment.ts';
-import { isSensitivePath, isStatePath, rootedPath } from '../../core/secret-files.ts';
-import { visible } from '../../core/visible.ts';
-import { isDirectory, realPath } from '../../platform/real-path.ts';
+import { contains } from '../../core/text/path.ts';
+import { isSensitivePath, isStatePath, rootedPath } from '../../core/text/secrets.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { isDirectory, realPath } from '../../platform/files/path.ts';
 import { CodedError } from './coded-error.ts';
 
 /** The directories callers may name, fixed when the server starts. */

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { type ArgumentsOf, type InputSchema, parseArguments } from './arguments.ts';
+import { type ArgumentsOf, type InputSchema, parseArguments } from '../../core/schema.ts';
 import type { Host, Offer } from './host.ts';
 import type { Progress } from './progress.ts';
 

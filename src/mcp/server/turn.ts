@@ -2,7 +2,7 @@ import { AppError } from '../../core/error.ts';
 import type { Source } from '../../core/event.ts';
 import { NO_USAGE, type Usage } from '../../core/usage.ts';
 import type { Engine, TurnRequest } from './engine.ts';
-import { forCallers } from './failure-text.ts';
+import { forCallers } from './errors.ts';
 import type { Progress } from './progress.ts';
 import { NO_ROOT } from './roots.ts';
 

@@ -1,6 +1,6 @@
-import { type Links, lexBlocks } from './block-lexer.ts';
 import { blockLines, type Numbering, newNumbering } from './blocks.ts';
 import type { OpenHighlighter } from './lazy.ts';
+import { type Links, lexBlocks } from './lexer.ts';
 import { themeFor } from './theme.ts';
 
 /** Some blocks of Markdown, and what of the text before them matters: everything can be sent to another thread. */

@@ -1,5 +1,5 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { filterTerminal } from '../terminal-filter.ts';
+import { filterTerminal } from '../../core/text/terminal-filter.ts';
 import { parseTokens, spansOf } from './inline.ts';
 import type { OpenHighlighter } from './lazy.ts';
 import { fenceOf } from './line.ts';

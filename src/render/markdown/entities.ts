@@ -1,4 +1,4 @@
-import { filterTerminal } from '../terminal-filter.ts';
+import { filterTerminal } from '../../core/text/terminal-filter.ts';
 
 const NAMED: Readonly<Record<string, string>> = {
   amp: '&',

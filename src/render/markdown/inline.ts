@@ -1,5 +1,5 @@
 import type { MarkedToken, Token } from 'marked';
-import { filterTerminal } from '../terminal-filter.ts';
+import { filterTerminal } from '../../core/text/terminal-filter.ts';
 import { decodeEntities } from './entities.ts';
 import { hyperlink } from './hyperlink.ts';
 import { type Paint, plain, type Theme } from './theme.ts';

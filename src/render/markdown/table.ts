@@ -1,7 +1,7 @@
 import type { Tokens } from 'marked';
+import { widthOf } from '../../core/text/width.ts';
 import { spansOf } from './inline.ts';
 import { plain, type Theme } from './theme.ts';
-import { widthOf } from './width.ts';
 import { type Span, unwrapped, wrap } from './wrap.ts';
 
 interface Cell {

@@ -1,5 +1,5 @@
+import { graphemesOf, widthOf } from '../../core/text/width.ts';
 import { type Paint, plain } from './theme.ts';
-import { graphemesOf, widthOf } from './width.ts';
 
 /** A run of inline text in one style. A line break in it is a line break on the screen. */
 export interface Span {

@@ -1,8 +1,8 @@
 import type { ChoiceInput } from '../../../src/auth/choice.ts';
 import type { Settings } from '../../../src/core/app.ts';
 import type { Env } from '../../../src/core/io.ts';
-import { systemClock } from '../../../src/platform/clock.ts';
-import type { Machine } from '../../../src/platform/machine.ts';
+import type { Machine } from '../../../src/platform/host.ts';
+import { systemClock } from '../../../src/platform/runtime/clock.ts';
 import type { Home } from './home.ts';
 
 /** A Linux machine without a keyring. */

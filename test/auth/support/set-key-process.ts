@@ -1,9 +1,9 @@
 // `gmn auth set-key` and nothing else.
-import { run } from '../../../src/commands/auth-set-key.ts';
+import { run } from '../../../src/commands/auth/set-key.ts';
 import { homes } from '../../../src/config/home.ts';
 import { AppError } from '../../../src/core/error.ts';
 import { processApp } from '../../../src/platform/app.ts';
-import { processIo } from '../../../src/platform/io.ts';
+import { processIo } from '../../../src/platform/terminal/io.ts';
 
 const { env } = process;
 const io = processIo('never', env);

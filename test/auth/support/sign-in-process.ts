@@ -5,8 +5,8 @@ import { homedir } from 'node:os';
 import { chooseCredential } from '../../../src/auth/credential.ts';
 import { homes } from '../../../src/config/home.ts';
 import { AppError } from '../../../src/core/error.ts';
-import { systemClock } from '../../../src/platform/clock.ts';
-import { sendHttp } from '../../../src/platform/http.ts';
+import { sendHttp } from '../../../src/platform/http/send.ts';
+import { systemClock } from '../../../src/platform/runtime/clock.ts';
 
 const { env } = process;
 const said: string[] = [];

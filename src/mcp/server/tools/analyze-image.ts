@@ -1,10 +1,10 @@
-import { PLAIN_BUILT_IN } from '../../../core/models.ts';
-import { metadataOf } from '../genai.ts';
-import { imageOf } from '../image.ts';
+import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import { checkedModel } from '../model-name.ts';
-import { plainFailure, plainResult } from '../results.ts';
 import { serverTool } from '../tool.ts';
 import { answerTo } from '../turn.ts';
+import { metadataOf } from './genai.ts';
+import { imageOf } from './image.ts';
+import { plainFailure, plainResult } from './results.ts';
 
 /** One question about one picture. */
 export const analyzeImage = serverTool({

@@ -1,6 +1,6 @@
-import { CHAT_ARGUMENTS, chatFailure, chatTurn } from '../chat-turn.ts';
-import { sessionToReplyIn } from '../session-choice.ts';
+import { sessionToReplyIn } from '../sessions.ts';
 import { serverTool } from '../tool.ts';
+import { CHAT_ARGUMENTS, chatFailure, chatTurn } from './chat-turn.ts';
 
 /** Goes on with a session. */
 export const chatReply = serverTool({

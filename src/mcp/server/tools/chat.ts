@@ -1,5 +1,5 @@
-import { CHAT_ARGUMENTS, chatFailure, chatTurn } from '../chat-turn.ts';
 import { serverTool } from '../tool.ts';
+import { CHAT_ARGUMENTS, chatFailure, chatTurn } from './chat-turn.ts';
 
 /** Begins a session. */
 export const chat = serverTool({

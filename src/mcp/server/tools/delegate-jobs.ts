@@ -1,7 +1,7 @@
-import { delegateFailure, delegateResult, jobLine } from '../delegate-result.ts';
-import { JOBS_OUTPUT } from '../delegate-schema.ts';
-import { JOB_STATUSES } from '../job.ts';
+import { JOB_STATUSES } from '../jobs/job.ts';
 import { serverTool } from '../tool.ts';
+import { delegateFailure, delegateResult, jobLine } from './delegate-result.ts';
+import { JOBS_OUTPUT } from './delegate-schema.ts';
 
 /** The jobs there are, of this server and of those before it. */
 export const delegateJobs = serverTool({

@@ -1,7 +1,7 @@
-import { delegateFailure, delegateResult } from '../delegate-result.ts';
-import { SESSIONS_OUTPUT } from '../delegate-schema.ts';
-import { publishedSession, visibleSessions } from '../session-choice.ts';
+import { publishedSession, visibleSessions } from '../sessions.ts';
 import { serverTool } from '../tool.ts';
+import { delegateFailure, delegateResult } from './delegate-result.ts';
+import { SESSIONS_OUTPUT } from './delegate-schema.ts';
 
 /** The sessions that can be continued here. */
 export const delegateSessions = serverTool({

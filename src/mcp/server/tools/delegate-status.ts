@@ -1,6 +1,6 @@
-import { delegateFailure, jobNotFound, jobResult } from '../delegate-result.ts';
-import { JOB_OUTPUT } from '../delegate-schema.ts';
 import { serverTool } from '../tool.ts';
+import { delegateFailure, jobNotFound, jobResult } from './delegate-result.ts';
+import { JOB_OUTPUT } from './delegate-schema.ts';
 
 const LONGEST_WAIT_MS = 600_000;
 

@@ -1,9 +1,9 @@
-import { sha256 } from '../../../platform/hash.ts';
-import { delegateFailure, delegateResult, fromJob } from '../delegate-result.ts';
-import { DELEGATE_OUTPUT } from '../delegate-schema.ts';
-import { delegatedWork, placeOf } from '../delegated-work.ts';
+import { sha256 } from '../../../platform/runtime/native.ts';
 import { checkedModel } from '../model-name.ts';
 import { serverTool } from '../tool.ts';
+import { delegateFailure, delegateResult, fromJob } from './delegate-result.ts';
+import { DELEGATE_OUTPUT } from './delegate-schema.ts';
+import { delegatedWork, placeOf } from './delegated-work.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 

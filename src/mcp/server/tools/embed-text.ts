@@ -1,5 +1,5 @@
-import { plainFailure, plainResult } from '../results.ts';
 import { serverTool } from '../tool.ts';
+import { plainFailure, plainResult } from './results.ts';
 
 /** A text as a vector. */
 export const embedText = serverTool({

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../core/json.ts';
-import { PLAIN_BUILT_IN } from '../../../core/models.ts';
+import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import type { TurnSampling } from '../engine.ts';
-import { given, metadataOf, type TextAnswer } from '../genai.ts';
 import { checkedModel } from '../model-name.ts';
-import { plainFailure, plainResult } from '../results.ts';
 import { serverTool } from '../tool.ts';
 import { answerTo } from '../turn.ts';
+import { given, metadataOf, type TextAnswer } from './genai.ts';
+import { plainFailure, plainResult } from './results.ts';
 
 /** One reply of a model, as the API gives it: no tools, nothing saved. */
 export const generateText = serverTool({

@@ -1,6 +1,6 @@
 import { helpText } from '../help.ts';
-import { plainFailure, plainResult } from '../results.ts';
 import { serverTool } from '../tool.ts';
+import { plainFailure, plainResult } from './results.ts';
 
 /** How to use this server. */
 export const getHelp = serverTool({

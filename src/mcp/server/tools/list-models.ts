@@ -1,5 +1,5 @@
-import { plainFailure, plainResult } from '../results.ts';
 import { serverTool } from '../tool.ts';
+import { plainFailure, plainResult } from './results.ts';
 
 /** What `gmn models` knows, without asking anyone. */
 export const listModels = serverTool({

@@ -2,7 +2,6 @@ import type { ServerTool, ToolGroup } from '../tool.ts';
 import { analyzeImage } from './analyze-image.ts';
 import { chat } from './chat.ts';
 import { chatReply } from './chat-reply.ts';
-import { countTokens } from './count-tokens.ts';
 import { delegate } from './delegate.ts';
 import { delegateCancel } from './delegate-cancel.ts';
 import { delegateJobs } from './delegate-jobs.ts';
@@ -12,6 +11,7 @@ import { embedText } from './embed-text.ts';
 import { generateText } from './generate-text.ts';
 import { getHelp } from './get-help.ts';
 import { listModels } from './list-models.ts';
+import { countTokens } from './queries.ts';
 
 const TOOLS: Readonly<Record<ToolGroup, readonly ServerTool[]>> = {
   chat: [chat, chatReply],

@@ -1,0 +1,94 @@
+import { AppError } from '../core/error.ts';
+import type { Clock } from '../core/io.ts';
+import { objectsOf } from '../core/json.ts';
+import { formatDuration } from '../core/text/format.ts';
+import { concealed } from '../core/text/secret-forms.ts';
+import type { Enrolments } from './code-assist.ts';
+import { type CodeAssistPlace, codeAssistUrl } from './code-assist-place.ts';
+import { modelPath } from './endpoint.ts';
+import { parseCount } from './gemini-api-inquiries.ts';
+import { type Caller, callJson, type Fields } from './json-call.ts';
+import type { Inquiries } from './queries.ts';
+import { oneLine } from './server-text.ts';
+
+export interface CodeAssistInquiriesOptions {
+  readonly place: CodeAssistPlace;
+  readonly caller: Caller;
+  readonly enrolments: Enrolments;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** What Code Assist answers besides model calls. It lists no models; those with a quota stand in for them. */
+export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAssistInquiriesOptions): Inquiries {
+  const quota = async (project: string, signal: AbortSignal): Promise<readonly Bucket[]> =>
+    parseBuckets(
+      await callJson(
+        caller,
+        { url: codeAssistUrl(place, ':retrieveUserQuota'), body: { project }, asks: 'a list of quotas' },
+        signal,
+      ),
+    );
+  return {
+    async countTokens({ model, contents, systemInstruction }, signal) {
+      // There is no place for a system instruction here, so it is counted as what it is: one more text.
+      const counted = systemInstruction === undefined ? contents : [systemInstruction, ...contents];
+      const body = { request: { model: decodeURIComponent(modelPath(model)), contents: counted } };
+      const answer = await callJson(caller, { url: codeAssistUrl(place, ':countTokens'), body, model }, signal);
+      return parseCount({ totalTokens: 0, ...answer });
+    },
+    async embed() {
+      throw new AppError('usage', 'Code Assist makes no embeddings', {
+        hint: 'Use an API key instead: set GEMINI_API_KEY, or run gmn auth set-key.',
+      });
+    },
+    async listModels(signal) {
+      const { project } = await enrolments.current(signal);
+      const ids = new Set((await quota(project, signal)).map(({ model }) => model));
+      return [...ids].map((id) => ({ id }));
+    },
+    async standing(signal) {
+      const { project, tier } = await enrolments.ask(signal);
+      const buckets = await quota(project, signal);
+      const quote = (text: string, max: number): string => oneLine(concealed(text, caller.identity.secrets), max);
+      const served = `Code Assist serves it: project ${quote(project, 100)}, ${quote(tier, 60)}.`;
+      return { lines: [served, ...buckets.map((bucket) => bucketLine(bucket, clock.now()))] };
+    },
+  };
+}
+
+/** What is left of one model's quota. */
+interface Bucket {
+  readonly model: string;
+  /** `REQUESTS` and the like. */
+  readonly unit?: string;
+  readonly amount?: string;
+  /** From 0 to 1. */
+  readonly fraction?: number;
+  /** Milliseconds since the epoch. */
+  readonly resetsAt?: number;
+}
+
+function parseBuckets({ buckets }: Fields): readonly Bucket[] {
+  return objectsOf(buckets).flatMap((bucket) => {
+    const { modelId, tokenType, remainingAmount, remainingFraction, resetTime } = bucket;
+    if (typeof modelId !== 'string' || !/^[\w.@:-]+$/.test(modelId)) return [];
+    const resetsAt = typeof resetTime === 'string' ? Date.parse(resetTime) : Number.NaN;
+    return [
+      {
+        model: modelId,
+        ...(typeof tokenType === 'string' ? { unit: tokenType } : {}),
+        ...(typeof remainingAmount === 'string' && /^\d+$/.test(remainingAmount) ? { amount: remainingAmount } : {}),
+        ...(typeof remainingFraction === 'number' ? { fraction: remainingFraction } : {}),
+        ...(Number.isNaN(resetsAt) ? {} : { resetsAt }),
+      },
+    ];
+  });
+}
+
+function bucketLine({ model, unit, amount, fraction, resetsAt }: Bucket, now: number): string {
+  const percent = fraction === undefined ? [] : [`${Math.floor(fraction * 100)} % left`];
+  const name = unit === undefined ? '' : ` ${oneLine(unit, 40).toLowerCase()}`;
+  const count = amount === undefined ? [] : [`${amount}${name}`];
+  const reset = resetsAt === undefined || resetsAt <= now ? [] : [`resets in ${formatDuration(resetsAt - now)}`];
+  return `${model}: ${[...percent, ...count, ...reset].join(', ') || 'quota unknown'}`;
+}

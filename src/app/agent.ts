@@ -1,0 +1,146 @@
+import type { Agent, Withholding } from '../agent/agent.ts';
+import { WITHHELD } from '../agent/turn.ts';
+import { hasContext } from '../config/context-place.ts';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+import { formatDuration } from '../core/text/format.ts';
+import type { Tool } from '../core/tool.ts';
+import type { OpenedModel } from './model.ts';
+import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
+
+/** The flags that say who answers, besides the model. */
+export interface AgentOptions extends ToolOptions {
+  readonly system?: string;
+  readonly appendSystemPrompt?: string;
+  /** As `system`, but the very words: an `@` in front does not make them a file. */
+  readonly systemText?: string;
+  readonly maxTurns?: number;
+}
+
+/** How long a run, or a request of a chat, may take unless `--timeout` says otherwise. */
+export const DEFAULT_TIMEOUT_MS = 300_000;
+
+const MAX_TURNS = 25;
+
+const NO_TOOLS: Toolbox = {
+  tools: [],
+  withheld: [],
+  chosen: [],
+  approve: async () => ({ kind: 'deny', reason: 'no tools were offered' }),
+  takeDenials: () => [],
+  notices: [],
+};
+
+/**
+ * The model with its instruction and its tools; tells what the person should know. Tools are loaded only if there are to
+ * be any. Throws AppError `usage` or `config`.
+ */
+export async function* openAgent(
+  options: AgentOptions,
+  context: ToolboxContext,
+): AsyncGenerator<TurnEvent, Agent & Pick<Toolbox, 'chosen' | 'takeDenials'>> {
+  const { app, opened } = context;
+  checkTurns(options);
+  const { tools, withheld, chosen, approve, takeDenials, notices } = await toolboxFor(options, context);
+  for (const message of notices) yield { type: 'notice', message };
+  const withholding = lazyWithholding(app);
+  const told = withServers(yield* systemInstruction(options, app, tools), context.remote);
+  const system = await withholding.conceal(told);
+  if (system !== told) yield { type: 'notice', message: WITHHELD };
+  return {
+    model: opened.model,
+    request: {
+      model: opened.modelId,
+      ...(system === undefined ? {} : { systemInstruction: { role: 'user', parts: [{ text: system }] } }),
+      generationConfig: opened.generationConfig,
+    },
+    origin: () => originOf(opened),
+    tools,
+    withheld,
+    chosen,
+    approve,
+    takeDenials,
+    maxTurns: options.maxTurns ?? MAX_TURNS,
+    withholding,
+  };
+}
+
+/** As long as a word must be for a credential to be in it. */
+const LONG_WORD = /[!-~]{16}/;
+
+/** Loads what knows the credentials only when there is something that could hold one. */
+export function lazyWithholding(app: App): Withholding {
+  let opened: Withholding | undefined;
+  return {
+    async conceal(value) {
+      if (!mayHoldSecret(value)) return value;
+      opened ??= (await import('./withholding.ts')).ownWithholding(app);
+      return opened.conceal(value);
+    },
+    writesMark: (args) => opened?.writesMark(args) ?? false,
+  };
+}
+
+function mayHoldSecret(value: unknown): boolean {
+  if (typeof value === 'string') return LONG_WORD.test(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(mayHoldSecret);
+}
+
+/** The failure of a run, or of a request, that took too long. */
+export function timedOut(timeoutMs: number): AppError {
+  return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
+    isTimeout: true,
+    hint: 'Give it longer with --timeout, e.g. --timeout 15m; 0 means no limit.',
+  });
+}
+
+/** What servers that the user trusts say about their use, each under its name. */
+function withServers(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
+  const said = (remote?.instructions ?? []).map(
+    ({ server, text }) => `# The MCP server ${server} on its use\n\n${text}`,
+  );
+  return said.length === 0 ? system : [...(system === undefined ? [] : [system]), ...said].join('\n\n');
+}
+
+function originOf({ backend, account }: OpenedModel): string {
+  return `${backend}:${account()}`;
+}
+
+function checkTurns({ maxTurns }: AgentOptions): void {
+  if (maxTurns !== undefined && maxTurns < 1) {
+    throw new AppError('usage', '--max-turns must be at least 1', { hint: 'Example: --max-turns 25' });
+  }
+}
+
+async function toolboxFor(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
+  const isWanted = (options.tools ?? 'none') !== 'none' || context.remote !== undefined;
+  if (!isWanted) return NO_TOOLS;
+  const { openToolbox } = await import('./toolbox.ts');
+  return openToolbox(options, context);
+}
+
+/** `--system` and its kin, with the user's and the project's context files where there are any. */
+async function* systemInstruction(
+  options: AgentOptions,
+  app: App,
+  tools: readonly Tool[],
+): AsyncGenerator<TurnEvent, string | undefined> {
+  const question = { env: app.env, cwd: app.cwd, homes: app.homes(), settings: await app.settings() };
+  const flags = [options.system, options.systemText, options.appendSystemPrompt];
+  if (flags.every((flag) => flag === undefined) && !hasContext(question)) return undefined;
+  const [{ readContext, systemInstructionText }, { textOrFile }] = await Promise.all([
+    import('../config/context.ts'),
+    import('../input/text-or-file.ts'),
+  ]);
+  const context = await readContext(
+    question,
+    tools.map(({ name }) => name),
+  );
+  for (const message of context.notices) yield { type: 'notice', message };
+  return systemInstructionText(context, {
+    system: options.systemText ?? (options.system && (await textOrFile(options.system, '--system', app.cwd))),
+    append:
+      options.appendSystemPrompt && (await textOrFile(options.appendSystemPrompt, '--append-system-prompt', app.cwd)),
+  });
+}

@@ -1,0 +1,40 @@
+import type { Agent, Turn } from '../agent/agent.ts';
+import { runStructuredTurn, structuredAgent } from '../agent/structured.ts';
+import { runTurn } from '../agent/turn.ts';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
+
+/** The flags that say what an answer must be made of. */
+export interface ShapeOptions {
+  readonly outputSchema?: string;
+  readonly search?: boolean;
+}
+
+export type RunTurn = (agent: Agent, turn: Turn) => AsyncGenerator<TurnEvent, void>;
+
+/** How an answer comes to have what was asked for. */
+export interface AnswerShape {
+  /** The same agent, asking for it in its first request. Throws AppError `usage` if it cannot. */
+  agent(agent: Agent): Agent;
+  readonly run: RunTurn;
+}
+
+/** What `--search` and `--output-schema` ask for. Throws AppError `usage` if the schema is none. */
+export async function openShape({ outputSchema, search }: ShapeOptions, { cwd }: App): Promise<AnswerShape> {
+  const founded = search ? searching : (agent: Agent): Agent => agent;
+  if (outputSchema === undefined) return { agent: founded, run: runTurn };
+  const { readSchema } = await import('./output-schema.ts');
+  const wanted = await readSchema(outputSchema, cwd);
+  return {
+    agent: (agent) => structuredAgent(founded(agent), wanted),
+    run: (agent, turn) => runStructuredTurn(agent, turn, wanted),
+  };
+}
+
+function searching(agent: Agent): Agent {
+  if (agent.tools.length === 0) return { ...agent, request: { ...agent.request, tools: [{ googleSearch: {} }] } };
+  throw new AppError('usage', '--search cannot be combined with other tools', {
+    hint: 'Give the model the search as a tool instead: --tools google_web_search, or --tools all',
+  });
+}

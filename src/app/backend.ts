@@ -1,0 +1,89 @@
+import { geminiApi } from '../api/gemini-api.ts';
+import { identity } from '../api/identity.ts';
+import type { App, Settings } from '../core/app.ts';
+import type { Carrier, Credential } from '../core/credential.ts';
+import { AppError } from '../core/error.ts';
+import { parseDuration } from '../core/text/format.ts';
+import type { Backend as BackendName } from '../models/table.ts';
+import { type BackendContext, endpointFrom, type OpenedBackend, versionFrom } from './opened-backend.ts';
+
+/** A credential and how it is carried, as `chooseCredential` gives them. */
+export interface Bearer {
+  readonly credential: Credential;
+  readonly carrier: Carrier;
+}
+
+/** The backends a credential is taken by, its own first. */
+const TAKEN_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> = {
+  'gemini-api-key': ['gemini-api'],
+  'oauth-personal': ['code-assist', 'gemini-api', 'vertex'],
+  'compute-default-credentials': ['code-assist', 'gemini-api', 'vertex'],
+  'vertex-ai': ['vertex'],
+};
+
+/**
+ * The backend for a credential, or the one `wanted` names. Only the Gemini API is loaded at once. Throws AppError: `usage`
+ * if they do not go together, `config` for an endpoint, project or location that is missing or wrong.
+ */
+export async function openBackend(
+  bearer: Bearer,
+  { app, settings, wanted }: { readonly app: App; readonly settings: Settings; readonly wanted?: BackendName },
+): Promise<OpenedBackend> {
+  const context = backendContext(bearer, app, settings);
+  switch (chooseBackend(bearer.credential, wanted)) {
+    case 'gemini-api':
+      return openGeminiApi(context, endpointFrom(app, 'GOOGLE_GEMINI_BASE_URL'));
+    case 'code-assist':
+      return (await import('./code-assist-backend.ts')).openCodeAssist(context);
+    case 'vertex':
+      return (await import('./vertex-backend.ts')).openVertex(context);
+  }
+}
+
+/** What opening any backend takes. Throws AppError `config` for a `GMN_RETRY_DELAY` that is none. */
+export function backendContext({ credential, carrier }: Bearer, app: App, settings: Settings): BackendContext {
+  return {
+    app,
+    settings,
+    carrier,
+    identity: identity(credential, carrier, settings.env.GOOGLE_CLOUD_QUOTA_PROJECT),
+    account: () => credential.account,
+    userAgent: `gmn/${app.version}`,
+    retryBaseMs: retryBase(app),
+  };
+}
+
+/** The Gemini API at a given address. Throws AppError `config` for a wrong version. */
+export function openGeminiApi(context: BackendContext, { baseUrl }: { readonly baseUrl?: URL }): OpenedBackend {
+  const { userAgent } = context;
+  const version = versionFrom(context.settings, 'GOOGLE_GENAI_API_VERSION');
+  const place = { userAgent, ...version, ...(baseUrl === undefined ? {} : { baseUrl }) };
+  return {
+    name: 'gemini-api',
+    retryBaseMs: context.retryBaseMs,
+    backend: geminiApi(place, context.identity),
+    async inquiries() {
+      const { geminiApiInquiries } = await import('../api/gemini-api-inquiries.ts');
+      return geminiApiInquiries(place, { ...context, send: context.app.send });
+    },
+  };
+}
+
+function chooseBackend({ type, source }: Credential, wanted: BackendName | undefined): BackendName {
+  const taken = TAKEN_BY[type];
+  if (wanted === undefined) return taken[0] ?? 'gemini-api';
+  if (taken.includes(wanted)) return wanted;
+  throw new AppError('usage', `--backend ${wanted} does not take the credential ${type} (${source})`, {
+    hint: `It works with: --backend ${taken.join(' or ')}. To use another credential: --auth`,
+  });
+}
+
+function retryBase({ env }: App): number {
+  const text = env.GMN_RETRY_DELAY;
+  if (text === undefined || text === '') return 1000;
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  throw new AppError('config', `GMN_RETRY_DELAY: "${text}" is not a duration`, {
+    hint: 'Example: GMN_RETRY_DELAY=500ms',
+  });
+}

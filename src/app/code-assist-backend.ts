@@ -1,0 +1,39 @@
+import { codeAssist, enrolments } from '../api/code-assist.ts';
+import { codeAssistUrl, projectFrom } from '../api/code-assist-place.ts';
+import { enrolmentCache } from '../api/enrolment-cache.ts';
+import { type BackendContext, endpointFrom, type OpenedBackend, versionFrom } from './opened-backend.ts';
+
+/** How many first pauses of a retry lie between two looks at an onboarding: five seconds, unless that was changed. */
+const POLL_PAUSES = 5;
+
+/** Code Assist for the account of a token. Throws AppError `config` for an endpoint or project it cannot use. */
+export function openCodeAssist(context: BackendContext): OpenedBackend {
+  const { app, settings, identity, userAgent, retryBaseMs } = context;
+  const { clock, send } = app;
+  const project = projectFrom(settings.env);
+  const place = {
+    ...endpointFrom(app, 'CODE_ASSIST_ENDPOINT'),
+    ...versionFrom(app, 'CODE_ASSIST_API_VERSION'),
+  };
+  const caller = { identity, userAgent, send };
+  const owner = { endpoint: codeAssistUrl(place, '').href, account: context.account(), project };
+  const enrolled = enrolments(enrolmentCache(app.homes().gmn, owner, clock), async (signal) => {
+    const { enrol } = await import('../api/code-assist-enrolment.ts');
+    return enrol({ place, caller, clock, project, pollMs: POLL_PAUSES * retryBaseMs }, signal);
+  });
+  return {
+    name: 'code-assist',
+    retryBaseMs,
+    backend: codeAssist({ place, userAgent, identity, enrolments: enrolled, project, sessionId: uuid(app.random) }),
+    async inquiries() {
+      const { codeAssistInquiries } = await import('../api/code-assist-queries.ts');
+      return codeAssistInquiries({ place, caller, enrolments: enrolled, clock });
+    },
+  };
+}
+
+/** A name that need be neither secret nor unguessable. */
+function uuid(random: () => number): string {
+  const digit = (from: number, count: number): string => (from + Math.floor(random() * count)).toString(16);
+  return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (kind) => (kind === 'x' ? digit(0, 16) : digit(8, 4)));
+}

@@ -1,0 +1,92 @@
+import { join } from 'node:path';
+import type { Agent } from '../agent/agent.ts';
+import { memoryHistory } from '../agent/memory-history.ts';
+import type { App } from '../core/app.ts';
+import type { Content } from '../core/content.ts';
+import { settle, type TurnEvent } from '../core/event.ts';
+import { createWholeFile, writtenAt } from '../platform/files/write-sync.ts';
+import { randomId } from '../platform/runtime/random-id.ts';
+import { NOT_SAVED, oneShotHistory, type Saving } from '../session/one-shot.ts';
+import type { RunTurn } from './answer-shape.ts';
+import type { PromptHistory, SessionOptions, ToolChoice } from './sessions.ts';
+
+const NEITHER = { notices: [], close: async () => {} } as const;
+
+/**
+ * The conversation that the flags ask for: a new one, saved or not, or one that goes on. One with tools is saved as it goes,
+ * since they take time and change things; another when it is over. Throws AppError `usage` if there is no such session, or if
+ * the flags contradict each other.
+ */
+export async function promptHistory(options: SessionOptions & ToolChoice, app: App): Promise<PromptHistory> {
+  const pace = hasTools(options) ? 'as-it-goes' : 'when-over';
+  if (wantsSession(options)) return (await import('./prompt-session.ts')).sessionHistory(options, app, pace);
+  const { cwd, clock, version, homes } = app;
+  const { gmn: home, isMissing } = homes();
+  if (options.noSession || options.demo || isMissing || (await app.settings()).keepsOneShots === false) {
+    return { ...NEITHER, history: memoryHistory(), save: async () => NOT_SAVED };
+  }
+  if (pace === 'as-it-goes') return (await import('./prompt-session.ts')).sessionHistory(options, app, pace);
+  const history = oneShotHistory({ home, cwd, clock, version, id: randomId() });
+  return { ...NEITHER, history, sessionId: history.id, save: history.save };
+}
+
+function hasTools({ tools = 'none', mcpConfig, allowedMcpServerNames }: ToolChoice): boolean {
+  return tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
+}
+
+function wantsSession(options: SessionOptions): boolean {
+  const { resume, sessionName, sessionId } = options;
+  return (
+    options.continue || options.fork || resume !== undefined || sessionName !== undefined || sessionId !== undefined
+  );
+}
+
+interface SavedTurn {
+  readonly kept: PromptHistory;
+  readonly prompt: Content;
+  readonly signal: AbortSignal;
+  readonly run: RunTurn;
+}
+
+/**
+ * The turn of a run. What was said is saved after its last byte at the latest and before its ending is told, which says whether
+ * it was; also if the run fails, or nobody listens any more. Throws nothing of the turn: its failure is its ending.
+ */
+export async function* runAndSave(agent: Agent, { kept, run, ...turn }: SavedTurn): AsyncGenerator<TurnEvent, void> {
+  let saving: Promise<Saving> | undefined;
+  const save = (): Promise<Saving> => (saving ??= kept.save());
+  const idOf = (sessionId: string | undefined) => (sessionId === undefined ? {} : { sessionId });
+  try {
+    for await (const event of settle(run(agent, { ...turn, history: kept.history }))) {
+      if (event.type === 'begin') {
+        yield { ...event, ...idOf(kept.sessionId), ...(kept.isResumable ? { isResumable: true } : {}) };
+      } else if (event.type !== 'end' && event.type !== 'failure') yield event;
+      else {
+        const { notices, sessionId } = await save();
+        for (const message of notices) yield { type: 'notice', message };
+        yield { ...event, ...idOf(sessionId) };
+      }
+    }
+  } finally {
+    await save();
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+/** Removes what is kept no longer, if that was not done today. Never throws. */
+export async function tidySessions(app: App): Promise<void> {
+  const marker = join(app.homes().gmn, 'sessions', '.pruned');
+  const last = writtenAt(marker);
+  if (last === undefined) return begin(marker);
+  if (Math.abs(app.clock.now() - last) >= DAY_MS) await (await import('./tidying.ts')).tidy(app);
+}
+
+/** Where nothing was ever kept, nothing is old. */
+function begin(marker: string): void {
+  try {
+    createWholeFile(marker, '');
+  } catch {
+    // Who cannot write there has nothing to tidy.
+  }
+}

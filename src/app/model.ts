@@ -1,0 +1,283 @@
+import { geminiModel } from '../api/call.ts';
+import { SECRET_HEADERS } from '../api/identity.ts';
+import type { Inquiries } from '../api/queries.ts';
+import { withSuccessor } from '../api/succession.ts';
+import { chooseCredential } from '../auth/credential.ts';
+import type { ConfiguredModel } from '../config/model-configs.ts';
+import type { App, Settings } from '../core/app.ts';
+import type { Credential } from '../core/credential.ts';
+import { AppError } from '../core/error.ts';
+import type { HttpRequest } from '../core/http.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
+import { builtIn, resolveModel } from '../models/choice.ts';
+import { rememberDefault, rememberedDefault } from '../models/default-model.ts';
+import { generationConfig, type Sampling } from '../models/generation.ts';
+import { type Backend as BackendName, BUILT_IN, type BuiltInModel } from '../models/table.ts';
+import { backendContext, openBackend, openGeminiApi } from './backend.ts';
+import type { OpenedBackend } from './opened-backend.ts';
+
+/** The flags that choose a model, who carries the request there, and how it samples. */
+export interface ModelOptions extends Sampling {
+  readonly model?: string;
+  /** Asked if `model` names none, whatever the settings say. */
+  readonly builtIn?: BuiltInModel;
+  readonly auth?: string;
+  readonly backend?: BackendName;
+  readonly demo?: boolean;
+  readonly retries?: number;
+  readonly noFallback?: boolean;
+  readonly dryRun?: boolean;
+  readonly quiet?: boolean;
+  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+}
+
+/** A model ready to be asked. */
+export interface OpenedModel {
+  readonly model: Model;
+  readonly modelId: string;
+  readonly backend: BackendName;
+  /** `Credential.account`; what the model signs for one account means nothing to another. */
+  readonly account: () => string;
+  readonly generationConfig: JsonObject;
+  /** What the person should know before the answer. */
+  readonly notices: readonly string[];
+  /** The HTTP request that `request` would become, without its credential. Sends nothing. */
+  preview(request: ModelRequest): Promise<JsonObject>;
+  /** What the same server answers besides model calls. */
+  readonly inquiries: () => Promise<Inquiries>;
+  /** The pause before the first retry. */
+  readonly retryBaseMs: number;
+  /** How many retries there may be; undefined: as many as usual. */
+  readonly retries: number | undefined;
+  /** The model to ask instead if `modelId`, which nobody chose, is gone. */
+  readonly successor?: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Settings, credential and backend as one model, which begins no wait that outlasts `endsAt`, in milliseconds since the
+ * epoch. Throws AppError: `config`, `auth` or `usage`, all before the network.
+ */
+export async function openModel(
+  options: ModelOptions,
+  app: App,
+  endsAt: () => number | undefined,
+): Promise<OpenedModel> {
+  const settings = await app.settings();
+  checkDemo(options);
+  if (options.demo) return openDemo(options, { app, settings, endsAt });
+  const said = sayings(options, app);
+  const flag = options.auth === undefined ? {} : { flag: options.auth };
+  const choice = await chooseCredential({
+    ...app,
+    ...flag,
+    settings,
+    say: said.say,
+    isRehearsal: options.dryRun ?? false,
+  });
+  const wanted = options.backend === undefined ? {} : { wanted: options.backend };
+  const opened = await openBackend(choice, { app, settings, ...wanted });
+  const { credential } = choice;
+  const configure = await configurator(settings);
+  const model = assemble(options, { app, settings, endsAt, opened, credential, configure });
+  return {
+    ...model,
+    model: choice.carrier === 'key' ? model.model : said.relay(model.model),
+    notices: [...settings.notices, ...choice.notices, ...said.take(), ...model.notices],
+  };
+}
+
+/** Nobody is asked for a credential there. */
+function checkDemo({ demo, auth, backend }: ModelOptions): void {
+  const flag = auth === undefined ? backend && '--backend' : '--auth';
+  if (!demo || !flag) return;
+  throw new AppError('usage', `${flag} cannot be combined with --demo: the offline model needs no account`, {
+    hint: `Leave ${flag} out; or leave --demo out (and GMN_DEMO), to ask Gemini.`,
+  });
+}
+
+interface Setting {
+  readonly app: App;
+  readonly settings: Settings;
+  readonly endsAt: () => number | undefined;
+}
+
+interface Assembly extends Setting {
+  readonly opened: OpenedBackend;
+  readonly credential: Credential;
+  readonly configure: Configure;
+}
+
+type Configure = (name: string | undefined, idOf: (name: string | undefined) => string) => ConfiguredModel;
+
+/** What the aliases and overrides of the settings make of a model; nothing is loaded where there are none. */
+async function configurator({ modelConfigs }: Settings): Promise<Configure> {
+  if (modelConfigs === undefined) return () => ({ config: {}, notices: [] });
+  const { configuredModel } = await import('../config/model-configs.ts');
+  return (name, idOf) => configuredModel(modelConfigs, name, idOf);
+}
+
+const ADDRESSES: Readonly<Record<OpenedBackend['name'], string>> = {
+  'gemini-api': 'GOOGLE_GEMINI_BASE_URL',
+  'code-assist': 'CODE_ASSIST_ENDPOINT',
+  vertex: 'GOOGLE_VERTEX_BASE_URL',
+};
+
+/** Sends to a server; if a variable names it and it is not reached, that is told. */
+function sendTo(name: OpenedBackend['name'], { env, send }: App): App['send'] {
+  const variable = ADDRESSES[name];
+  if (!env[variable]) return send;
+  return async (request, signal) => {
+    try {
+      return await send(request, signal);
+    } catch (thrown) {
+      if (!(thrown instanceof AppError) || thrown.fault !== 'api') throw thrown;
+      const { fault, message, hint = '', retry, cause, isTimeout } = thrown;
+      const told = `${hint} The address is from ${variable}.`.trimStart();
+      throw new AppError(fault, message, { cause, hint: told, isTimeout, ...(retry === undefined ? {} : { retry }) });
+    }
+  };
+}
+
+function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
+  const { app, settings, endsAt, opened, credential, configure } = assembly;
+  const { name, backend } = opened;
+  const source = options.model === undefined ? 'the settings' : '-m';
+  const standard = options.model === undefined ? options.builtIn : undefined;
+  const resolved = (asked: string | undefined) => resolveModel(asked, { backend: name, source });
+  const idOf = (asked: string | undefined): string => resolved(asked).id;
+  const asked = standard?.id ?? options.model ?? settings.model;
+  const configured = configure(asked, idOf);
+  const choice =
+    standard && configured.model === undefined ? builtIn(standard.id) : resolved(configured.model ?? asked);
+  const isReplaceable = choice.isDefault && !options.noFallback;
+  const retries = retriesOf(options);
+  // `account` may have to be worked out, so it is handed over as a question.
+  const owner = {
+    backend: name,
+    get account() {
+      return credential.account;
+    },
+  };
+  const modelId = (isReplaceable ? rememberedDefault(app, owner, choice.id) : undefined) ?? choice.id;
+  const model = geminiModel({
+    backend,
+    send: sendTo(name, app),
+    clock: app.clock,
+    trace: app.trace,
+    random: app.random,
+    retryBaseMs: opened.retryBaseMs,
+    retries,
+    showsThoughts: options.showThoughts ?? false,
+    deadline: endsAt,
+    isMadeGood: async (failure, asked) =>
+      isReplaceable && asked === choice.id && (await import('../api/fallback.ts')).isGone(failure),
+  });
+  const { successors, choose } = standard ?? BUILT_IN;
+  const heir = successors[name];
+  const succession = {
+    retired: choice.id,
+    successor: heir,
+    choose,
+    generationConfig: (sent: JsonObject) => {
+      const own = generationConfig(choice.id, options, configured.config);
+      const others = Object.entries(sent).filter(([key]) => !Object.hasOwn(own, key));
+      return { ...generationConfig(heir, options, configure(heir, idOf).config), ...Object.fromEntries(others) };
+    },
+    remember: () => rememberDefault(app, owner, heir, choice.id),
+  };
+  return {
+    model: isReplaceable ? withSuccessor(model, succession) : model,
+    modelId,
+    backend: name,
+    account: () => credential.account,
+    generationConfig: generationConfig(
+      modelId,
+      options,
+      modelId === choice.id ? configured.config : configure(modelId, idOf).config,
+    ),
+    notices: [...choice.notices, ...configured.notices],
+    preview: async (request) => previewOf(await backend.preview(request)),
+    inquiries: opened.inquiries,
+    retryBaseMs: opened.retryBaseMs,
+    retries,
+    ...(isReplaceable ? { successor: heir } : {}),
+    close: async () => {},
+  };
+}
+
+const MAX_RETRIES = 10;
+
+function retriesOf({ retries }: ModelOptions): number | undefined {
+  if (retries === undefined || (retries >= 0 && retries <= MAX_RETRIES)) return retries;
+  throw new AppError('usage', `--retries: ${retries} is out of range`, { hint: `It must be 0 to ${MAX_RETRIES}.` });
+}
+
+const DEMO: Credential = {
+  type: 'gemini-api-key',
+  source: '--demo',
+  account: 'demo',
+  headers: async () => ({ 'x-goog-api-key': 'demo' }),
+};
+
+/** The real client talks to it, over the loopback: only the answers are made up. */
+async function openDemo(options: ModelOptions, setting: Setting): Promise<OpenedModel> {
+  const { app, settings } = setting;
+  const { startDemo } = await import('../demo/server.ts');
+  const demo = await startDemo({ clock: app.clock });
+  try {
+    const context = backendContext({ credential: DEMO, carrier: 'key' }, app, settings);
+    const opened = openGeminiApi(context, { baseUrl: new URL(demo.url) });
+    const configure = await configurator(settings);
+    const model = assemble(options, { ...setting, opened, credential: DEMO, configure });
+    return { ...model, notices: [...settings.notices, ...model.notices], close: () => demo.close() };
+  } catch (thrown) {
+    await demo.close();
+    throw thrown;
+  }
+}
+
+function previewOf({ method, url, headers, body }: HttpRequest): JsonObject {
+  const shown = Object.entries(headers).filter(([name]) => !SECRET_HEADERS.includes(name.toLowerCase()));
+  return { method, url: url.href, headers: Object.fromEntries(shown), body: JSON.parse(body ?? 'null') };
+}
+
+interface Sayings {
+  readonly say: (message: string) => void;
+  /** What was not shown yet. */
+  readonly take: () => readonly string[];
+  /** The model, with what is said while it answers among its events. */
+  readonly relay: (model: Model) => Model;
+}
+
+/** What a stream that was left early is told to return; nobody sees it. */
+const NO_REPLY: Reply = { finishReason: '', usage: {}, model: '' };
+
+/** Words of the credential: at once where a person may see them, else with the notices, else in the stream. */
+function sayings(options: ModelOptions, { io }: App): Sayings {
+  const isSeen = (): boolean => !options.quiet && (options.outputFormat ?? 'text') === 'text' && io.err.isTerminal;
+  const kept: string[] = [];
+  const take = (): readonly string[] => kept.splice(0);
+  async function* relayed(events: AsyncGenerator<ReplyEvent, Reply>): AsyncGenerator<ReplyEvent, Reply> {
+    try {
+      for (;;) {
+        const step = await events.next();
+        for (const message of take()) yield { type: 'notice', message };
+        if (step.done) return step.value;
+        yield step.value;
+      }
+    } finally {
+      // Our reader may have left, and an open stream would keep its connection.
+      await events.return(NO_REPLY);
+    }
+  }
+  return {
+    take,
+    say(message: string): void {
+      if (isSeen()) io.err.write(`gmn: ${message}\n`).catch(() => {});
+      else kept.push(message);
+    },
+    relay: (model: Model): Model => ({ stream: (request, signal) => relayed(model.stream(request, signal)) }),
+  };
+}

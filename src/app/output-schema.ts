@@ -1,0 +1,120 @@
+import { resolve } from 'node:path';
+import { type Schema, type SchemaDraft, Validator } from '@cfworker/json-schema';
+import type { Wanted } from '../agent/structured.ts';
+import { AppError } from '../core/error.ts';
+import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { decode } from '../core/text/decode.ts';
+import { readBytes } from '../platform/files/read.ts';
+
+const MAX_BYTES = 1_000_000;
+
+const HINT = `Example: --output-schema '{"type":"array","items":{"type":"string"}}', or the path of such a file`;
+
+/** What `--output-schema` asks for: a JSON Schema, or the path of one. Throws AppError `usage` if it is none. */
+export async function readSchema(value: string, cwd: string): Promise<Wanted> {
+  const isLiteral = /^\s*(?:\{|\[.*\]\s*$)/s.test(value);
+  const name = isLiteral ? '--output-schema' : value;
+  const document = parseSchema(isLiteral ? value : await fileText(value, cwd), name);
+  const validator = new Validator(document, draftOf(document));
+  return { schema: wireObject(document), fault: (answer) => faultOf(validator, answer) };
+}
+
+async function fileText(name: string, cwd: string): Promise<string> {
+  const bytes = await readBytes(resolve(cwd, name), {
+    name,
+    maxBytes: MAX_BYTES,
+    tooLarge: () => new AppError('usage', `--output-schema: ${name} is larger than 1 MB`, { hint: HINT }),
+  });
+  const decoded = decode(bytes);
+  if (decoded.isText) return decoded.text;
+  throw new AppError('usage', `--output-schema: ${name} is not text`, { hint: HINT });
+}
+
+function parseSchema(text: string, name: string): JsonObject & Schema {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : '';
+    throw new AppError('usage', `${name} is not JSON: ${why}`, { cause, hint: HINT });
+  }
+  if (!isObject(value))
+    throw new AppError('usage', `${name} is not a JSON Schema: a schema is an object`, { hint: HINT });
+  return value as JsonObject & Schema;
+}
+
+const DRAFTS: readonly (readonly [string, SchemaDraft])[] = [
+  ['draft-04', '4'],
+  ['draft-06', '7'],
+  ['draft-07', '7'],
+  ['2019-09', '2019-09'],
+];
+
+function draftOf({ $schema }: Schema): SchemaDraft {
+  return DRAFTS.find(([mark]) => $schema?.includes(mark))?.[1] ?? '2020-12';
+}
+
+function faultOf(validator: Validator, answer: unknown): string | undefined {
+  try {
+    const { valid, errors } = validator.validate(answer);
+    // The last one is the deepest: the others say that something below them is wrong.
+    const deepest = errors.at(-1);
+    if (valid || deepest === undefined) return undefined;
+    return `${deepest.instanceLocation.replace(/^#/, '') || 'the answer'}: ${deepest.error}`;
+  } catch (cause) {
+    // A reference that leads nowhere, a pattern that is none.
+    const why = cause instanceof Error ? cause.message : '';
+    throw new AppError('usage', `the schema cannot be used: ${why.split('\n', 1)[0]}`, { cause, hint: HINT });
+  }
+}
+
+/** What the service reads of a schema: https://ai.google.dev/api/generate-content#FIELDS.response_json_schema */
+const WIRE_KEYS = new Set(
+  (
+    '$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum maximum ' +
+    'anyOf oneOf properties additionalProperties required propertyOrdering'
+  ).split(' '),
+);
+
+/** A schema as the service takes it. What it would refuse is left out here, and checked on the answer. */
+function wireSchema(schema: JsonValue | undefined): JsonValue | undefined {
+  return isObject(schema) ? wireObject(schema) : schema;
+}
+
+function wireObject(schema: JsonObject): JsonObject {
+  const { definitions, const: only, ...rest } = schema;
+  const known: JsonObject = {
+    ...rest,
+    ...(definitions === undefined ? {} : { $defs: { ...objectOf(rest.$defs), ...objectOf(definitions) } }),
+    ...(only === undefined ? {} : { enum: [only] }),
+  };
+  const isReference = typeof known.$ref === 'string';
+  const kept = Object.entries(known).filter(([key]) => WIRE_KEYS.has(key) && (!isReference || key.startsWith('$')));
+  return Object.fromEntries(kept.map(([key, value]) => [key, wireValue(key, value)]));
+}
+
+function wireValue(key: string, value: JsonValue | undefined): JsonValue | undefined {
+  if (key === 'type') refuseUnknownTypes(value);
+  if (key === '$ref' && typeof value === 'string') return value.replace(/^#\/definitions\//, '#/$defs/');
+  if (key === 'properties' || key === '$defs') {
+    return Object.fromEntries(Object.entries(objectOf(value)).map(([name, inner]) => [name, wireSchema(inner)]));
+  }
+  if (key === 'anyOf' || key === 'oneOf' || key === 'prefixItems') {
+    return isList(value) ? value.map((inner) => wireSchema(inner) ?? null) : value;
+  }
+  return key === 'items' || key === 'additionalProperties' ? wireSchema(value) : value;
+}
+
+const TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
+
+/** No answer could be of a type that is none. */
+function refuseUnknownTypes(value: JsonValue | undefined): void {
+  const unknown = [value].flat().find((type) => !TYPES.includes(type));
+  if (unknown === undefined) return;
+  const message = `--output-schema: ${JSON.stringify(unknown)} is no type of JSON Schema`;
+  throw new AppError('usage', message, { hint: `Types: ${TYPES.join(', ')}` });
+}
+
+function objectOf(value: JsonValue | undefined): JsonObject {
+  return isObject(value) ? value : {};
+}

@@ -1,0 +1,71 @@
+import type { App } from '../core/app.ts';
+import type { JsonObject } from '../core/json.ts';
+import { folded } from '../core/text/fold.ts';
+import { filterTerminal } from '../core/text/terminal-filter.ts';
+import { widthOf } from '../core/text/width.ts';
+import { encodeDocument } from '../render/json-text.ts';
+import { stderr } from '../render/stderr.ts';
+
+/** What a command that prints data has found out, for people and for programs. */
+export interface Report {
+  /** Whole lines. */
+  readonly text: string;
+  readonly json: JsonObject;
+  readonly notices: readonly string[];
+  /** Lines that are too wide for a terminal are broken between words: it is a list, not somebody's text. */
+  readonly folds?: true;
+  /** The same for a terminal in which some line of `text` has no room. */
+  readonly narrow?: (columns: number) => string;
+  /** A ✓, ⚠ or ✗ at the beginning of a line is a verdict of ours, and coloured where colour may be. */
+  readonly hasMarks?: true;
+}
+
+/**
+ * Writes a report to stdout; its notices go to stderr, or into `warnings` of the JSON. A terminal gets nothing that it would
+ * obey.
+ */
+export async function printReport(report: Report, options: PrintOptions, app: App): Promise<void> {
+  const { json } = report;
+  const notices = [...(app.notices ?? []), ...report.notices];
+  const { out, err } = app.io;
+  if (options.json) {
+    const warnings = notices.length > 0 ? { warnings: notices } : {};
+    return out.write(encodeDocument({ ...json, ...warnings }));
+  }
+  if (!options.quiet) for (const notice of notices) await stderr(err).notice(notice);
+  const text = out.isTerminal ? fitting(report, out.columns) : report.text;
+  await out.write(report.hasMarks && out.isStyled ? text.replace(/^[\u2713\u26a0\u2717]/gm, painted) : text);
+}
+
+function fitting({ text, folds, narrow }: Report, columns: number): string {
+  const isTooWide = narrow !== undefined && text.split('\n').some((line) => widthOf(line) > columns);
+  const harmless = filterTerminal(isTooWide ? narrow(columns) : text);
+  return folds ? folded(harmless, columns) : harmless;
+}
+
+const COLORS: Readonly<Record<string, number>> = { '✓': 32, '⚠': 33, '✗': 31 };
+
+function painted(mark: string): string {
+  return `\u001b[${COLORS[mark] ?? 39}m${mark}\u001b[39m`;
+}
+
+/** The flags that shape a report. */
+export interface PrintOptions {
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** Cells in columns, two spaces apart; the last column is not padded. Ends in a newline unless there are no rows. */
+export function table(
+  rows: readonly (readonly string[])[],
+  measure: (cell: string) => number = (cell) => cell.length,
+): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, measure(cell));
+    });
+  }
+  const padded = (cell: string, column: number): string => cell + ' '.repeat((widths[column] ?? 0) - measure(cell));
+  return rows.map((row) => `${row.map(padded).join('  ').trimEnd()}\n`).join('');
+}

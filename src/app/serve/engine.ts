@@ -1,0 +1,206 @@
+import { runTurn } from '../../agent/turn.ts';
+import { modelsReport } from '../../commands/models.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { settle, type TurnEvent } from '../../core/event.ts';
+import type { Engine, TurnRequest } from '../../mcp/server/engine.ts';
+import type { Holds } from '../../mcp/server/holds.ts';
+import { outsideRoots } from '../../mcp/server/roots.ts';
+import { knownModels } from '../../models/model-list.ts';
+import { type BuiltInModel, PLAIN_BUILT_IN } from '../../models/table.ts';
+import { realPath } from '../../platform/files/path.ts';
+import { sendPinned } from '../../platform/http/pinned.ts';
+import { isPublicAddress } from '../../platform/http/public-address.ts';
+import { type Deadline, deadline } from '../../platform/runtime/clock.ts';
+import { randomId } from '../../platform/runtime/random-id.ts';
+import { fetchBytes } from '../../tools/web-bytes.ts';
+import { lazyWithholding, openAgent, timedOut } from '../agent.ts';
+import { countTokens } from '../count-tokens.ts';
+import { type ModelOptions, type OpenedModel, openModel } from '../model.ts';
+import { patientInquiries } from '../queries.ts';
+import { openOwnWorkspace, undoStoreOf } from '../toolbox.ts';
+import { type OpenHistory, serveSessions } from './sessions.ts';
+import { noteUnoffered, type Permissions, toolOptions, unattended } from './tools.ts';
+import { noting } from './workspace.ts';
+
+const EMBED_MODEL = 'gemini-embedding-001';
+
+/** How long a turn may take unless its caller says. */
+const USUAL_MS = 600_000;
+
+/** How many servers may stand behind each other: gmn → MCP → gmn. */
+const DEEPEST = 2;
+const DEPTH = 'GMN_MCP_DEPTH';
+
+export interface EngineOptions {
+  readonly app: App;
+  /** The sessions that are in use are held here. */
+  readonly holds: Holds;
+  /** Who answers unless a call names a model. */
+  readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo'>;
+  readonly permissions: Permissions;
+}
+
+/** The turns, sessions and inquiries of gmn, for the tools of the MCP server. Opens nothing before it is asked for. */
+export function serveEngine(options: EngineOptions): Engine {
+  const { app, holds } = options;
+  const sessions = serveSessions(app, holds);
+  return {
+    sessions: sessions.store,
+    settled: sessions.settled,
+    async startTurn(request) {
+      checkDepth(app);
+      const kept = await sessions.open(request.kept, request.onSession);
+      const refused: string[] = [];
+      const events = withSession(settle(turnEvents(options, request, { ...kept, refused })), kept);
+      return { events, refused };
+    },
+    countTokens: (text, signal) =>
+      withModel(options, PLAIN_BUILT_IN, async (opened) => {
+        const contents = [{ role: 'user', parts: [{ text: await lazyWithholding(app).conceal(text) }] }] as const;
+        return countTokens(opened, { model: opened.modelId, contents, generationConfig: {} }, { app, signal });
+      }),
+    embed: (given, signal) =>
+      withModel(options, undefined, async (opened) => {
+        const inquiries = await patientInquiries(opened, app);
+        const text = await lazyWithholding(app).conceal(given);
+        return { model: EMBED_MODEL, values: await inquiries.embed({ model: EMBED_MODEL, text }, signal) };
+      }),
+    fetchBytes: (url, signal) =>
+      fetchBytes(url, sendPinned({ isAllowedAddress: isPublicAddress, timers: app.httpTimers }), signal),
+    models() {
+      const { text, json } = modelsReport(knownModels());
+      return { text, document: json };
+    },
+  };
+}
+
+/** The same events with what there is to say of the session, and its id at the end if it is all there. */
+async function* withSession(
+  events: AsyncIterable<TurnEvent>,
+  { written, savedId, notices }: OpenHistory,
+): AsyncGenerator<TurnEvent, void> {
+  for await (const event of events) {
+    // Whoever hears of a failure may want to go on from there.
+    if (event.type === 'failure') await written();
+    for (const message of notices()) yield { type: 'notice', message };
+    const sessionId = event.type === 'end' ? savedId() : undefined;
+    yield event.type !== 'end' || sessionId === undefined ? event : { ...event, sessionId };
+  }
+}
+
+interface Turn extends Pick<OpenHistory, 'history' | 'close'> {
+  readonly refused: string[];
+}
+
+async function* turnEvents(
+  options: EngineOptions,
+  request: TurnRequest,
+  { history, refused, close }: Turn,
+): AsyncGenerator<TurnEvent, void> {
+  const { timeoutMs = USUAL_MS } = request;
+  const limit = deadline(request.signal, timeoutMs, () => timedOut(timeoutMs));
+  let opened: OpenedModel | undefined;
+  try {
+    checkDirectory(request);
+    const app = appFor(options.app, request.directory);
+    opened = await openModel(modelOptions(options, request), app, limit.endsAt);
+    for (const message of opened.notices) yield { type: 'notice', message };
+    const agent = yield* agentFor(options, request, { app, opened, refused });
+    // Settings and context files were read meanwhile.
+    checkDirectory(request);
+    for await (const event of runTurn(agent, { history, prompt: request.prompt, signal: limit.signal })) {
+      noteUnoffered(event, agent, refused);
+      yield event;
+    }
+  } finally {
+    await finish(limit, opened, close);
+  }
+}
+
+async function finish(limit: Deadline, opened: OpenedModel | undefined, close: () => void): Promise<void> {
+  limit.clear();
+  await opened?.close();
+  close();
+}
+
+async function* agentFor(
+  { permissions }: EngineOptions,
+  request: TurnRequest,
+  { app, opened, refused }: { readonly app: App; readonly opened: OpenedModel; readonly refused: string[] },
+) {
+  const { directory, systemText, generationConfig, safetySettings, isGrounded } = request;
+  const system = systemText === undefined ? {} : { systemText };
+  const lend = <Result>(work: () => Promise<Result>): Promise<Result> => work();
+  const workspace =
+    directory === undefined
+      ? undefined
+      : noting(await openOwnWorkspace({}, app, (roots) => undoStoreOf(app).journal(randomId(), roots)), (words) => {
+          if (!refused.includes(words)) refused.push(words);
+        });
+  if (workspace !== undefined && workspace.roots[0] !== directory) throw outsideRoots(directory ?? '');
+  const tools = workspace === undefined ? {} : toolOptions(permissions);
+  const agent = yield* openAgent(
+    { ...system, ...tools },
+    { app, opened, lend, ...(workspace === undefined ? {} : { workspace }) },
+  );
+  const asked = {
+    ...agent,
+    request: {
+      ...agent.request,
+      generationConfig: { ...agent.request.generationConfig, ...generationConfig },
+      ...(safetySettings === undefined ? {} : { safetySettings }),
+      ...(isGrounded ? { tools: [{ googleSearch: {} }] } : {}),
+    },
+  };
+  return workspace === undefined ? asked : unattended(asked, { permissions, workspace, refused });
+}
+
+/** Its path was free of links, and inside a root, when the call came; a call may wait for long. Throws CodedError. */
+function checkDirectory({ directory }: TurnRequest): void {
+  if (directory !== undefined && realPath(directory) !== directory) throw outsideRoots(directory);
+}
+
+/** The same App, but it works in another directory, and its children know how deep they are. */
+function appFor(app: App, directory: string | undefined): App {
+  const env = { ...app.env, [DEPTH]: String(depthOf(app) + 1) };
+  return { ...app, env, ...(directory === undefined ? {} : { cwd: directory }) };
+}
+
+function depthOf({ env }: App): number {
+  const depth = Number(env[DEPTH] ?? 0);
+  return Number.isInteger(depth) && depth >= 0 ? depth : DEEPEST;
+}
+
+function checkDepth(app: App): void {
+  if (depthOf(app) < DEEPEST) return;
+  throw new AppError('limit', `gmn was started by gmn, which was started by gmn: that is as deep as it goes`, {
+    hint: `${DEPTH} counts it.`,
+  });
+}
+
+function modelOptions({ model }: EngineOptions, { model: wanted, builtIn, sampling }: TurnRequest): ModelOptions {
+  // Words of the credential go with the notices, not to a terminal.
+  const options = { ...model, ...sampling, outputFormat: 'json' } as const;
+  return wanted === undefined ? unlessNamed(options, builtIn) : { ...options, model: wanted };
+}
+
+/** The same for the tools that have a model of their own, which the server's `-m` does not change. */
+function unlessNamed({ model, ...options }: ModelOptions, builtIn: BuiltInModel | undefined): ModelOptions {
+  if (builtIn !== undefined) return { ...options, builtIn };
+  return model === undefined ? options : { ...options, model };
+}
+
+async function withModel<Result>(
+  { app, model }: EngineOptions,
+  builtIn: BuiltInModel | undefined,
+  work: (opened: OpenedModel) => Promise<Result>,
+): Promise<Result> {
+  checkDepth(app);
+  const opened = await openModel(unlessNamed({ ...model, outputFormat: 'json' }, builtIn), app, () => undefined);
+  try {
+    return await work(opened);
+  } finally {
+    await opened.close();
+  }
+}

@@ -1,0 +1,61 @@
+import type { Agent } from '../../agent/agent.ts';
+import { approvalPolicy } from '../../approval/policy.ts';
+import { secretFiles } from '../../approval/targets.ts';
+import type { TurnEvent } from '../../core/event.ts';
+import { visible } from '../../core/text/terminal.ts';
+import type { Approve } from '../../core/tool.ts';
+import type { Workspace } from '../../tools/workspace/workspace.ts';
+import type { ToolOptions } from '../toolbox.ts';
+
+/** What delegated work may do besides reading. */
+export interface Permissions {
+  readonly write: boolean;
+  readonly shell: boolean;
+}
+
+const SHELL = 'run_shell_command';
+const FLAGS: Readonly<Record<string, string>> = {
+  write_file: '--allow-write',
+  edit_file: '--allow-write',
+  [SHELL]: '--allow-shell',
+};
+
+const READERS = 'list_directory,read_file,glob,search_file_content';
+
+/** Which tools are offered. What is not allowed is not even declared. */
+export function toolOptions({ write, shell }: Permissions): ToolOptions {
+  // The flags of the server say what is allowed, not the mode that a person has chosen for being asked.
+  const fixed = { outputFormat: 'json', approvalMode: 'default' } as const;
+  if (shell) return { ...fixed, tools: `${READERS}${write ? ',write_file,edit_file' : ''},${SHELL}` };
+  // As sets, so that the home directory stays without tools that write even if somebody made it a root.
+  return { ...fixed, tools: write ? 'edit' : 'read' };
+}
+
+/** An agent that nobody watches: what is not allowed is refused at once, and noted in `refused`. */
+export function unattended(
+  agent: Agent,
+  { permissions, workspace, refused }: { permissions: Permissions; workspace: Workspace; refused: string[] },
+): Agent {
+  const { secretOf } = secretFiles(workspace);
+  const policy = approvalPolicy({
+    mode: permissions.write ? 'auto_edit' : 'default',
+    allowedTools: permissions.shell ? [SHELL] : [],
+    isTrusted: () => false,
+  });
+  const approve: Approve = async (tool, call) => {
+    const secret = await secretOf(tool, call.args);
+    if (policy.rule({ tool, args: call.args, secret }).kind === 'run') return { kind: 'run' };
+    const why = secret === undefined ? 'it is not allowed here' : `${visible(secret)} may hold keys or passwords`;
+    refused.push(`${tool.name}: ${why}`);
+    return { kind: 'deny', reason: `${tool.name} was not run: ${why}, and there is nobody to ask. Go on without it.` };
+  };
+  return { ...agent, approve };
+}
+
+/** Notes the calls of tools that were not offered, as they go by. */
+export function noteUnoffered(event: TurnEvent, { tools }: Agent, refused: string[]): void {
+  if (event.type !== 'call' || tools.some(({ name }) => name === event.name)) return;
+  const flag = Object.hasOwn(FLAGS, event.name) ? FLAGS[event.name] : undefined;
+  const hint = flag === undefined ? '' : `; whoever runs the server can allow it with ${flag}`;
+  refused.push(`${visible(event.name.slice(0, 80))}: not offered by this server${hint}`);
+}

@@ -1,0 +1,130 @@
+import { isAbsolute, join } from 'node:path';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../../core/json.ts';
+import { decode } from '../../core/text/decode.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { readBytes } from '../../platform/files/read.ts';
+import { systemStdin } from '../../platform/terminal/stdin.ts';
+
+const MAX_BYTES = 16_000_000;
+
+/** For a command without words of its own. Throws AppError `usage`. */
+export function noWords(args: readonly string[], command: string): void {
+  if (args.length > 0) {
+    throw new AppError('usage', `"gmn ${command}" takes no words`, { hint: `Run: gmn ${command} --help` });
+  }
+}
+
+/** The words of a command that takes so many and no more. Throws AppError `usage`. */
+export function onlyWords(args: readonly string[], most: number, command: string): readonly string[] {
+  if (args.length <= most) return args;
+  throw new AppError('usage', `"gmn ${command}" takes ${most === 1 ? 'one word' : `${most} words`}`, {
+    hint: `Run: gmn ${command} --help`,
+  });
+}
+
+/** `k=v` words as pairs, split at the first `=`; `@file` and `-` (stdin) as values are read, `@@x` is `@x`. Throws AppError `usage`. */
+export async function readPairs(words: readonly string[], app: App): Promise<readonly (readonly [string, string])[]> {
+  const pairs: (readonly [string, string])[] = [];
+  const stdin = onceOnly(app);
+  for (const word of words) {
+    const at = word.indexOf('=');
+    if (at < 1) {
+      throw new AppError('usage', `${visible(word)} is not of the form name=value`, {
+        hint: 'Example: path=README.md; for text with odd characters: name=@file',
+      });
+    }
+    pairs.push([word.slice(0, at), await readWord(word.slice(at + 1), { app, stdin })]);
+  }
+  return pairs;
+}
+
+/**
+ * The arguments of a tool: each value as JSON where it is some, else as text. Where the schema wants a string, only a quoted
+ * one counts as JSON; a number that would come out as another stays text.
+ */
+export function toolArguments(pairs: readonly (readonly [string, string])[], schema: JsonObject): JsonObject {
+  return Object.fromEntries(pairs.map(([name, text]) => [name, argumentOf(text, schema, name)]));
+}
+
+/** The value of `--json`: an object, `@file` or `-` for where to read one. Throws AppError `usage`. */
+export async function jsonArguments(text: string, app: App): Promise<JsonObject> {
+  const value = parseJson(await readWord(text, { app, stdin: onceOnly(app) }));
+  if (isObject(value)) return parseArguments(value);
+  throw new AppError('usage', '--json: that is not a JSON object', { hint: `Example: --json '{"path":"README.md"}'` });
+}
+
+function argumentOf(text: string, { properties }: JsonObject, name: string): JsonValue {
+  const property = isObject(properties) && Object.hasOwn(properties, name) ? properties[name] : undefined;
+  const value = parseJson(text);
+  if (value === undefined) return text;
+  if (typeof value === 'number' && isAnother(value, text)) return text;
+  const wantsText = isObject(property) && property.type === 'string';
+  return wantsText && typeof value !== 'string' ? text : parseValue(value);
+}
+
+/** Whether a number, as it is held, is not the one that was written. */
+function isAnother(value: number, text: string): boolean {
+  return !Number.isFinite(value) || (/^\s*-?\d+\s*$/.test(text) && !Number.isSafeInteger(value));
+}
+
+interface Sources {
+  readonly app: App;
+  readonly stdin: () => Promise<string>;
+}
+
+async function readWord(text: string, { app, stdin }: Sources): Promise<string> {
+  if (text === '-') return stdin();
+  if (!text.startsWith('@') || text === '@') return text;
+  const name = text.slice(1);
+  if (name.startsWith('@')) return name;
+  const bytes = await readBytes(isAbsolute(name) ? name : join(app.cwd, name), {
+    name,
+    maxBytes: MAX_BYTES,
+    tooLarge: () => tooLarge(name),
+  }).catch((thrown: unknown) => {
+    throw meantAsText(AppError.from(thrown), text);
+  });
+  return textOf(bytes, name);
+}
+
+function meantAsText({ fault, message, hint = '', cause }: AppError, text: string): AppError {
+  const advice = `For the text ${visible(text)} itself write @${visible(text)}, or use --json.`;
+  return new AppError(fault, message, { cause, hint: `${hint} ${advice}`.trimStart() });
+}
+
+function onceOnly(app: App): () => Promise<string> {
+  let isRead = false;
+  return async () => {
+    if (isRead)
+      throw new AppError('usage', 'stdin can be read for one value only', { hint: 'Use @file for the others.' });
+    isRead = true;
+    const chunks: Uint8Array[] = [];
+    let total = 0;
+    for await (const chunk of systemStdin().read(app.signal)) {
+      total += chunk.length;
+      if (total > MAX_BYTES) throw tooLarge('stdin');
+      chunks.push(chunk);
+    }
+    return textOf(Buffer.concat(chunks), 'stdin');
+  };
+}
+
+function tooLarge(name: string): AppError {
+  return new AppError('usage', `${name} is larger than 16 MB`, { hint: 'Send less.' });
+}
+
+function textOf(bytes: Uint8Array, name: string): string {
+  const decoded = decode(bytes);
+  if (decoded.isText) return decoded.text;
+  throw new AppError('usage', `${name} is not text`, { hint: 'Arguments of a tool are text or JSON.' });
+}
+
+function parseArguments(value: Readonly<Record<string, unknown>>): JsonObject {
+  return value as JsonObject;
+}
+
+function parseValue(value: unknown): JsonValue {
+  return value as JsonValue;
+}

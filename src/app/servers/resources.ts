@@ -1,0 +1,59 @@
+import { AppError } from '../../core/error.ts';
+import type { ReadResource, Resource } from '../../input/prompt-input.ts';
+import type { McpTools } from '../../mcp/client/tools/toolset.ts';
+import type { Connection } from '../../mcp/client/types.ts';
+
+/**
+ * What `@server:uri` and `@server://rest` mean, for the servers of a run. What a server lists comes first: many answer
+ * to any address, also to one with the comma behind it.
+ */
+export function resourceReader({ servers, pool }: Pick<McpTools, 'servers' | 'pool'>): ReadResource {
+  return async (mentions, signal) => {
+    const named = servers.find(({ server }) => mentions[0]?.startsWith(`${server.name}:`));
+    if (named === undefined) return undefined;
+    const { name } = named.server;
+    const connection = await pool.connection(named.server, signal);
+    const listed = await listedUris(connection, signal);
+    const wanted = mentions.filter((mention) => mention.startsWith(`${name}:`) && mention.length > name.length + 1);
+    const known = wanted.flatMap((mention) => urisOf(mention, name)).find((uri) => listed.includes(uri));
+    if (known !== undefined) return read(connection, known, signal);
+    for (const mention of wanted) {
+      const [only, ...others] = listed.filter((uri) => uri.endsWith(mention.slice(name.length)));
+      const uris = [...urisOf(mention, name), ...(only === undefined || others.length > 0 ? [] : [only])];
+      for (const uri of uris) {
+        const resource = await read(connection, uri, signal);
+        if (resource !== undefined) return resource;
+      }
+    }
+    return undefined;
+  };
+}
+
+/** `notes://a` may be an address itself; so may what stands behind `notes:` or `notes://`. */
+function urisOf(mention: string, server: string): readonly string[] {
+  const rest = mention.slice(server.length + 1);
+  if (!rest.startsWith('//')) return [rest];
+  const path = rest.slice(2);
+  return /^[a-z][a-z\d+.-]*:/i.test(path) ? [mention, path] : [mention];
+}
+
+async function listedUris(connection: Connection, signal: AbortSignal): Promise<readonly string[]> {
+  const listing = await orNone(connection, connection.listResources({ signal }));
+  return listing?.items.map(({ uri }) => uri) ?? [];
+}
+
+async function read(connection: Connection, uri: string, signal: AbortSignal): Promise<Resource | undefined> {
+  const contents = (await orNone(connection, connection.readResource(uri, { signal }))) ?? [];
+  const pieces = contents.map(({ text, blob = '' }) => text ?? Buffer.from(blob, 'base64'));
+  return pieces.length === 0 ? undefined : { uri, pieces };
+}
+
+/** A server that refuses has no such thing; one that is gone has failed. */
+async function orNone<Value>(connection: Connection, asking: Promise<Value>): Promise<Value | undefined> {
+  try {
+    return await asking;
+  } catch (thrown) {
+    if (thrown instanceof AppError && thrown.fault === 'mcp' && connection.isOpen) return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,142 @@
+import { dirname, join, resolve } from 'node:path';
+import { parseSettingsText } from '../../config/document.ts';
+import { readServerEnablement } from '../../config/server-enablement.ts';
+import { workspaceServers } from '../../config/servers.ts';
+import { readServersFile, serversOf } from '../../config/servers-file.ts';
+import type { App, ServerSetting } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import type { JsonObject, JsonValue } from '../../core/json.ts';
+import { nearestNames } from '../../core/text/names.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { type ConfiguredServer, configuredServers, serverEntries } from '../../mcp/client/servers.ts';
+import { realPath } from '../../platform/files/path.ts';
+import { readStateFile } from '../../platform/files/small-file.ts';
+
+/** How a folder's `mcp.serverCommand` is called where its servers are listed. */
+const COMMAND_KEY = 'mcp.serverCommand';
+
+/** The flags that say which MCP servers there are. */
+export interface RosterOptions {
+  readonly mcpConfig?: string;
+  readonly allowedMcpServerNames?: readonly string[];
+}
+
+export type ServerState =
+  | { readonly kind: 'ready'; readonly server: ConfiguredServer }
+  /** Somebody's settings, or a flag, say not to use it; `hint` is how to undo that. */
+  | { readonly kind: 'disabled'; readonly why: string; readonly hint: string }
+  /** Its definition is none. */
+  | { readonly kind: 'faulty'; readonly why: string }
+  /** A folder's settings define it, and nobody has approved it as it is. */
+  | { readonly kind: 'unapproved' };
+
+/** An MCP server that the settings or a flag name. All of it is untrusted text. */
+export interface ServerEntry extends Pick<ServerSetting, 'name' | 'scope' | 'file'> {
+  /** As it stands in the file, variables not put in: for people, once its secrets are hidden. */
+  readonly written: JsonValue;
+  readonly state: ServerState;
+}
+
+export interface Roster {
+  /** In the order of the files; a name may be there twice if one of the two is not approved. */
+  readonly entries: readonly ServerEntry[];
+  readonly notices: readonly string[];
+}
+
+/**
+ * Every MCP server there is, and whether it may be used. Starts none. Throws AppError `config` if a settings file or the
+ * file of `--mcp-config` is broken, `usage` if that is missing, `mcp` if `--allowed-mcp-server-names` names one that is not there.
+ */
+export async function readRoster(options: RosterOptions, app: App): Promise<Roster> {
+  const settings = await app.settings();
+  const flagged =
+    options.mcpConfig === undefined
+      ? []
+      : await readServersFile(resolve(app.cwd, options.mcpConfig), { env: settings.env, cwd: app.cwd });
+  const isFlagged = ({ name }: ServerSetting): boolean => flagged.some((server) => server.name === name);
+  const enablement = readServerEnablement(app.homes().gemini);
+  const named = {
+    ...(settings.document === undefined ? {} : { document: settings.document }),
+    serverCommand: settings.serverCommand,
+    servers: [...(settings.servers ?? []).filter((server) => !isFlagged(server)), ...flagged],
+  };
+  const sorted = configuredServers({ ...named, isOfficiallyDisabled: enablement.isDisabled });
+  const states = new Map<string, ServerState>([
+    ...sorted.servers.map((server) => [server.name, { kind: 'ready', server }] as const),
+    ...sorted.faulty.map(({ name, why }) => [name, { kind: 'faulty', why }] as const),
+    ...sorted.disabled.map(({ name, why, hint }) => [name, { kind: 'disabled', why, hint }] as const),
+  ]);
+  const files = writtenFiles();
+  const allowed = allowedNames(options);
+  const entries: ServerEntry[] = [];
+  for (const { name, scope, file, definition } of serverEntries(named)) {
+    const found = states.get(name);
+    const state = found?.kind !== 'disabled' && allowed?.includes(name) === false ? NOT_FLAGGED : found;
+    if (state !== undefined)
+      entries.push({ name, scope, file, written: (await files(file))[name] ?? definition, state });
+  }
+  const all = [...entries, ...(await unapproved(entries, app))];
+  const known = all.map(({ name }) => name);
+  for (const name of allowed ?? []) if (!known.includes(name)) throw unknownServer(visible(name), known);
+  return { entries: all, notices: [...settings.notices, ...enablement.notices] };
+}
+
+const NOT_FLAGGED: ServerState = {
+  kind: 'disabled',
+  why: 'not in --allowed-mcp-server-names',
+  hint: 'Add its name to that flag, or leave the flag out.',
+};
+
+function allowedNames({ allowedMcpServerNames }: RosterOptions): readonly string[] | undefined {
+  return allowedMcpServerNames
+    ?.flatMap((names) => names.split(',').map((name) => name.trim()))
+    .filter((name) => name !== '');
+}
+
+/** The AppError `mcp` for a server that no settings name, with the names most like it. */
+export function unknownServer(shown: string, known: readonly string[]): AppError {
+  const near = nearestNames(shown, known).map(visible);
+  return new AppError('mcp', `there is no MCP server ${shown}`, {
+    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'To see which there are, run: gmn mcp list',
+  });
+}
+
+/** What the folder's settings define and no layer has let through. A broken file is told of by the settings. */
+async function unapproved(counted: readonly ServerEntry[], { cwd, homes }: App): Promise<readonly ServerEntry[]> {
+  const file = join(cwd, '.gemini', 'settings.json');
+  if (realPath(dirname(file)) === realPath(homes().gemini)) return [];
+  const approved = counted.filter(({ scope }) => scope === 'workspace').map(({ name }) => name);
+  return (await serversIn(file))
+    .filter(({ name }) => !approved.includes(name === COMMAND_KEY ? 'mcp' : name))
+    .map(({ name, definition }) => ({
+      name,
+      scope: 'workspace',
+      file,
+      written: definition,
+      state: { kind: 'unapproved' },
+    }));
+}
+
+async function serversIn(file: string) {
+  return workspaceServers(await documentIn(file));
+}
+
+/** What a file says; nothing if it is not there or broken, which is told of elsewhere. */
+async function documentIn(file: string): Promise<JsonObject> {
+  try {
+    const text = readStateFile(file);
+    return text === undefined ? {} : await parseSettingsText({ file, text });
+  } catch {
+    return {};
+  }
+}
+
+/** The servers of a file as they stand there, each file read once. */
+function writtenFiles(): (file: string) => Promise<JsonObject> {
+  const known = new Map<string, JsonObject>();
+  return async (file) => {
+    const servers = known.get(file) ?? serversOf(await documentIn(file)) ?? {};
+    known.set(file, servers);
+    return servers;
+  };
+}

@@ -1,0 +1,174 @@
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { connect } from '../../mcp/client/connect.ts';
+import type { ClientContext } from '../../mcp/client/context.ts';
+import type { NamedServer } from '../../mcp/client/definition.ts';
+import { NEVER_MS } from '../../mcp/client/limits.ts';
+import type { ConfiguredServer } from '../../mcp/client/servers.ts';
+import type { Connection } from '../../mcp/client/types.ts';
+import { programsAtOnce } from '../../platform/process/child.ts';
+import { type Roster, type RosterOptions, readRoster, unknownServer } from './roster.ts';
+
+/** A server that forgets two of them forgets them all. */
+const MAX_SESSIONS = 2;
+
+export interface SessionOptions extends RosterOptions {
+  /** In milliseconds, instead of the server's own; 0 = never. */
+  readonly timeout?: number;
+}
+
+/**
+ * The server of this name, if it may be used. Throws AppError `mcp` if there is none, `config` if it is disabled, not
+ * approved or faulty; the hint says what to do about it.
+ */
+export function findServer({ entries }: Roster, name: string): ConfiguredServer {
+  const named = entries.filter((entry) => entry.name === name);
+  const entry = named.find(({ state }) => state.kind === 'ready') ?? named[0];
+  const shown = visible(name);
+  if (entry === undefined)
+    throw unknownServer(
+      shown,
+      entries.map((known) => known.name),
+    );
+  const { state } = entry;
+  switch (state.kind) {
+    case 'ready':
+      return state.server;
+    case 'disabled':
+      throw new AppError('config', `MCP server ${shown} is not used: ${state.why}`, { hint: state.hint });
+    case 'unapproved':
+      throw new AppError('config', `MCP server ${shown} is new or changed in ${entry.file}, and not approved`, {
+        hint: 'To look at it and approve it, run: gmn trust',
+      });
+    case 'faulty':
+      throw new AppError('config', `${entry.file}: mcpServers.${shown}: ${state.why}`, {
+        hint: `To see it, run: gmn mcp get ${shown}`,
+      });
+  }
+}
+
+/** The configured server of this name, with the settings' notices. Throws as `findServer` does. */
+export async function namedServer(
+  name: string,
+  { options, app }: { readonly options: RosterOptions; readonly app: App },
+): Promise<{ readonly server: ConfiguredServer; readonly notices: readonly string[] }> {
+  const roster = await readRoster(options, app);
+  return { server: findServer(roster, name), notices: roster.notices };
+}
+
+interface SessionContext extends Pick<ClientContext, 'elicit'> {
+  readonly options: SessionOptions;
+  readonly app: App;
+  /** Asked before the server is connected to; may throw. */
+  readonly check?: (server: NamedServer) => void;
+}
+
+/**
+ * Connects to one configured server for as long as `use` takes; nothing is left running afterwards. The settings' notices
+ * are given too. If the server has forgotten its session by then, `use` is run once more, in a new one. Throws as
+ * `findServer`, `check`, `connect` and `use` do.
+ */
+export async function withServer<Value>(
+  name: string,
+  { options, app, check, ...more }: SessionContext,
+  use: (connection: Connection, notices: readonly string[]) => Promise<Value>,
+): Promise<Value> {
+  const { server, notices } = await namedServer(name, { options, app });
+  check?.(server);
+  const inSession = async (number: number): Promise<Value> => {
+    const connection = await connect(patient(server, options.timeout), { ...app, ...more }, app.signal);
+    try {
+      return await use(connection, notices);
+    } catch (thrown) {
+      const isForgotten = thrown instanceof AppError && thrown.status === 404;
+      if (!isForgotten || number === MAX_SESSIONS) throw thrown;
+    } finally {
+      await connection.close();
+    }
+    return inSession(number + 1);
+  };
+  return inSession(1);
+}
+
+/** The server with the time that a flag gives it, for starting, for lists and for every answer. */
+export function patient<Server extends NamedServer>(server: Server, timeout: number | undefined): Server {
+  if (timeout === undefined) return server;
+  const limitMs = timeout === 0 ? NEVER_MS : timeout;
+  return { ...server, limitMs, definition: { ...server.definition, timeoutMs: limitMs } };
+}
+
+/** Runs work for a server when its turn has come. */
+export type TakeTurn = <Value>(server: NamedServer, work: () => Promise<Value>) => Promise<Value>;
+
+/**
+ * Has no more programs start at once than the machine carries: each keeps a core busy while it loads, and they would
+ * all be late together. Servers at an address wait for nobody.
+ */
+export function programTurns(atOnce = programsAtOnce()): TakeTurn {
+  let free = atOnce;
+  const waiting: (() => void)[] = [];
+  return async (server, work) => {
+    if (server.definition.kind !== 'stdio') return work();
+    if (free > 0) free -= 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}
+
+/** What came of one server among several. */
+export type Look<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });
+
+/**
+ * Connects to one server, if it is named, else to all that may be used, as many at once as the machine carries; one that fails hurts only itself. A
+ * server that is named must be usable. Throws as `findServer` does, and the signal's reason.
+ */
+export async function lookAtServers<Value>(
+  name: string | undefined,
+  { options, app }: { readonly options: SessionOptions; readonly app: App },
+  use: (connection: Connection, server: ConfiguredServer) => Promise<Value>,
+): Promise<{ readonly looks: readonly Look<Value>[]; readonly notices: readonly string[] }> {
+  const roster = await readRoster(options, app);
+  const servers = name === undefined ? readyServers(roster) : [findServer(roster, name)];
+  const takeTurn = programTurns();
+  const looks = await Promise.all(
+    servers.map((server) =>
+      takeTurn(server, () =>
+        lookAt(patient(server, options.timeout), { context: app, signal: app.signal }, (connection) =>
+          use(connection, server),
+        ),
+      ),
+    ),
+  );
+  app.signal.throwIfAborted();
+  return { looks, notices: roster.notices };
+}
+
+/** The servers that may be used. */
+export function readyServers({ entries }: Roster): readonly ConfiguredServer[] {
+  return entries.flatMap(({ state }) => (state.kind === 'ready' ? [state.server] : []));
+}
+
+/** Connects, uses, closes; a failure is data. Never throws. */
+export async function lookAt<Value>(
+  server: NamedServer,
+  { context, signal }: { readonly context: ClientContext; readonly signal: AbortSignal },
+  use: (connection: Connection) => Promise<Value>,
+): Promise<Look<Value>> {
+  const { name } = server;
+  let connection: Connection | undefined;
+  try {
+    connection = await connect(server, context, signal);
+    return { name, value: await use(connection) };
+  } catch (thrown) {
+    return { name, error: AppError.from(thrown) };
+  } finally {
+    await connection?.close();
+  }
+}

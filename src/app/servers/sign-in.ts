@@ -1,0 +1,61 @@
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import type { Env } from '../../core/io.ts';
+import { visible } from '../../core/text/terminal.ts';
+import type { SignInPrompt } from '../../mcp/client/context.ts';
+import { openBrowser } from '../../platform/process/browser.ts';
+import { INTERRUPT, openTty } from '../../platform/terminal/tty.ts';
+import type { CallProgress } from './progress.ts';
+
+interface SignInOptions {
+  /** The browser is asked to open the address. */
+  readonly isOpened: boolean;
+  readonly lend: CallProgress['lend'];
+}
+
+/**
+ * Shows on stderr where to sign in, and opens it in the browser unless that is not wanted. An address stays printed in any
+ * case: the browser may be on another machine. Where none was opened and a person sits, they may paste the address at which theirs
+ * ended, which only leads to the machine it runs on.
+ */
+export function signInPrompt(
+  { isOpened, lend }: SignInOptions,
+  { env, io, signal }: Pick<App, 'env' | 'io' | 'signal'>,
+): SignInPrompt {
+  let hasBrowser = false;
+  const show = async (url: string): Promise<void> => {
+    await io.err.write(`To sign in, open this address:\n${visible(url)}\n`);
+    hasBrowser = isOpened && !isElsewhere(env) && (await openBrowser(url, env));
+    await io.err.write(hasBrowser ? 'Your browser is asked to open it. ' : '');
+    await io.err.write('Waiting for you to finish there…\n');
+    if (!hasBrowser && io.err.isTerminal) await io.err.write(PASTE_WORDS);
+  };
+  const paste: SignInPrompt['paste'] = async ({ isRefused }, over) => {
+    if (hasBrowser || !io.err.isTerminal) return undefined;
+    if (isRefused) await io.err.write('That is not the address of this sign-in.\n');
+    return pasted(over);
+  };
+  return { signal, show: (url) => lend(() => show(url)), paste: (last, over) => lend(async () => paste(last, over)) };
+}
+
+const PASTE_WORDS =
+  'If your browser is on another machine, it ends at an address that it cannot open: paste that here.\n';
+
+/** A browser here would open where nobody sees it, unless it is named. */
+function isElsewhere({ SSH_CONNECTION, SSH_TTY, DISPLAY, WAYLAND_DISPLAY, BROWSER }: Env): boolean {
+  return Boolean(SSH_CONNECTION || SSH_TTY) && !DISPLAY && !WAYLAND_DISPLAY && !BROWSER;
+}
+
+async function pasted(signal: AbortSignal): Promise<string | undefined> {
+  const tty = openTty();
+  if (tty === undefined) return undefined;
+  try {
+    const line = await tty.line('Address: ', signal);
+    // Nothing: gmn goes on waiting for the browser alone.
+    if (signal.aborted || line.trim() === '') return undefined;
+    if (line === INTERRUPT) throw new AppError('interrupted', 'Interrupted.');
+    return line;
+  } finally {
+    tty.close();
+  }
+}

@@ -1,0 +1,142 @@
+import type { Lend } from '../../approval/approve.ts';
+import { terminalElicit } from '../../approval/elicitation.ts';
+import type { Servers } from '../../chat/servers.ts';
+import { chatServers } from '../../commands/chat/servers.ts';
+import type { App } from '../../core/app.ts';
+import { visible } from '../../core/text/terminal.ts';
+import type { ReadResource } from '../../input/prompt-input.ts';
+import type { ConfiguredServer } from '../../mcp/client/servers.ts';
+import { type McpTools, mcpTools } from '../../mcp/client/tools/toolset.ts';
+import { randomId } from '../../platform/runtime/random-id.ts';
+import { isAttended } from '../../platform/terminal/terminal.ts';
+import { noteProgress, withoutSpinner } from '../../render/spinner.ts';
+import { BUILTIN_NAMES, isSelected } from '../../tools/builtins.ts';
+import type { Workspace } from '../../tools/workspace/workspace.ts';
+import { names, openOwnWorkspace, type ToolOptions, undoStoreOf } from '../toolbox.ts';
+import { stepWords } from './progress.ts';
+import { resourceReader } from './resources.ts';
+import { type Roster, type RosterOptions, readRoster } from './roster.ts';
+import { findServer, readyServers } from './session.ts';
+
+export interface RemoteContext {
+  readonly app: App;
+  readonly lend: Lend;
+  /** Ends the waiting for servers. */
+  readonly signal: AbortSignal;
+  /** Nothing may be started. */
+  readonly isPreview?: boolean;
+  /** Every server is asked what it offers now. */
+  readonly isAnew?: boolean;
+}
+
+/** How long servers whose tools are not known yet are waited for. A one-shot has named them: it waits as long as they may take. */
+const CHAT_PATIENCE_MS = 5000;
+/** Where a person waits for the prompt: who comes later joins. */
+const PROMPT_PATIENCE_MS = 1500;
+
+/**
+ * The tools of the servers that a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
+ * `--mcp-config`; the workspace they share with the other tools, and what mentions of their resources mean. To be closed. Throws AppError `mcp` for a server
+ * that is not there, `config` for one that may not be used.
+ */
+export async function openNamedServers(
+  options: RosterOptions & ToolOptions,
+  context: RemoteContext,
+): Promise<{ readonly workspace: Workspace; readonly remote: McpTools; readonly readResource: ReadResource }> {
+  const { app } = context;
+  const roster = await readRoster(options, app);
+  const flagged = { ...roster, entries: roster.entries.filter(({ scope }) => scope === 'flag') };
+  const isAll = options.allowedMcpServerNames === undefined;
+  const servers = isAll ? readyServers(flagged) : named(roster, options);
+  const notices = faultsIn(isAll ? flagged : onlyNamed(roster, options));
+  const workspace = await openOwnWorkspace(options, app, (roots) => undoStoreOf(app).journal(randomId(), roots));
+  const remote = await toolsOf(servers, options, { ...context, patienceMs: 0, workspace, roster, notices });
+  return { workspace, remote, readResource: resourceReader(remote) };
+}
+
+/**
+ * All servers that may be used, for a chat; undefined if there are none of any kind. What is returned starts them: so it is
+ * known whether they can be read before others are ended for them. One that is slow, or fails, is left out with a notice.
+ * To be closed. Throws as `openNamedServers` does.
+ */
+export async function prepareConfiguredServers(
+  options: RosterOptions & ToolOptions,
+  context: RemoteContext & { readonly workspace: Workspace },
+): Promise<(() => Promise<ChatRemote>) | undefined> {
+  const roster = await readRoster(options, context.app);
+  const servers = options.allowedMcpServerNames === undefined ? readyServers(roster) : named(roster, options);
+  if (roster.entries.length === 0) return undefined;
+  return async () => {
+    const tools = await toolsOf(
+      servers,
+      // As a chat has them if no flag says otherwise.
+      { tools: 'edit', ...options },
+      {
+        ...context,
+        patienceMs: isAttended() && !context.isAnew ? PROMPT_PATIENCE_MS : CHAT_PATIENCE_MS,
+        roster,
+        notices: faultsIn(roster),
+      },
+    );
+    return { tools, servers: chatServers(roster, tools) };
+  };
+}
+
+/** What a chat has of its servers: tools for the model, and themselves for the person. */
+export interface ChatRemote {
+  readonly tools: McpTools;
+  readonly servers: Servers;
+}
+
+function named(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): readonly ConfiguredServer[] {
+  const wanted = names(allowedMcpServerNames);
+  const isFaulty = (name: string): boolean =>
+    roster.entries.some((entry) => entry.name === name && entry.state.kind === 'faulty');
+  // One faulty entry costs itself, and is told of.
+  for (const name of wanted) if (!isFaulty(name)) findServer(roster, name);
+  return readyServers(roster);
+}
+
+function onlyNamed(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): Roster {
+  const wanted = names(allowedMcpServerNames);
+  return { ...roster, entries: roster.entries.filter(({ name }) => wanted.includes(name)) };
+}
+
+function faultsIn({ entries }: Roster): readonly string[] {
+  return entries.flatMap(({ name, file, state }) =>
+    state.kind === 'faulty' ? [`${file}: MCP server ${visible(name)} is not used: ${state.why}`] : [],
+  );
+}
+
+function toolsOf(
+  servers: readonly ConfiguredServer[],
+  options: ToolOptions,
+  around: RemoteContext & {
+    readonly workspace: Workspace;
+    readonly patienceMs: number;
+    readonly roster: Roster;
+    readonly notices: readonly string[];
+  },
+): Promise<McpTools> {
+  const { app, lend, workspace, signal, patienceMs, roster, notices, isPreview = false, isAnew = false } = around;
+  const ask: Lend = (work) => lend(() => withoutSpinner(work));
+  const isText = (options.outputFormat ?? 'text') === 'text';
+  // What nobody can read again is better not promised.
+  const isReadable = isSelected('read_file', names([options.tools ?? 'none']));
+  return mcpTools(
+    {
+      servers,
+      unused: roster.entries.filter(({ state }) => state.kind !== 'ready' || !servers.includes(state.server)),
+      context: { ...app, roots: workspace.roots, ...(isText ? terminalElicit(app, ask) : {}) },
+      reserved: BUILTIN_NAMES,
+      allowedTools: names(options.allowedTools ?? []),
+      ...(isReadable ? { keepOutput: workspace.keep } : {}),
+      onProgress: (step) => noteProgress(stepWords(step)),
+      patienceMs,
+      notices,
+      isPreview,
+      isAnew,
+    },
+    signal,
+  );
+}

@@ -1,0 +1,117 @@
+import { resolve } from 'node:path';
+import type { Lend } from '../approval/approve.ts';
+import type { App } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import { decode } from '../core/text/decode.ts';
+import { visible } from '../core/text/terminal.ts';
+import { walkContext } from '../input/files.ts';
+import { mentionRefusal } from '../input/mentions.ts';
+import { lookUp, readBytes } from '../platform/files/read.ts';
+import { runShell } from '../platform/process/shell.ts';
+import { chooseShell, type Shell } from '../platform/process/shell-choice.ts';
+import { openTty } from '../platform/terminal/tty.ts';
+import { modeOf } from './approval-mode.ts';
+import type { Filling } from './template-fill.ts';
+import type { ToolOptions } from './toolbox.ts';
+
+const MAX_BYTES = 1_000_000;
+const MAX_CHARS = 200_000;
+const COMMAND_MS = 60_000;
+
+/** What a template may use, and who is asked. */
+export interface MeansOptions extends Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo'> {
+  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+}
+
+export interface MeansContext {
+  readonly app: App;
+  readonly lend: Lend;
+  readonly signal: AbortSignal;
+}
+
+/** The files and commands of a template: files of the working directory, commands that the person approves. */
+export function templateMeans(options: MeansOptions, context: MeansContext): Pick<Filling, 'run' | 'read' | 'quoted'> {
+  const shell = chooseShell(undefined, context.app.env);
+  return {
+    run: (command) => commandOutput(command, shell, { options, context }),
+    read: (path) => fileText(path, context.app),
+    quoted: (words) => quotedFor(shell, words),
+  };
+}
+
+/** One word for a POSIX shell, whatever is in it. */
+function quotedFor({ path, args }: Shell, words: string): string {
+  if (args.length === 1 && args[0] === '-c') return words === '' ? '' : `'${words.replaceAll("'", "'\\''")}'`;
+  throw new AppError('usage', `the template puts {{args}} into a command, which is not safe with ${path}`, {
+    hint: 'Take {{args}} out of !{…}.',
+  });
+}
+
+/** Throws AppError `usage` for what `@path` in a prompt would not attach: the template may be somebody else's. */
+async function fileText(path: string, app: App): Promise<string> {
+  const found = await lookUp(resolve(app.cwd, path), path);
+  if (found === undefined) {
+    throw new AppError('usage', `the template wants ${visible(path)}, which is not there`, { hint: 'Check the path.' });
+  }
+  const refusal = await mentionRefusal({ ...found, name: path }, await walkContext(app));
+  if (refusal !== undefined) {
+    throw new AppError('usage', `the template wants ${visible(path)}, which ${refusal.replace(/ \(.*$/, '')}`, {
+      hint: 'If you want it to be sent, add it yourself: -f <path>',
+    });
+  }
+  const bytes = await readBytes(found.path, {
+    name: path,
+    links: 'never',
+    maxBytes: MAX_BYTES,
+    tooLarge: () => new AppError('usage', `${visible(path)} is larger than 1 MB`, { hint: 'Send it with -f instead.' }),
+  });
+  const decoded = decode(bytes);
+  if (decoded.isText) return decoded.text;
+  throw new AppError('usage', `${visible(path)} is not text`, { hint: 'Send it with -f instead.' });
+}
+
+interface Asking {
+  readonly options: MeansOptions;
+  readonly context: MeansContext;
+}
+
+async function commandOutput(command: string, shell: Shell, { options, context }: Asking): Promise<string> {
+  const { app, signal } = context;
+  if (!isAllowed(options) && !(await isApproved(command, { options, context }))) throw unapproved(command);
+  const run = { shell, command, cwd: app.cwd, env: app.env, timeoutMs: COMMAND_MS, maxChars: MAX_CHARS };
+  const { head, tail, omitted, exitCode, hasTimedOut } = await runShell(run, signal);
+  if (hasTimedOut) {
+    throw new AppError('usage', `the command of the template took more than a minute: ${visible(command)}`, {
+      hint: 'Run it yourself, and pipe its output in.',
+    });
+  }
+  const output = omitted === 0 ? head + tail : `${head}\n[${omitted} characters left out]\n${tail}`;
+  return exitCode === 0 ? output.trimEnd() : `${output.trimEnd()}\n[exit code ${exitCode ?? 'none'}]`;
+}
+
+function isAllowed(options: MeansOptions): boolean {
+  const names = (options.allowedTools ?? []).flatMap((list) => list.split(',')).map((name) => name.trim());
+  return modeOf(options) === 'yolo' || names.includes('run_shell_command');
+}
+
+/** Asks where a person can answer: as text, on a terminal. */
+async function isApproved(command: string, { options, context: { app, lend, signal } }: Asking): Promise<boolean> {
+  const isAttended = (options.outputFormat ?? 'text') === 'text' && app.io.err.isTerminal;
+  const tty = isAttended ? openTty() : undefined;
+  if (tty === undefined) return false;
+  try {
+    const question = `The template wants to run: ${visible(command)}\nRun it? [y]es [n]o › `;
+    const key = await lend(() => tty.key(new Set(['y', 'n']), () => app.io.err.write(question), signal));
+    await app.io.err.write('\n');
+    signal.throwIfAborted();
+    return key === 'y';
+  } finally {
+    tty.close();
+  }
+}
+
+function unapproved(command: string): AppError {
+  return new AppError('usage', `the template wants to run a command, which nobody approved: ${visible(command)}`, {
+    hint: 'If you want it to run, add: --allowed-tools run_shell_command',
+  });
+}

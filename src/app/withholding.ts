@@ -1,0 +1,17 @@
+import type { Withholding } from '../agent/agent.ts';
+import { ownSecrets } from '../auth/own-secrets.ts';
+import type { App } from '../core/app.ts';
+import { concealedIn, MARK } from '../core/text/secret-forms.ts';
+
+/** Knows the credentials of gmn and of the official CLI as they are at each moment: a token may be renewed meanwhile. */
+export function ownWithholding(app: Pick<App, 'homes' | 'settings'>): Withholding {
+  let hasWithheld = false;
+  return {
+    async conceal(value) {
+      const told = concealedIn(value, await ownSecrets(app));
+      hasWithheld ||= told !== value;
+      return told;
+    },
+    writesMark: (args) => hasWithheld && JSON.stringify(args).includes(MARK),
+  };
+}

@@ -1,0 +1,65 @@
+import type { Env } from '../core/io.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson, stringOf } from '../core/json.ts';
+import type { Draft, Preview, ToolOutcome } from '../core/tool.ts';
+import type { Tty } from '../platform/terminal/tty.ts';
+import type { Asked } from './policy.ts';
+
+/** A call, and what the person sees of it. */
+export interface Proposal {
+  readonly asked: Asked;
+  readonly preview: Preview;
+}
+
+/**
+ * What a call would do now, or after the calls that the draft holds, which it joins; or the outcome with which its tool
+ * refuses it. Throws what the tool's preview throws.
+ */
+export async function proposed(asked: Asked, signal: AbortSignal, draft?: Draft): Promise<Proposal | ToolOutcome> {
+  const { tool, args, secret } = asked;
+  if (secret !== undefined) return { asked, preview: secretPreview(secret, args) };
+  const preview = (await tool.preview?.(args, signal, draft)) ?? { kind: 'text', text: JSON.stringify(args, null, 2) };
+  return 'ok' in preview ? preview : { asked, preview };
+}
+
+/** The file that would be read, whatever the model calls it. */
+function secretPreview(path: string, args: JsonObject): Preview {
+  return {
+    kind: 'text',
+    text: `${JSON.stringify(args, null, 2)}\n${path}\nThis file may hold keys or passwords, and would be sent to the model.`,
+  };
+}
+
+/** Whether two previews are of the same change: in the same place, among the same lines. */
+export function isSameChange(left: Preview, right: Preview): boolean {
+  return JSON.stringify(left) === JSON.stringify(right);
+}
+
+/** The words of a refusal. */
+export function reasonOf({ response }: ToolOutcome): string {
+  return stringOf(response.error) ?? JSON.stringify(response);
+}
+
+/** What people edit of a call if its tool knows of it: the command, the new content, else all arguments. */
+const EDITED = ['command', 'content', 'new_string'] as const;
+
+/** The arguments as the person would have them. Undefined if the editor failed, or what came out of it is no such thing. */
+export async function editedArgs(
+  { asked: { tool, args }, preview }: Proposal,
+  { tty, env }: { readonly tty: Tty; readonly env: Env },
+  signal: AbortSignal,
+): Promise<JsonObject | undefined> {
+  const known = isObject(tool.input.properties) ? tool.input.properties : {};
+  const key = EDITED.find((name) => typeof args[name] === 'string' && Object.hasOwn(known, name));
+  if (key === undefined) {
+    const text = await tty.edit(JSON.stringify(args, null, 2), 'arguments.json', env, signal);
+    return text === undefined ? undefined : parseArgs(text);
+  }
+  const name = preview.kind === 'diff' ? preview.path.replace(/^.*[\\/]/, '') : 'command.sh';
+  const text = await tty.edit(String(args[key]), name, env, signal);
+  return text === undefined ? undefined : { ...args, [key]: text };
+}
+
+function parseArgs(text: string): JsonObject | undefined {
+  const value = parseJson(text) as JsonValue | undefined;
+  return isObject(value) ? (value as JsonObject) : undefined;
+}

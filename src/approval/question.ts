@@ -1,0 +1,179 @@
+import type { Env, Out } from '../core/io.ts';
+import type { Preview } from '../core/tool.ts';
+import { yieldToEvents } from '../platform/runtime/event-loop.ts';
+import { CONTINUED, INTERRUPT, type Tty } from '../platform/terminal/tty.ts';
+import type { Scope } from './policy.ts';
+import { groupView, type QuestionView, questionView, type ViewOptions } from './view.ts';
+
+/** What a person answered. */
+export type Answer =
+  | { readonly kind: 'yes' | 'no' | 'always' | 'file' | 'edit' | 'single' | 'stop' }
+  /** Words for the model, instead of a bare no. */
+  | { readonly kind: 'reply'; readonly text: string };
+
+export interface Question {
+  /** The tools that would run, and what they would do: one, or several that one answer is for. */
+  readonly items: readonly { readonly name: string; readonly preview: Preview }[];
+  /** What "always" would cover. */
+  readonly scope: Scope;
+  /** Whether "always" can be said of the file alone. */
+  readonly hasFile: boolean;
+}
+
+type Choice = Answer['kind'] | 'all' | 'again';
+
+const CHOICES: ReadonlyMap<string, Choice> = new Map([
+  ['y', 'yes'],
+  ['n', 'no'],
+  ['\r', 'no'],
+  ['\n', 'no'],
+  ['\u001b', 'no'],
+  ['\u0004', 'no'],
+  ['a', 'always'],
+  ['f', 'file'],
+  ['o', 'single'],
+  ['e', 'edit'],
+  ['r', 'reply'],
+  ['d', 'all'],
+  ['q', 'stop'],
+  [INTERRUPT, 'stop'],
+  [CONTINUED, 'again'],
+]);
+
+const ECHOES: Readonly<Record<Choice, string>> = {
+  ...{ yes: 'y', no: 'n', always: 'a', file: 'f', single: 'o', edit: 'e', reply: 'r', all: 'd', stop: 'q', again: '' },
+};
+
+const ALWAYS: Readonly<Record<Scope, string>> = {
+  tool: '[a]lways',
+  command: '[a]lways this command',
+  call: '[a]lways this file',
+};
+
+/**
+ * Asks a person, and resolves with the answer. Enter and Esc are no; nothing typed before the question stood there counts.
+ * What does not fit on the screen is cut, and can only be approved after all of it was shown.
+ */
+export async function askPerson(
+  question: Question,
+  { tty, err, env }: { readonly tty: Tty; readonly err: Out; readonly env: Env },
+  signal: AbortSignal,
+): Promise<Answer> {
+  const keys = new Map([...CHOICES].filter(([, choice]) => isOffered(question, choice)));
+  const pause = (): Promise<void> => yieldToEvents(signal);
+  let page = await pageOf(question, { tty, err, pause });
+  let isCut = page.isLong;
+  await show(err, page, isCut);
+  for (;;) {
+    const key = await tty.key(keys, () => err.write(keyRows(offered(question, isCut), tty.columns)), signal);
+    const choice = keys.get(key) ?? 'no';
+    await err.write(`${ECHOES[choice]}\n`);
+    const hasChanged = page.columns !== tty.columns || page.rows !== tty.rows;
+    if (hasChanged) page = await pageOf(question, { tty, err, pause });
+    if (choice === 'all' || choice === 'again') {
+      isCut = choice === 'again' && (hasChanged ? page.isLong : isCut);
+      // A pager takes its own screen and leaves nothing of it.
+      const isPaged =
+        choice === 'all' && page.isLong && (await tty.page(`${rowsOf(page, false).join('\n')}\n`, env, signal));
+      await show(err, page, isCut || isPaged);
+    } else if (hasChanged && APPROVING.includes(choice)) {
+      // What stood there may be out of sight by now.
+      isCut = page.isLong;
+      await err.write('│ The window has changed since.\n');
+      await show(err, page, isCut);
+    } else if (isCut && APPROVING.includes(choice)) {
+      await err.write('│ This is not all of it. See the rest first: d\n');
+    } else if (choice === 'reply') {
+      const text = await tty.line('  Tell the model: ', signal);
+      if (text === INTERRUPT) return { kind: 'stop' };
+      if (text.trim() !== '') return { kind: 'reply', text: text.trim() };
+    } else return { kind: choice };
+  }
+}
+
+/** A question as it fits a window. */
+interface Page {
+  readonly columns: number;
+  readonly rows: number;
+  readonly view: QuestionView;
+  /** How many rows its body may take. */
+  readonly room: number;
+  /** Whether it takes more. */
+  readonly isLong: boolean;
+}
+
+async function pageOf(
+  question: Question,
+  {
+    tty: { columns, rows },
+    err: { isStyled },
+    pause,
+  }: { readonly tty: Tty; readonly err: Out } & Pick<ViewOptions, 'pause'>,
+): Promise<Page> {
+  const view = await viewOf(question, { columns, isStyled, pause });
+  const keys = keyRows(offered(question, false), columns).split('\n');
+  const room = Math.max(rows - view.title.length - keys.length - 3, 4);
+  return { columns, rows, view, room, isLong: view.body.length > room };
+}
+
+const APPROVING: readonly Choice[] = ['yes', 'always', 'file'];
+
+async function viewOf({ items }: Question, options: ViewOptions): Promise<QuestionView> {
+  const views: QuestionView[] = [];
+  for (const { name, preview } of items) views.push(await questionView(name, preview, options));
+  const [first] = views;
+  return first !== undefined && views.length === 1
+    ? first
+    : groupView(
+        views,
+        items.map(({ preview }) => preview),
+      );
+}
+
+function isOffered({ items, hasFile }: Question, choice: Choice): boolean {
+  if (choice === 'file') return hasFile;
+  return items.length > 1 ? choice !== 'edit' : choice !== 'single';
+}
+
+function offered({ items, scope, hasFile }: Question, isCut: boolean): string {
+  const isDiff = items.every(({ preview }) => preview.kind === 'diff');
+  const all = isDiff ? '[d]iff' : '[d] all of it';
+  if (items.length > 1)
+    return `${isCut ? all : `[y]es to all ${ALWAYS[scope]} ${all}`} [n]o [o]ne by one [r]eply [q]uit turn`;
+  if (isCut) return `${all} [n]o [e]dit [r]eply [q]uit turn`;
+  const file = hasFile ? '[f] always this file ' : '';
+  return `[y]es [n]o ${ALWAYS[scope]} ${file}[e]dit [r]eply ${isDiff ? `${all} ` : ''}[q]uit turn`;
+}
+
+/** Room for the frame, the mark of the cursor, and the key that is typed. */
+const AROUND = '╰  › y'.length;
+
+/** The keys in rows that fit, none of them broken; the cursor stands behind the last. No text that is shown can begin as they do. */
+function keyRows(offered: string, columns: number): string {
+  const rows: string[] = [];
+  for (const key of offered.split(/ (?=\[)/)) {
+    const longer = `${rows.at(-1)} ${key}`;
+    if (rows.length > 0 && longer.length <= columns - AROUND) rows[rows.length - 1] = longer;
+    else rows.push(key);
+  }
+  return `╰ ${rows.join('\n  ')} › `;
+}
+
+/** As many rows as are written at once: a terminal takes its time, and a signal may come meanwhile. */
+const ROWS_AT_ONCE = 1000;
+
+async function show(err: Out, page: Page, isCut: boolean): Promise<void> {
+  const rows = rowsOf(page, isCut);
+  for (let start = 0; start < rows.length; start += ROWS_AT_ONCE)
+    await err.write(`${rows.slice(start, start + ROWS_AT_ONCE).join('\n')}\n`);
+}
+
+/** Cut in the middle: what is hidden behind a long beginning stands at the end. */
+function rowsOf({ view: { title, body: all, brief }, room }: Page, isCut: boolean): readonly string[] {
+  const body = isCut ? (brief ?? all) : all;
+  if (!isCut || body.length <= room) return [...title, ...body];
+  const head = body.slice(0, Math.ceil((room - 1) / 2));
+  const tail = body.slice(body.length - (room - 1 - head.length));
+  const omitted = body.length - head.length - tail.length;
+  return [...title, ...head, `┆ ${omitted} more lines`, ...tail];
+}

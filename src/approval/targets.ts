@@ -1,0 +1,29 @@
+import { AppError } from '../core/error.ts';
+import { stringOf } from '../core/json.ts';
+import { argumentOf, FILE_ALIASES } from '../tools/define.ts';
+import type { Secret, Workspace } from '../tools/workspace/workspace.ts';
+import type { ApprovalOptions } from './approve.ts';
+
+/** Which calls read a file that may hold secrets, and the way to let one through: by which file it is, not by its name. */
+export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'secretOf' | 'permit'> {
+  /** As they were when they were last asked about, by path. */
+  const shown = new Map<string, Secret>();
+  return {
+    secretOf: async (tool, args) => {
+      const path = tool.name === 'read_file' ? stringOf(argumentOf(args, 'file_path', FILE_ALIASES)) : undefined;
+      if (path === undefined) return undefined;
+      const secret = await workspace.secretAt(path);
+      if (secret !== undefined) shown.set(secret.path, secret);
+      return secret?.path;
+    },
+    permit: async (path) => {
+      const secret = shown.get(path);
+      const now = await workspace.secretAt(path);
+      // What took the file's place while the question stood is not what the person said yes to.
+      if (secret === undefined || now?.path !== path || now.identity !== secret.identity) {
+        throw new AppError('usage', `${path} is another file by now, and was not read`, { hint: 'Ask again.' });
+      }
+      workspace.permit(secret);
+    },
+  };
+}

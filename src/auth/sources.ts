@@ -1,0 +1,90 @@
+import { join } from 'node:path';
+import type { AuthType } from '../core/credential.ts';
+import { AppError } from '../core/error.ts';
+import { isObject } from '../core/json.ts';
+import { thisMachine } from '../platform/host.ts';
+import { adcChoice } from './adc.ts';
+import { type Choice, type ChoiceInput, keyChoice, type WantedType } from './choice.ts';
+import { keyStore } from './key-store.ts';
+import { named } from './library-fetch.ts';
+import { noCredentials, noKey } from './no-credential.ts';
+import { geminiFile, gmnFile } from './official-files.ts';
+import { API_KEY, avoidsKeyring, encryptedFile, keychain, type PlaceOptions, SEALED_FILE } from './official-secrets.ts';
+import { chooseSignIn } from './sign-in.ts';
+import { parseJson } from './token.ts';
+
+/** Every source but a key in the environment. Throws AppError `auth` if there is none, or the wanted one is not there. */
+export async function chooseSource(input: ChoiceInput, wanted: WantedType | undefined): Promise<Choice> {
+  const choice = await find({ ...input, send: named(input.send, `gmn/${input.version}`) }, wanted);
+  const { type, source } = choice.credential;
+  input.trace(`auth: ${type} from ${source}${wanted === undefined ? '' : ` (${wanted.by})`}`);
+  return choice;
+}
+
+async function find(input: ChoiceInput, wanted: WantedType | undefined): Promise<Choice> {
+  const { settings } = input;
+  switch (wanted?.type) {
+    case 'gemini-api-key':
+      return (
+        (await storedKey(input)) ?? (await officialKey(input)) ?? (await failWith(noKey(input.cwd, input.homes())))
+      );
+    case 'vertex-ai': {
+      const key = settings.env.GOOGLE_API_KEY;
+      if (key?.trim()) return keyChoice({ type: 'vertex-ai', key, source: 'GOOGLE_API_KEY', env: settings.env });
+      return adc(input, 'vertex-ai');
+    }
+    case 'compute-default-credentials':
+      return adc(input, 'compute-default-credentials');
+    case 'oauth-personal':
+      return (await chooseSignIn(input)) ?? (await failWith(notSignedIn(input, wanted.by)));
+    case undefined:
+      return (
+        (await storedKey(input)) ??
+        (await chooseSignIn(input)) ??
+        (await failWith(noCredentials(input.cwd, input.homes())))
+      );
+  }
+}
+
+function adc({ settings, env: realEnv, send, clock }: ChoiceInput, type: AuthType): Promise<Choice> {
+  return adcChoice({ type, env: settings.env, realEnv, send, clock });
+}
+
+async function failWith(error: Promise<AppError> | AppError): Promise<never> {
+  throw await error;
+}
+
+async function storedKey(input: ChoiceInput): Promise<Choice | undefined> {
+  const stored = await keyStore(input.homes().gmn, input.machine ?? thisMachine(), input.clock).read();
+  if (stored === undefined) return undefined;
+  const source = stored.place === 'file' ? gmnFile(input, 'key.json').name : "the system's keyring";
+  return keyChoice({ type: 'gemini-api-key', key: stored.key, source, env: input.settings.env });
+}
+
+/** A key that was given to the official CLI. */
+async function officialKey(input: ChoiceInput): Promise<Choice | undefined> {
+  const { clock, settings, signal, say = () => {} } = input;
+  const options: PlaceOptions = { machine: input.machine ?? thisMachine(), clock, say };
+  const isMac = options.machine.platform === 'darwin' && !avoidsKeyring(settings.env);
+  for (const place of [...(isMac ? [keychain(options)] : []), encryptedFile(geminiFile(input, SEALED_FILE), options)]) {
+    const password = await place.read(API_KEY, signal);
+    const key = password === undefined ? undefined : parseKey(parseJson(password));
+    if (key !== undefined) return keyChoice({ type: 'gemini-api-key', key, source: place.name, env: settings.env });
+  }
+  return undefined;
+}
+
+function parseKey(value: unknown): string | undefined {
+  if (!isObject(value) || !isObject(value.token)) return undefined;
+  const { accessToken } = value.token;
+  return typeof accessToken === 'string' && accessToken.trim() !== '' ? accessToken : undefined;
+}
+
+function notSignedIn(input: ChoiceInput, by: string): AppError {
+  const hasKey = Boolean(input.settings.env.GEMINI_API_KEY?.trim());
+  const other = hasKey ? ', or use your API key: gmn --auth gemini-api-key …' : '';
+  const where = join(input.homes().gemini, 'oauth_creds.json');
+  return new AppError('auth', `authentication failed: ${by} asks for a Google sign-in, but there is none in ${where}`, {
+    hint: `Please sign in using: gemini${other}`,
+  });
+}

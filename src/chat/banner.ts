@@ -1,0 +1,70 @@
+import type { ApprovalMode } from '../approval/policy.ts';
+import { counted } from '../core/text/counted.ts';
+import { shortPath } from '../core/text/short-path.ts';
+import { visible } from '../core/text/terminal.ts';
+import { shortId } from '../core/text/uuid.ts';
+import { widthOf } from '../core/text/width.ts';
+import type { Chat } from './chat.ts';
+
+const MODE_WORDS: Readonly<Record<ApprovalMode, string>> = {
+  default: 'edits ask first',
+  auto_edit: 'edits run unasked',
+  plan: 'tools only read',
+  yolo: 'nothing asks first',
+};
+
+/** What an approval mode means, in a few words. */
+export function modeWords(mode: ApprovalMode): string {
+  return MODE_WORDS[mode];
+}
+
+/** `gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help`, in rows that fit the window. */
+export function greeting(chat: Chat): string {
+  const { version, assistant, cwd, env, session } = chat;
+  const { service, agent, setup } = assistant;
+  const { err } = chat.io;
+  const words = [
+    `gmn ${version}`,
+    service,
+    visible(agent.request.model),
+    visible(shortPath(cwd, env.HOME)),
+    ...(session.turns === 0 ? [] : [counted(session.turns, 'earlier turn')]),
+    assistant.tools.length === 0 ? 'no tools' : modeWords(setup.mode),
+    '/help',
+  ];
+  return rowsOf(words, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n');
+}
+
+/** Broken between words, never within one. */
+function rowsOf(words: readonly string[], columns: number): readonly string[] {
+  const rows: string[] = [];
+  for (const word of words) {
+    const last = rows.at(-1);
+    const longer = `${last} · ${word}`;
+    if (last !== undefined && widthOf(longer) <= columns) rows[rows.length - 1] = longer;
+    else rows.push(word);
+  }
+  return rows;
+}
+
+/** What was used, and the command that goes on from here if there is one. */
+export async function goodbye(chat: Chat): Promise<readonly string[]> {
+  const { isSaved, turns, unanswered } = chat.session;
+  const canGoOn = isSaved && (turns > 0 || unanswered !== undefined);
+  const reference = canGoOn ? await referenceOf(chat) : undefined;
+  return [
+    ...chat.tally.lines(),
+    ...(reference === undefined ? [] : [`Resume: gmn chat ${chat.resumeFlags}-r ${reference}`]),
+  ];
+}
+
+/** The shortest word that really finds this session; undefined if none does, as where nothing could be written. */
+async function referenceOf({ session, store }: Chat): Promise<string | undefined> {
+  const { name, id } = session;
+  const words = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortId(id), id];
+  for (const word of words) {
+    const found = await store.find(word).catch(() => undefined);
+    if (found?.id === id) return word;
+  }
+  return undefined;
+}

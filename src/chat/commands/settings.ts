@@ -1,0 +1,105 @@
+import { AppError } from '../../core/error.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { allowedNames } from '../../tools/builtins.ts';
+import type { Setup } from '../assistant.ts';
+import { modeWords } from '../banner.ts';
+import type { Chat } from '../chat.ts';
+import type { Candidate } from '../line/source.ts';
+import { setMode } from '../mode.ts';
+import type { SlashCommand } from './command.ts';
+
+/** `/model [name]` */
+export const MODEL: SlashCommand = {
+  name: 'model',
+  argument: '[name]',
+  help: 'Show the model and the others there are, or switch',
+  complete: modelCandidates,
+  async run(argument, chat) {
+    if (argument !== '') await change(chat, { model: argument });
+    const { model } = chat.assistant.agent.request;
+    if (argument !== '') await chat.say(`The model is ${visible(model)} now.`);
+    else {
+      await chat.say(`The model is ${visible(model)}.\nOthers, with /model <name>:`);
+      await chat.list(modelCandidates(chat).map(({ insert, hint }) => [visible(insert), hint]));
+    }
+    return undefined;
+  },
+};
+
+function modelCandidates({ assistant }: Chat): readonly (Candidate & { readonly hint: string })[] {
+  return assistant.models().map(({ name, about }) => ({ insert: name, hint: about }));
+}
+
+/** `/system [text]` */
+export const SYSTEM: SlashCommand = {
+  name: 'system',
+  argument: '[text]',
+  help: 'Show the system instruction, or set it; - drops yours',
+  async run(argument, chat) {
+    if (argument !== '') await change(chat, { system: argument === '-' ? undefined : argument });
+    const parts = chat.assistant.agent.request.systemInstruction?.parts ?? [];
+    const text = parts.map((part) => ('text' in part ? part.text : '')).join('');
+    await chat.say(text === '' ? 'There is no system instruction.' : text);
+    return undefined;
+  },
+};
+
+/** `/thoughts on|off` */
+export const THOUGHTS: SlashCommand = {
+  name: 'thoughts',
+  argument: '[on|off]',
+  help: 'Show what the model thinks, or not',
+  complete: () => ['on', 'off'].map((insert) => ({ insert })),
+  async run(argument, chat) {
+    if (argument !== '') await change(chat, { showThoughts: isOn(argument, 'thoughts') });
+    await chat.say(`Thoughts are ${chat.assistant.setup.showThoughts ? 'shown' : 'not shown'}.`);
+    return undefined;
+  },
+};
+
+/** `/tools [name on|off]` */
+export const TOOLS: SlashCommand = {
+  name: 'tools',
+  argument: '[name on|off]',
+  help: 'List the tools, or turn one on or off',
+  complete: ({ assistant }) =>
+    assistant.allTools.map((name) => {
+      const turned = assistant.tools.includes(name) ? 'off' : 'on';
+      return { insert: `${name} ${turned}`, hint: `turn it ${turned}` };
+    }),
+  async run(argument, chat) {
+    const { assistant } = chat;
+    if (argument !== '') {
+      const [word = '', turned = ''] = argument.split(/\s+/);
+      const [name = word] = assistant.allTools.includes(word) ? [word] : allowedNames([word]);
+      const others = assistant.tools.filter((tool) => tool !== name);
+      const tools = isOn(turned, `tools ${word}`) ? [...others, name] : others;
+      await change(chat, { tools: tools.join(',') || 'none' });
+    }
+    await chat.list(assistant.allTools.map((name) => [assistant.tools.includes(name) ? 'on' : 'off', visible(name)]));
+    return undefined;
+  },
+};
+
+/** `/approve [mode]` */
+export const APPROVE: SlashCommand = {
+  name: 'approve',
+  argument: '[mode]',
+  help: 'Show which tool calls ask first, or change it: default, auto_edit, plan',
+  complete: ({ modes }) => modes.map((mode) => ({ insert: mode, hint: modeWords(mode) })),
+  async run(argument, chat) {
+    const { mode } = chat.assistant.setup;
+    if (argument === '') await chat.say(`${mode}: ${modeWords(mode)}`);
+    else await setMode(chat, argument);
+    return undefined;
+  },
+};
+
+async function change(chat: Chat, wanted: Partial<Setup>): Promise<void> {
+  for (const notice of await chat.assistant.change(wanted)) await chat.note(notice);
+}
+
+function isOn(word: string, command: string): boolean {
+  if (word === 'on' || word === 'off') return word === 'on';
+  throw new AppError('usage', `say on or off: /${visible(command)} on`, { hint: `Example: /${visible(command)} on` });
+}

@@ -1,0 +1,182 @@
+import type { Clock, Env, Out } from '../../core/io.ts';
+import type { TerminalInput } from '../../platform/terminal/input.ts';
+import type { Key } from '../terminal/key.ts';
+import { type Keyboard, keyboardOf } from '../terminal/keyboard.ts';
+import { screenOn } from '../terminal/screen.ts';
+import { lineEditor } from './editor.ts';
+import type { EntryHistory } from './entry-history.ts';
+import { type Desk, type Reading, reading } from './reading.ts';
+import type { Complete, Entry, LineSource } from './source.ts';
+
+export interface TerminalLinesOptions {
+  readonly terminal: TerminalInput;
+  /** Where the line is shown. */
+  readonly err: Out;
+  readonly clock: Clock;
+  /** `TERM`; `VISUAL` and `EDITOR` for Ctrl+G. */
+  readonly env: Env;
+  /** Ends a `read`, which then rejects with its reason. */
+  readonly signal: AbortSignal;
+  readonly history: EntryHistory;
+  readonly complete?: Complete;
+}
+
+const LEAVE_WITHIN_MS = 2000;
+const HANGUP_MS = 100;
+
+/** The line editor on a terminal, which it takes at the first `read` or `watch`. */
+export function terminalLines(options: TerminalLinesOptions): LineSource {
+  const { terminal, signal, history, env } = options;
+  const isPlain = env.TERM === 'dumb' || env.TERM === '';
+  const typed: Key[] = [];
+  let current: Reading | undefined;
+  let isEnded = false;
+  let isClosed = false;
+  const keyboard = keyboardOf(
+    terminal,
+    {
+      keys(keys) {
+        if (current === undefined) for (const key of keys) watcher.press(key);
+        else typed.push(...keys);
+        current?.proceed();
+      },
+      resized: () => current?.resized(),
+      continued: () => current?.redraw(),
+      ended() {
+        isEnded = true;
+        // The signal that tells why comes with it, and says more.
+        terminal.after(HANGUP_MS, () => current?.finish({ kind: 'end' }));
+      },
+    },
+    isPlain,
+  );
+  const lend = lending(keyboard, () => isClosed);
+  const desk = deskOf(options, { isPlain, typed, lend });
+  const watcher = watching(options, desk);
+  return {
+    isTerminal: true,
+    async read({ prompt, draft = '' }) {
+      signal.throwIfAborted();
+      if (isEnded) return { kind: 'end' };
+      if (watcher.hasLeft()) return { kind: 'leave' };
+      keyboard.take();
+      desk.editor.begin(prompt, draft);
+      current = reading(desk);
+      const entry = await entryOf(current, signal).finally(() => {
+        current = undefined;
+      });
+      if (entry.kind === 'text') await history.add(entry.text);
+      return entry;
+    },
+    watch(onCancel) {
+      keyboard.take();
+      return watcher.watch(onCancel);
+    },
+    putDown: () => putDown(desk),
+    lend,
+    async close() {
+      isClosed = true;
+      keyboard.giveBack();
+      putDown(desk);
+      const { draft } = desk.editor;
+      if (draft.trim() !== '') await history.add(draft);
+    },
+  };
+}
+
+async function entryOf({ entry, fail }: Reading, signal: AbortSignal): Promise<Entry> {
+  const onAbort = (): void => fail(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  return entry.finally(() => signal.removeEventListener('abort', onAbort));
+}
+
+/** What the keys mean while nobody reads an entry. */
+function watching({ terminal, clock }: TerminalLinesOptions, desk: Desk) {
+  let cancel: (() => void) | undefined;
+  let interruptedAt = Number.NEGATIVE_INFINITY;
+  let isLeaving = false;
+  return {
+    watch(onCancel: () => void): () => void {
+      cancel = onCancel;
+      return () => {
+        if (cancel === onCancel) cancel = undefined;
+      };
+    },
+    /** Obeys a key, or keeps it for the next entry. */
+    press(key: Key): void {
+      const isInterrupt = isNamed(key, 'ctrl-c');
+      if (isNamed(key, 'ctrl-z')) terminal.suspend();
+      else if (cancel === undefined || !(isInterrupt || isNamed(key, 'escape'))) desk.typed.push(key);
+      else {
+        putDown(desk);
+        cancel();
+      }
+      if (!isInterrupt) return;
+      isLeaving ||= clock.now() - interruptedAt < LEAVE_WITHIN_MS;
+      interruptedAt = clock.now();
+      desk.editor.interrupted(interruptedAt);
+    },
+    /** Whether Ctrl+C was typed twice in a row; says so once. */
+    hasLeft(): boolean {
+      const hasLeft = isLeaving;
+      isLeaving = false;
+      return hasLeft;
+    },
+  };
+}
+
+/** These reach beyond the line. */
+const OUTWARD: ReadonlySet<string> = new Set(['ctrl-c', 'ctrl-d', 'ctrl-g', 'ctrl-l', 'ctrl-r', 'tab', 'shift-tab']);
+
+/** Writes what was typed into the line; Enter only begins another one. */
+function putDown({ editor, typed, clock }: Desk): void {
+  const keys = typed.splice(0).filter((key) => key.kind !== 'key' || !OUTWARD.has(key.name));
+  const end = keys.findLastIndex((key) => !isNamed(key, 'enter')) + 1;
+  for (const key of keys.slice(0, end)) {
+    editor.press(isNamed(key, 'enter') ? { kind: 'key', name: 'ctrl-j' } : key, clock.now());
+  }
+}
+
+interface Means {
+  readonly isPlain: boolean;
+  readonly typed: Key[];
+  readonly lend: LineSource['lend'];
+}
+
+function deskOf(options: TerminalLinesOptions, { isPlain, typed, lend }: Means): Desk {
+  const { terminal, err, clock, env, signal, history, complete } = options;
+  let entries: readonly string[] = [];
+  return {
+    editor: lineEditor({ entries: () => entries, size: () => terminal, isStyled: err.isStyled, isPlain }),
+    screen: screenOn(err, isPlain),
+    clock,
+    complete,
+    typed,
+    columns: () => terminal.columns,
+    edit: (text) => lend(() => terminal.edit(text, env, signal)),
+    after: terminal.after,
+    suspend: terminal.suspend,
+    ready: async () => {
+      entries = await history.load();
+    },
+  };
+}
+
+/** The terminal is taken again when the last who borrowed it is done, unless it was closed meanwhile. */
+function lending(keyboard: Keyboard, isClosed: () => boolean): LineSource['lend'] {
+  let borrowers = 0;
+  return async (work) => {
+    borrowers += 1;
+    keyboard.giveBack();
+    try {
+      return await work();
+    } finally {
+      borrowers -= 1;
+      if (borrowers === 0 && !isClosed()) keyboard.take();
+    }
+  };
+}
+
+function isNamed(key: Key, name: string): boolean {
+  return key.kind === 'key' && key.name === name;
+}

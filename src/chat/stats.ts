@@ -1,0 +1,76 @@
+import type { TurnEvent } from '../core/event.ts';
+import type { Clock } from '../core/io.ts';
+import type { Model } from '../core/model.ts';
+import { counted } from '../core/text/counted.ts';
+import { visible } from '../core/text/terminal.ts';
+import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
+import { spending } from '../render/usage-line.ts';
+
+/** What this chat has used so far. */
+export interface Tally {
+  readonly turns: number;
+  /** The tokens of the last request and its reply: so full is the window. Undefined: not known. */
+  readonly windowTokens: number | undefined;
+  /** A prompt was asked. */
+  turn(): void;
+  /** Counts the calls of tools. */
+  event(event: TurnEvent): void;
+  /** The same model, its tokens counted. */
+  counted(model: Model): Model;
+  /** The conversation is another one: what is known of its window counts no more. */
+  forgetWindow(): void;
+  /** `2 turns · 96 in · 41 out · 137 tokens · 14s`, and the tools on a line of their own if there were any. */
+  lines(): readonly string[];
+}
+
+/** Counts from now on. */
+export function tally(clock: Pick<Clock, 'now'>): Tally {
+  const startedMs = clock.now();
+  const tools = new Map<string, { readonly calls: number; readonly failed: number }>();
+  let turns = 0;
+  let usage = NO_USAGE;
+  let windowTokens: number | undefined;
+  return {
+    get turns() {
+      return turns;
+    },
+    get windowTokens() {
+      return windowTokens;
+    },
+    turn: () => {
+      turns += 1;
+    },
+    event(event) {
+      if (event.type !== 'answer') return;
+      const { calls, failed } = tools.get(event.name) ?? { calls: 0, failed: 0 };
+      tools.set(event.name, { calls: calls + 1, failed: failed + (event.outcome.ok ? 0 : 1) });
+    },
+    counted: (model) => ({
+      async *stream(request, signal) {
+        const reply = yield* model.stream(request, signal);
+        usage = addUsage(usage, reply.usage);
+        windowTokens = tokensOf(reply.usage);
+        return reply;
+      },
+    }),
+    forgetWindow: () => {
+      windowTokens = undefined;
+    },
+    lines() {
+      const all = [...tools].map(([name, { calls, failed }]) => toolWords(name, calls, failed));
+      return [
+        `${counted(turns, 'turn')} · ${spending(usage, clock.now() - startedMs)}`,
+        ...(all.length === 0 ? [] : [`tools: ${all.join(' · ')}`]),
+      ];
+    },
+  };
+}
+
+/** What the next request will hold of this one: thoughts stay behind. */
+function tokensOf({ promptTokenCount, candidatesTokenCount }: Usage): number | undefined {
+  return promptTokenCount === undefined ? undefined : promptTokenCount + (candidatesTokenCount ?? 0);
+}
+
+function toolWords(name: string, calls: number, failed: number): string {
+  return `${visible(name)} ${calls}${failed === 0 ? '' : ` (${failed} failed)`}`;
+}

@@ -1,0 +1,205 @@
+import { command } from './command.ts';
+import { APP_FLAGS, JSON_FLAG, QUIET_FLAG, SERVER_FLAGS } from './flags.ts';
+import { MCP_SERVE } from './mcp-serve-command.ts';
+
+const EDIT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
+const LOOK_FLAGS = [...SERVER_FLAGS, JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
+
+const TIMEOUT_FLAG = {
+  long: 'timeout',
+  short: 't',
+  value: 'duration',
+  kind: 'duration',
+  help: "Give up after this long without an answer (default: the server's timeout); 0 = never",
+} as const;
+
+const OUTPUT_FILE_FLAG = {
+  long: 'output-file',
+  value: 'path',
+  help: 'Save what is no text, such as a picture, to this file',
+} as const;
+
+const SCOPE_FLAG = {
+  long: 'scope',
+  short: 's',
+  value: 'scope',
+  choices: ['user', 'project', 'gmn'],
+  help: 'Which file: user = ~/.gemini/settings.json, project = ./.gemini/settings.json, gmn = ~/.gmn/config.json',
+} as const;
+
+const TRANSPORT_FLAGS = [
+  {
+    long: 'transport',
+    short: 't',
+    value: 'kind',
+    choices: ['stdio', 'http', 'sse'],
+    help: 'How to talk to it (default: stdio for a command, http for an address)',
+  },
+  { long: 'env', short: 'e', value: 'K=V', repeatable: true, help: 'A variable for the program; repeat' },
+  { long: 'oauth', value: 'json', help: 'How to sign in there: "oauth" of the settings as JSON, or @file' },
+  { long: 'header', short: 'H', value: 'K: V', repeatable: true, help: 'A header for the address; repeat' },
+] as const;
+
+const isAddress = (word: string | undefined): boolean => /^https?:\/\//i.test(word ?? '');
+
+/** `gmn mcp …`: looking into servers, using them, and changing which there are. */
+export const MCP = command({
+  name: 'mcp',
+  summary: 'MCP servers: which there are, what they offer, and their tools by hand',
+  flags: APP_FLAGS,
+  examples: [
+    ['gmn mcp add files npx -y @modelcontextprotocol/server-filesystem .', 'a program'],
+    ['gmn mcp add wiki https://wiki.example/mcp', 'an address'],
+    ['gmn mcp list --check', 'do they answer?'],
+    ['gmn mcp call files read_file path=README.md', 'run a tool'],
+  ],
+  subcommands: [
+    command({
+      name: 'list',
+      summary: 'The configured servers; nothing is started unless --check is given',
+      flags: [{ long: 'check', help: 'Connect to each, and show what it offers' }, TIMEOUT_FLAG, ...LOOK_FLAGS],
+      load: () => import('../../commands/mcp/list.ts'),
+    }),
+    command({
+      name: 'tools',
+      summary: 'The tools of a server, or of all',
+      args: '[server]',
+      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
+      load: () => import('../../commands/mcp/tools.ts'),
+    }),
+    command({
+      name: 'call',
+      summary: 'Run a tool; values are JSON where they can be, @file and - (stdin) are read',
+      args: '<server> <tool> [k=v...]',
+      flags: [
+        { long: 'json', value: 'object', help: 'All arguments as one JSON object, @file or - (stdin)' },
+        {
+          long: 'output-format',
+          short: 'o',
+          value: 'format',
+          choices: ['text', 'json'],
+          fallback: 'text',
+          help: 'Shape of stdout',
+        },
+        OUTPUT_FILE_FLAG,
+        TIMEOUT_FLAG,
+        ...SERVER_FLAGS,
+        QUIET_FLAG,
+        ...APP_FLAGS,
+      ],
+      examples: [
+        ['gmn mcp call files read_file path=README.md', 'one argument'],
+        [`gmn mcp call files search --json '{"pattern":"*.ts"}'`, 'all of them as JSON'],
+      ],
+      load: () => import('../../commands/mcp/call.ts'),
+    }),
+    command({
+      name: 'prompts',
+      summary: 'The prompts of a server, or of all',
+      args: '[server]',
+      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
+      load: () => import('../../commands/mcp/prompts.ts'),
+    }),
+    command({
+      name: 'prompt',
+      summary: 'Fill in a prompt and print it; @file and - (stdin) are read',
+      args: '<server> <name> [k=v...]',
+      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
+      load: () => import('../../commands/mcp/prompt.ts'),
+    }),
+    command({
+      name: 'resources',
+      summary: 'The resources of a server, or of all',
+      args: '[server]',
+      flags: [TIMEOUT_FLAG, ...LOOK_FLAGS],
+      load: () => import('../../commands/mcp/resources.ts'),
+    }),
+    command({
+      name: 'read',
+      summary: 'Print a resource',
+      args: '<server> <uri>',
+      flags: [OUTPUT_FILE_FLAG, TIMEOUT_FLAG, ...LOOK_FLAGS],
+      load: () => import('../../commands/mcp/read.ts'),
+    }),
+    command({
+      name: 'add',
+      summary: 'Add a server, or replace one; flags after the command are its own',
+      args: '<name> <commandOrUrl> [args...]',
+      flags: [
+        ...TRANSPORT_FLAGS,
+        SCOPE_FLAG,
+        { long: 'timeout', value: 'ms', kind: 'integer', fallback: '600000', help: 'How long it may take to answer' },
+        { long: 'trust', help: 'Run its tools without asking' },
+        { long: 'description', value: 'text', help: 'What it is for' },
+        { long: 'include-tools', value: 'names', repeatable: true, help: 'Offer these tools only; commas, or repeat' },
+        { long: 'exclude-tools', value: 'names', repeatable: true, help: 'Tools not to offer; commas, or repeat' },
+        ...EDIT_FLAGS,
+      ],
+      endsFlags: ([, commandOrUrl]) => commandOrUrl !== undefined && !isAddress(commandOrUrl),
+      examples: [
+        ["gmn mcp add -e TOKEN='$FILES_TOKEN' files npx -y some-server", 'a variable that is put in when it starts'],
+      ],
+      load: () => import('../../commands/mcp/add.ts'),
+    }),
+    command({
+      name: 'remove',
+      summary: 'Remove a server from the settings',
+      args: '<server>',
+      flags: [SCOPE_FLAG, ...EDIT_FLAGS],
+      load: () => import('../../commands/mcp/remove.ts'),
+    }),
+    command({
+      name: 'get',
+      summary: 'One server as the settings define it, secrets hidden',
+      args: '<server>',
+      flags: LOOK_FLAGS,
+      load: () => import('../../commands/mcp/get.ts'),
+    }),
+    command({
+      name: 'enable',
+      summary: 'Use a server again',
+      args: '<server>',
+      flags: EDIT_FLAGS,
+      load: () => import('../../commands/mcp/enable.ts'),
+    }),
+    command({
+      name: 'disable',
+      summary: 'Keep a server in the settings, but do not use it',
+      args: '<server>',
+      flags: EDIT_FLAGS,
+      load: () => import('../../commands/mcp/disable.ts'),
+    }),
+    command({
+      name: 'probe',
+      summary: 'Connect to an address or a program that is not configured, and show what it offers',
+      args: '<urlOrCommand> [args...]',
+      flags: [
+        ...TRANSPORT_FLAGS,
+        { long: 'accept-defaults', help: "Answer the server's questions with their defaults, nobody is asked" },
+        { long: 'call-tools', help: 'Also call every tool with sample arguments, and get what else it lists' },
+        { long: 'calls', value: 'json', help: 'The same, with these calls: [{"name":…,"arguments":{…}}], or @file' },
+        ...EDIT_FLAGS,
+      ],
+      endsFlags: ([first]) => first !== undefined && !isAddress(first),
+      load: () => import('../../commands/mcp/probe.ts'),
+    }),
+    command({
+      name: 'auth',
+      summary: 'Sign in to a server in your browser',
+      args: '<server>',
+      flags: [
+        { long: 'no-browser', help: 'Only print the address to open; the one at which the browser ends can be pasted' },
+        ...LOOK_FLAGS,
+      ],
+      load: () => import('../../commands/mcp/auth.ts'),
+    }),
+    command({
+      name: 'logout',
+      summary: 'Forget the sign-in at a server',
+      args: '<server>',
+      flags: LOOK_FLAGS,
+      load: () => import('../../commands/mcp/logout.ts'),
+    }),
+    MCP_SERVE,
+  ],
+});

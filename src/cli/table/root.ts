@@ -1,0 +1,176 @@
+import { CHAT_FLAGS } from './chat-flags.ts';
+import { type Command, command } from './command.ts';
+import { APP_FLAGS, AUTH_FLAG, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
+import { MCP } from './mcp.ts';
+import { MCP_SERVER } from './mcp-serve-command.ts';
+import { PROMPT_FLAGS } from './prompt.ts';
+import { SESSIONS } from './sessions.ts';
+import { TEMPLATES } from './template-commands.ts';
+
+const AUTH = command({
+  name: 'auth',
+  summary: 'Which credential gmn uses, and the API key it keeps',
+  flags: APP_FLAGS,
+  subcommands: [
+    command({
+      name: 'status',
+      summary: 'Show which credential would be used, from where, until when',
+      flags: [
+        { long: 'online', help: 'Also ask Google: does it work, what is left of the quota' },
+        AUTH_FLAG,
+        ...REPORT_FLAGS,
+      ],
+      load: () => import('../../commands/auth/status.ts'),
+    }),
+    command({
+      name: 'set-key',
+      summary: 'Keep an API key: in the keyring of the system if there is one, else in a private file',
+      flags: [{ long: 'stdin', help: 'Read the key from stdin' }, QUIET_FLAG, ...APP_FLAGS],
+      load: () => import('../../commands/auth/set-key.ts'),
+    }),
+    command({
+      name: 'logout',
+      summary: 'Forget what gmn has stored; ~/.gemini is left alone',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/auth/logout.ts'),
+    }),
+  ],
+});
+
+const CONFIG = command({
+  name: 'config',
+  summary: 'See the settings and where each one comes from',
+  flags: APP_FLAGS,
+  subcommands: [
+    command({
+      name: 'list',
+      summary: 'All settings, merged',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/config/list.ts'),
+    }),
+    command({
+      name: 'get',
+      summary: 'The value of one key',
+      args: '<key>',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/config/get.ts'),
+    }),
+    command({
+      name: 'explain',
+      summary: 'The value of one key, and every layer that sets it',
+      args: '<key>',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/config/explain.ts'),
+    }),
+    command({
+      name: 'path',
+      summary: 'The files that are looked for, and which are used',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/config/path.ts'),
+    }),
+  ],
+});
+
+const DEMO = command({
+  name: 'demo',
+  summary: 'A short guided tour with the offline model',
+  flags: APP_FLAGS,
+  load: () => import('../../commands/demo/demo.ts'),
+  subcommands: [
+    command({
+      name: 'serve',
+      summary: 'Serve the offline model on 127.0.0.1, for your own tests',
+      flags: [
+        { long: 'port', value: 'n', kind: 'integer', fallback: '0, a free one', help: 'Port to listen on' },
+        { long: 'script', value: 'file', help: "Answers as JSON lines, in the official CLI's fake-response format" },
+        {
+          long: 'fault',
+          value: 'spec',
+          repeatable: true,
+          help: 'Misbehave: 429, 503x1, cut-after=2, … (docs/demo.md)',
+        },
+        QUIET_FLAG,
+        ...APP_FLAGS,
+      ],
+      examples: [['gmn demo serve --port 8080 --fault 503x1', 'the first request fails, the next ones work']],
+      load: () => import('../../commands/demo/serve.ts'),
+    }),
+  ],
+});
+
+/** The command tree. To add a command, add an entry; parsing, help and docs follow. */
+export const ROOT: Command = command({
+  name: 'gmn',
+  summary: 'Gemini in your shell: one prompt, one answer.',
+  args: '[prompt...]',
+  flags: [...MODEL_FLAGS, ...PROMPT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
+  examples: [
+    ['gmn "why is the sky blue?"', 'one prompt, one answer'],
+    ['git diff | gmn "review this change"', 'stdin goes before the prompt'],
+    ['gmn -f notes.md -f chart.png "summarise"', 'files and images'],
+    ['gmn -o json "hello" | jq -r .response', 'for scripts'],
+    ['gmn --demo "hello"', 'no account needed'],
+  ],
+  load: () => import('../../commands/prompt/prompt.ts'),
+  subcommands: [
+    command({
+      name: 'chat',
+      summary: 'Talk with the model, which may use tools',
+      args: '[prompt...]',
+      flags: [...MODEL_FLAGS, ...CHAT_FLAGS, QUIET_FLAG, ...APP_FLAGS],
+      examples: [
+        ['gmn chat', 'begin; /help lists the commands'],
+        ['gmn chat -r last', 'go on where you left'],
+        ['printf "hello\\nthanks\\n" | gmn chat', 'every line is a turn'],
+      ],
+      load: () => import('../../commands/chat/chat.ts'),
+    }),
+    AUTH,
+    command({
+      name: 'models',
+      summary: 'Models, what they can do, and their short names',
+      flags: [{ long: 'refresh', help: 'Ask the service which models this account has' }, AUTH_FLAG, ...REPORT_FLAGS],
+      load: () => import('../../commands/models.ts'),
+    }),
+    MCP,
+    MCP_SERVER,
+    CONFIG,
+    command({
+      name: 'trust',
+      summary: 'Let the settings and MCP servers of a folder count',
+      args: '[dir]',
+      flags: [
+        { long: 'list', help: 'List the folders that are trusted' },
+        { long: 'remove', help: 'Trust it no longer' },
+        ...REPORT_FLAGS,
+      ],
+      load: () => import('../../commands/trust.ts'),
+    }),
+    command({
+      name: 'undo',
+      summary: 'Put back the files that the last run with tools changed',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/undo.ts'),
+    }),
+    SESSIONS,
+    TEMPLATES,
+    DEMO,
+    command({
+      name: 'doctor',
+      summary: 'Look for what is wrong, and say what to do about it; changes nothing',
+      flags: [
+        { long: 'online', help: 'Also ask the service: is it reached, does it take the credential' },
+        ...REPORT_FLAGS,
+      ],
+      load: () => import('../../commands/doctor/doctor.ts'),
+    }),
+    command({
+      name: 'completion',
+      summary: 'Print the completion script of a shell: bash, zsh, fish, powershell',
+      args: '<shell>',
+      flags: [],
+      examples: [['source <(gmn completion bash)', 'in ~/.bashrc; docs/completion.md has the other shells']],
+    }),
+    command({ name: 'help', summary: 'Help about a command or a topic', args: '[command...]', flags: [] }),
+  ],
+});

@@ -1,0 +1,52 @@
+import { AppError } from '../core/error.ts';
+import { parseDuration } from '../core/text/format.ts';
+import type { Flag } from './table/command.ts';
+
+/** Where a value was given: on the command line, or in the environment. */
+export type Source = { readonly flag: string } | { readonly variable: string };
+
+/** Reads one flag's value by its kind. Throws AppError naming the flag (`usage`) or the variable (`config`). */
+export function readValue(flag: Flag, text: string, source: Source): string | number {
+  if (flag.kind === 'duration') return duration(text, source);
+  if (flag.kind === 'number') return finite(text, source, 'a number');
+  if (flag.kind === 'integer') return integer(text, source);
+  return choice(flag, text, source);
+}
+
+function choice({ choices }: Flag, text: string, source: Source): string {
+  if (choices === undefined || choices.includes(text)) return text;
+  throw refusal(source, `"${text}" is not one of ${choices.join(', ')}`, example(source, choices[0] ?? ''));
+}
+
+function duration(text: string, source: Source): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  const isBare = /^\d+(\.\d+)?$/.test(text);
+  throw refusal(
+    source,
+    `"${text}" is not a duration`,
+    isBare ? `Did you mean ${text}s?` : 'Examples: 90s, 5m, 1h30m, 0 = never',
+  );
+}
+
+function integer(text: string, source: Source): number {
+  const value = finite(text, source, 'a whole number');
+  if (!Number.isInteger(value)) throw refusal(source, `"${text}" is not a whole number`, example(source, '40'));
+  if (Number.isSafeInteger(value)) return value;
+  throw refusal(source, `${text} is out of range`, example(source, '40'));
+}
+
+function finite(text: string, source: Source, what: string): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  if (Number.isFinite(value)) return value;
+  throw refusal(source, `"${text}" is not ${what}`, example(source, '1'));
+}
+
+function refusal(source: Source, why: string, hint: string): AppError {
+  if ('flag' in source) return new AppError('usage', `${source.flag}: ${why}`, { hint });
+  return new AppError('config', `${source.variable}: ${why}`, { hint });
+}
+
+function example(source: Source, value: string): string {
+  return 'flag' in source ? `Example: ${source.flag} ${value}` : `Example: ${source.variable}=${value}`;
+}

@@ -1,0 +1,28 @@
+import { basename } from 'node:path';
+import { type PrintOptions, printReport } from '../../app/report.ts';
+import { keyStore } from '../../auth/key-store.ts';
+import { clientPairFile } from '../../auth/official-client.ts';
+import { tokenCacheDirectory } from '../../auth/token-cache.ts';
+import type { App } from '../../core/app.ts';
+import { removeFiles } from '../../platform/files/write.ts';
+import { thisMachine } from '../../platform/host.ts';
+
+/** Forgets what gmn itself stored, and nothing of the official CLI's. Throws AppError `config` if something stays. */
+export async function run(options: PrintOptions, app: App): Promise<number> {
+  const { gmn, gemini } = app.homes();
+  const pairFile = basename(clientPairFile(gmn));
+  // The key last: it is the one that may have to stay, and the rest must not stay with it.
+  const tokens = await removeFiles(tokenCacheDirectory(gmn), () => true);
+  const pairs = await removeFiles(gmn, (name) => name === pairFile || name.startsWith(`${pairFile}.corrupt-`));
+  const apiKey = await keyStore(gmn, thisMachine(), app.clock).forget();
+  const forgotten = { apiKey, tokens, oauthClient: pairs > 0 };
+  const words = [
+    ...(forgotten.apiKey ? ['the stored API key'] : []),
+    ...(forgotten.tokens > 0 ? ['the cached access tokens'] : []),
+    ...(forgotten.oauthClient ? ["the official CLI's OAuth client"] : []),
+  ];
+  const what = words.length === 0 ? 'gmn had stored nothing.' : `Forgot ${words.join(', ')}.`;
+  const text = `${what}\nThe official CLI's files in ${gemini} were not touched.\n`;
+  await printReport({ text, json: { forgotten }, notices: [] }, options, app);
+  return 0;
+}

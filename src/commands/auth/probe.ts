@@ -1,0 +1,25 @@
+import { type Bearer, openBackend } from '../../app/backend.ts';
+import { patientInquiries } from '../../app/queries.ts';
+import type { App, Settings } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+
+/** What the servers say of a credential. */
+export interface ProbeRow {
+  readonly ok: boolean;
+  readonly text: string;
+  /** The ways out, one a line. */
+  readonly hints?: readonly string[];
+}
+
+/** Asks the backend a credential belongs to whether it is taken, and what is left. Throws nothing but the signal's reason. */
+export async function probeCredential(bearer: Bearer, app: App, settings: Settings): Promise<readonly ProbeRow[]> {
+  try {
+    const inquiries = await patientInquiries(await openBackend(bearer, { app, settings }), app);
+    const { lines } = await inquiries.standing(app.signal);
+    return lines.map((text) => ({ ok: true, text }));
+  } catch (thrown) {
+    if (app.signal.aborted) throw app.signal.reason;
+    const { words: text, hint } = AppError.from(thrown);
+    return [{ ok: false, text, ...(hint === undefined ? {} : { hints: [hint] }) }];
+  }
+}

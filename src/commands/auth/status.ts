@@ -1,0 +1,85 @@
+import { openBackend } from '../../app/backend.ts';
+import { type PrintOptions, printReport } from '../../app/report.ts';
+import type { Choice, ChoiceInput } from '../../auth/choice.ts';
+import { exposedFiles, type SourceRow, type Survey, surveyCredentials } from '../../auth/survey.ts';
+import type { App, Settings } from '../../core/app.ts';
+import { EXIT_CODES } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { ProbeRow } from './probe.ts';
+
+export interface AuthStatusOptions extends PrintOptions {
+  readonly auth?: string;
+  readonly online?: boolean;
+}
+
+/** Asks the servers about a credential; what `--online` adds. Throws nothing but the signal's reason. */
+export type Probe = (choice: Choice, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
+
+/**
+ * Which credential would be used, from where and until when, and what else was found. Sends nothing without `--online`.
+ * Returns 0 if that credential can be used, else the code a run would end with.
+ */
+export async function run(options: AuthStatusOptions, app: App, probe?: Probe): Promise<number> {
+  const settings = await app.settings();
+  const said: string[] = [];
+  const input: ChoiceInput = {
+    ...app,
+    settings,
+    say: (message) => said.push(message),
+    ...(options.auth === undefined ? {} : { flag: options.auth }),
+  };
+  const survey = await surveyCredentials(input, async (choice) => {
+    // With `--online` the server's own word counts.
+    if (!options.online) await choice.look?.();
+    await openBackend(choice, { app, settings });
+  });
+  const { choice, error } = survey;
+  const isAsked = options.online && choice !== undefined && error === undefined;
+  const probed = isAsked ? await (probe ?? onlineProbe(app, settings))(choice, app.signal) : [];
+  const isUsable = survey.rows[0]?.state === 'used' && probed.every(({ ok }) => ok);
+  const notices = [...settings.notices, ...said, ...(await exposedFiles(input))];
+  const json = jsonOf(survey, probed, isUsable);
+  await printReport({ text: textOf(survey, probed), json, notices, folds: true, hasMarks: true }, options, app);
+  return isUsable ? 0 : EXIT_CODES[error?.fault ?? 'auth'];
+}
+
+function onlineProbe(app: App, settings: Settings): Probe {
+  return async (choice) => (await import('./probe.ts')).probeCredential(choice, app, settings);
+}
+
+const MARKS: Readonly<Record<SourceRow['state'], string>> = { used: '✓', unusable: '✗', found: '–', absent: '–' };
+
+function textOf({ rows }: Survey, probed: readonly ProbeRow[]): string {
+  const width = Math.max(...rows.map(({ name }) => name.length));
+  const isTurnedDown = probed.some(({ ok }) => !ok);
+  return rows
+    .map((row, index) => {
+      const mark = index === 0 && isTurnedDown ? MARKS.unusable : MARKS[row.state];
+      const lines = index === 0 ? [...row.lines, ...probed.flatMap(probeLines)] : row.lines;
+      const head = `${mark} ${row.name.padEnd(width)}  ${row.details.join('  ')}\n`;
+      return [head, ...lines.map((line) => `    ${line}\n`)].join('');
+    })
+    .join('');
+}
+
+function probeLines({ text, hints = [] }: ProbeRow): readonly string[] {
+  return [text, ...hints.map((hint) => `→ ${hint}`)];
+}
+
+function jsonOf({ choice, error, email, rows }: Survey, probed: readonly ProbeRow[], isUsable: boolean): JsonObject {
+  const sources = rows.map(({ name, state, details }) => ({ name, state, details }));
+  return {
+    usable: isUsable,
+    credential: choice === undefined ? null : credentialJson(choice, email),
+    ...(error === undefined ? {} : { error: { message: error.message, suggestion: error.hint ?? '' } }),
+    sources,
+    ...(probed.length === 0 ? {} : { online: probed.map(({ ok, text, hints = [] }) => ({ ok, text, hints })) }),
+  };
+}
+
+function credentialJson({ credential, token }: NonNullable<Survey['choice']>, email: string | undefined): JsonObject {
+  const { type, source, account } = credential;
+  const expiresAt = token?.expiresAt === undefined ? {} : { expiresAt: new Date(token.expiresAt).toISOString() };
+  const renewable = token === undefined ? {} : { renewable: token.isRenewable };
+  return { type, source, account, ...(email === undefined ? {} : { email }), ...expiresAt, ...renewable };
+}

@@ -1,0 +1,229 @@
+import type { Agent } from '../../agent/agent.ts';
+import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent } from '../../app/agent.ts';
+import { chosenMode } from '../../app/approval-mode.ts';
+import { type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
+import { requestTime } from '../../app/request-time.ts';
+import type { RosterOptions } from '../../app/servers/roster.ts';
+import type { ChatRemote } from '../../app/servers/tools.ts';
+import type { Toolbox } from '../../app/toolbox.ts';
+import type { Lend } from '../../approval/approve.ts';
+import type { ApprovalMode } from '../../approval/policy.ts';
+import type { Assistant, Setup } from '../../chat/assistant.ts';
+import { loadSettings } from '../../config/settings.ts';
+import type { App } from '../../core/app.ts';
+import { lastListing } from '../../models/listing.ts';
+import { modelChoices } from '../../models/model-list.ts';
+import { BUILTIN_NAMES } from '../../tools/builtins.ts';
+import type { Workspace } from '../../tools/workspace/workspace.ts';
+
+/** The flags that say who answers in a chat. */
+export interface AssistantOptions extends ModelOptions, AgentOptions, RosterOptions {
+  readonly timeout?: number;
+  readonly noMcp?: boolean;
+}
+
+export interface OpenedAssistant extends Assistant {
+  /** What the person should know before the first prompt. */
+  readonly notices: readonly string[];
+  close(): Promise<void>;
+}
+
+interface AssistantContext {
+  readonly app: App;
+  readonly lend: Lend;
+  readonly workspace: Workspace;
+  /** Told what the person should know of what happens behind the prompt. */
+  readonly onNotice: (notice: string) => void;
+}
+
+interface Opened {
+  readonly setup: Setup;
+  readonly model: OpenedModel;
+  readonly agent: Agent & Pick<Toolbox, 'chosen'>;
+  readonly notices: readonly string[];
+}
+
+/** Opens who answers, so that it can be set up anew. Throws AppError: `config`, `auth` or `usage`. */
+export async function openAssistant(options: AssistantOptions, context: AssistantContext): Promise<OpenedAssistant> {
+  const servers = await openRemote(options, context);
+  try {
+    const chosen = chosenMode(options, await context.app.settings());
+    return await assistantWith(options, context, { servers, ...chosen });
+  } catch (thrown) {
+    await servers.close();
+    throw thrown;
+  }
+}
+
+/** The MCP servers of a chat, which may become others. */
+interface Remote {
+  readonly current: ChatRemote | undefined;
+  /** See `Assistant.reloadServers`. */
+  reload(): Promise<void>;
+  /** See `McpTools.watch`; until they are reloaded. */
+  watch(onChange: (notices: readonly string[]) => void): void;
+  close(): Promise<void>;
+}
+
+async function openRemote(options: AssistantOptions, context: AssistantContext): Promise<Remote> {
+  const { app } = context;
+  const open = await prepareRemote(options, context);
+  let current = await open?.();
+  let life = new AbortController();
+  const close = async (): Promise<void> => {
+    life.abort();
+    await current?.tools.close();
+    current = undefined;
+  };
+  return {
+    get current() {
+      return current;
+    },
+    async reload() {
+      const settings = await loadSettings(app);
+      const anew = { ...context, app: { ...app, settings: async () => settings }, isAnew: true };
+      // Throws while the servers there are still run.
+      const reopen = await prepareRemote(options, anew);
+      await close();
+      life = new AbortController();
+      current = await reopen?.();
+    },
+    watch: (onChange) => current?.tools.watch(onChange, AbortSignal.any([app.signal, life.signal])),
+    close,
+  };
+}
+
+/** How to start the configured MCP servers; undefined if there are none, or none are wanted. */
+async function prepareRemote(
+  options: AssistantOptions,
+  context: AssistantContext & { readonly isAnew?: boolean },
+): Promise<(() => Promise<ChatRemote>) | undefined> {
+  if (options.noMcp) return undefined;
+  const { servers = [], serverCommand } = await context.app.settings();
+  const isNeeded = servers.length > 0 || options.mcpConfig !== undefined || options.allowedMcpServerNames !== undefined;
+  if (!isNeeded && serverCommand === undefined) return undefined;
+  const { prepareConfiguredServers } = await import('../../app/servers/tools.ts');
+  return prepareConfiguredServers(options, { ...context, signal: context.app.signal });
+}
+
+async function assistantWith(
+  options: AssistantOptions,
+  context: AssistantContext,
+  { servers, mode, notices }: { readonly servers: Remote } & ReturnType<typeof chosenMode>,
+): Promise<OpenedAssistant> {
+  const remembered = new Set<string>();
+  const open = async (setup: Setup, before?: Opened): Promise<Opened> => {
+    const isSame = before?.setup.model === setup.model && before?.setup.showThoughts === setup.showThoughts;
+    const isSameModel = isSame ? before?.model : undefined;
+    const model = isSameModel ?? (await openTimedModel({ ...options, ...modelFlags(setup) }, context.app));
+    const remote = servers.current === undefined ? {} : { remote: servers.current.tools };
+    const events = openAgent(agentFlags(options, setup), { ...context, ...remote, opened: model, remembered });
+    const { agent, notices } = await drained(events).catch(async (thrown: unknown) => {
+      if (isSameModel === undefined) await model.close();
+      throw thrown;
+    });
+    return { setup, model, agent, notices: [...(isSameModel === undefined ? model.notices : []), ...notices] };
+  };
+  let current = await open(firstSetup(options, mode));
+  let last: Promise<unknown> = Promise.resolve();
+  const change = (setup: Partial<Setup>): Promise<readonly string[]> => {
+    const changed = last.then(async () => {
+      const before = current;
+      current = await open({ ...before.setup, ...setup }, before);
+      if (current.model !== before.model) await before.model.close();
+      return current.notices;
+    });
+    last = changed.catch(() => undefined);
+    return changed;
+  };
+  // Behind the prompt: the next turn has the tools that the servers have by then.
+  const keepUp = (): void =>
+    servers.watch((notices) => {
+      const tell = tellNews(current.notices, context.onNotice);
+      tell(notices);
+      void change({}).then(tell, () => undefined);
+    });
+  keepUp();
+  return {
+    notices: [...notices, ...current.notices, ...(servers.current?.tools.notices ?? [])],
+    get servers() {
+      return servers.current?.servers;
+    },
+    async reloadServers() {
+      const before = servers.current;
+      try {
+        await servers.reload();
+      } finally {
+        // Also if it failed half way: a tool whose server has ended must not be offered.
+        if (servers.current !== before) {
+          await change({});
+          keepUp();
+        }
+      }
+      return servers.current?.tools.notices ?? [];
+    },
+    allTools: BUILTIN_NAMES,
+    service: options.demo ? 'demo' : current.model.backend,
+    models: () => modelChoices(current.model.backend, options.demo ? undefined : lastListing(context.app)),
+    get setup() {
+      return current.setup;
+    },
+    get agent() {
+      return current.agent;
+    },
+    get tools() {
+      return current.agent.chosen;
+    },
+    change,
+    close: async () => {
+      await servers.close();
+      await current.model.close();
+    },
+  };
+}
+
+/** The agent, and what was said while it was opened. */
+async function drained(events: ReturnType<typeof openAgent>): Promise<Pick<Opened, 'agent' | 'notices'>> {
+  const notices: string[] = [];
+  for (;;) {
+    const step = await events.next();
+    if (step.done) return { agent: step.value, notices };
+    if (step.value.type === 'notice') notices.push(step.value.message);
+  }
+}
+
+function tellNews(told: readonly string[], tell: (notice: string) => void): (notices: readonly string[]) => void {
+  return (notices) => notices.filter((notice) => !told.includes(notice)).forEach(tell);
+}
+
+function firstSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
+  return {
+    model: options.model,
+    system: options.system,
+    tools: options.tools ?? defaultTools(options),
+    mode,
+    showThoughts: options.showThoughts ?? false,
+  };
+}
+
+/** `--shell` says that the model may use one. */
+function defaultTools({ shell }: AssistantOptions): string {
+  return shell === undefined ? 'edit' : 'edit,run_shell_command';
+}
+
+async function openTimedModel(options: AssistantOptions, app: App): Promise<OpenedModel> {
+  const time = requestTime(options.timeout ?? DEFAULT_TIMEOUT_MS);
+  const opened = await openModel(options, app, time.endsAt);
+  return { ...opened, model: time.limit(opened.model) };
+}
+
+function modelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'model' | 'showThoughts'> {
+  return { ...(model === undefined ? {} : { model }), showThoughts };
+}
+
+function agentFlags({ system: _, yolo: __, ...options }: AssistantOptions, setup: Setup): AgentOptions {
+  const { system, tools, mode } = setup;
+  // What comes with a chat was named by nobody.
+  const named = options.tools === undefined && tools === defaultTools(options) ? { namedTools: 'edit' } : {};
+  return { ...options, tools, ...named, approvalMode: mode, ...(system === undefined ? {} : { system }) };
+}

@@ -1,0 +1,61 @@
+import { mediaOf, textOfBlock } from '../../app/servers/content.ts';
+import { resourceReader } from '../../app/servers/resources.ts';
+import type { Roster, ServerEntry } from '../../app/servers/roster.ts';
+import type { ChatServer, Servers } from '../../chat/servers.ts';
+import type { Part } from '../../core/content.ts';
+import { AppError } from '../../core/error.ts';
+import { sniffMedia } from '../../core/text/media.ts';
+import type { McpTools } from '../../mcp/client/tools/toolset.ts';
+import type { Connection, ContentBlock } from '../../mcp/client/types.ts';
+
+/** The servers of a chat: what the settings say of them, and what came of those that may be used. */
+export function chatServers({ entries }: Roster, tools: McpTools): Servers {
+  const connection = (name: string, signal: AbortSignal): Promise<Connection> => {
+    const found = tools.servers.find(({ server }) => server.name === name);
+    if (found === undefined) throw new AppError('mcp', `MCP server ${name} is not used`, { hint: 'To see why: /mcp' });
+    return tools.pool.connection(found.server, signal);
+  };
+  return {
+    get all() {
+      return entries.map((entry) => chatServer(entry, tools));
+    },
+    prompts: async (server, signal) => (await (await connection(server, signal)).listPrompts({ signal })).items,
+    async prompt({ server, name, args }, signal) {
+      const { messages } = await (await connection(server, signal)).getPrompt(name, args, { signal });
+      const isOne = messages.length === 1;
+      return messages.flatMap(({ role, content }) => [...(isOne ? [] : [{ text: `${role}:` }]), ...partsOf(content)]);
+    },
+    suggestions: async ({ server, ...asked }, signal) =>
+      (await connection(server, signal)).completePrompt(asked, { signal }),
+    resources: async (server, signal) => (await (await connection(server, signal)).listResources({ signal })).items,
+    readResource: resourceReader(tools),
+  };
+}
+
+function chatServer({ name, state }: ServerEntry, { servers, table }: McpTools): ChatServer {
+  const tools = table.flatMap(({ server, tool }) => (server.name === name ? [tool.name] : []));
+  switch (state.kind) {
+    case 'ready': {
+      const { fault, withheld = [] } = servers.find(({ server }) => server.name === name) ?? {};
+      return { name, tools, withheld, state: fault ?? 'ready', isUsable: true };
+    }
+    case 'disabled':
+      return { name, tools: [], withheld: [], state: state.why, isUsable: false };
+    case 'faulty':
+      return { name, tools: [], withheld: [], state: `its definition cannot be used: ${state.why}`, isUsable: false };
+    case 'unapproved':
+      return { name, tools: [], withheld: [], state: 'not approved; to look at it, run: gmn trust', isUsable: false };
+  }
+}
+
+/** Only what the bytes prove to be is sent as media. */
+function partsOf(block: ContentBlock): readonly Part[] {
+  const text = textOfBlock(block);
+  if (text !== undefined) return [{ text }];
+  return mediaOf([block]).map(({ data, mimeType: claimed }) => {
+    const mimeType = sniffMedia(Buffer.from(data, 'base64'));
+    return mimeType === undefined
+      ? { text: `[${claimed}: of no kind that can be sent]` }
+      : { inlineData: { mimeType, data } };
+  });
+}

@@ -1,0 +1,29 @@
+import { printReport, table } from '../../app/report.ts';
+import { explain, parseKey } from '../../config/explanation.ts';
+import type { App } from '../../core/app.ts';
+import { allLayers, type ConfigOptions, onlyKey } from './layers.ts';
+
+/** The value of one key and every layer that sets it, the winner marked; secrets hidden. Throws AppError `usage`. */
+export async function run(options: ConfigOptions, app: App): Promise<number> {
+  const path = parseKey(onlyKey(options, 'explain'));
+  const { layers, notices } = await allLayers(app);
+  const { key, value, layers: found, isCombined, isRead } = explain(path, layers);
+  const rows = found.map(({ layer, source, value: said }, index) => [
+    index === 0 ? '→' : isCombined ? '+' : ' ',
+    layer,
+    source,
+    JSON.stringify(said),
+  ]);
+  const headline = value === undefined ? `${key} is not set` : `${key} = ${JSON.stringify(value)}`;
+  const unread = isRead ? '' : 'gmn does not read this key; the official CLI may.\n';
+  const text = `${headline}\n${unread}${found.length > 0 ? '\n' : ''}${table(rows)}`;
+  const json = {
+    key,
+    ...(value === undefined ? {} : { value }),
+    isCombined,
+    isRead,
+    layers: found.map((said, index) => ({ ...said, wins: index === 0 })),
+  };
+  await printReport({ text, json, notices }, options, app);
+  return 0;
+}

@@ -1,0 +1,26 @@
+import { printReport, table } from '../../app/report.ts';
+import { envFilePaths } from '../../config/environment.ts';
+import { readLayers } from '../../config/layers.ts';
+import { trustedFoldersPath } from '../../config/trust.ts';
+import { trustFilePath } from '../../config/trust-file.ts';
+import type { App } from '../../core/app.ts';
+import { realPath } from '../../platform/files/path.ts';
+import type { ConfigOptions } from './layers.ts';
+
+/** The files gmn considers here, lowest first, whether they exist and count. Throws AppError `config` if one is broken. */
+export async function run(options: ConfigOptions, app: App): Promise<number> {
+  const { layers, notices } = await readLayers(app);
+  const homes = app.homes();
+  const settings = layers
+    .filter(({ name }) => name !== 'environment')
+    .map(({ name, source: path, state, why }) => ({ name: String(name), path, state, ...(why ? { why } : {}) }));
+  const others = [
+    ...envFilePaths(homes).map((path) => ({ name: '.env', path })),
+    { name: 'trust', path: trustedFoldersPath(app.env, homes) },
+    { name: 'trust', path: trustFilePath(homes.gmn) },
+  ].map((file) => ({ ...file, state: realPath(file.path) === undefined ? 'absent' : 'used' }));
+  const files = [...settings, ...others];
+  const text = table(files.map((file) => [file.name, file.state, file.path, 'why' in file ? `(${file.why})` : '']));
+  await printReport({ text, json: { files }, notices }, options, app);
+  return 0;
+}

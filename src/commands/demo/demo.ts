@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import type { App } from '../../core/app.ts';
+import type { Env } from '../../core/io.ts';
+import { parseFaults } from '../../demo/fault.ts';
+import { startDemo } from '../../demo/server.ts';
+import { runTour, TOUR_FILES } from '../../demo/tour.ts';
+import { runSelf, scratchDirectory } from '../../platform/process/self.ts';
+import { waitForEnter } from '../../platform/terminal/enter-key.ts';
+import { isAttended } from '../../platform/terminal/terminal.ts';
+
+/** The guided tour: real commands, the offline model, a directory of its own that is gone afterwards. Returns 0. */
+export async function run(_options: object, app: App): Promise<number> {
+  const scratch = await scratchDirectory(TOUR_FILES);
+  const isWatched = app.io.out.isTerminal && isAttended();
+  const guard = await startDemo({ clock: app.clock });
+  try {
+    await runTour({
+      directory: scratch.path,
+      env: tourEnv(app.env, scratch.path, guard.url),
+      print: (text) => app.io.out.write(text),
+      ask: async () => {
+        if (!isWatched) return;
+        await app.io.err.write('      press Enter to go on ');
+        await waitForEnter(app.signal);
+      },
+      runGmn: (command) => runSelf(command, app.signal),
+      serve: (fault) => startDemo({ faults: parseFaults([fault]), clock: app.clock }),
+    });
+    return 0;
+  } finally {
+    await guard.close();
+    await scratch.remove();
+  }
+}
+
+/**
+ * The tour must look the same for everyone: no credential, no setting and no proxy of the user's. A login may also be in
+ * the system's keychain, so every endpoint is our own: nothing can go online.
+ */
+function tourEnv(env: Env, directory: string, url: string): Env {
+  const personal = /^(GMN_|GEMINI_|GOOGLE_|CODE_ASSIST_|CLOUD_SHELL$|HTTPS?_PROXY$|ALL_PROXY$)/i;
+  const kept = Object.entries(env).filter(([name]) => !personal.test(name));
+  return {
+    ...Object.fromEntries(kept),
+    GMN_HOME: join(directory, '.gmn'),
+    GEMINI_CLI_HOME: directory,
+    GOOGLE_GEMINI_BASE_URL: url,
+    GOOGLE_VERTEX_BASE_URL: url,
+    CODE_ASSIST_ENDPOINT: url,
+    GMN_OAUTH_TOKEN_URL: `${url}/token`,
+  };
+}

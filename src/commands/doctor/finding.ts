@@ -1,0 +1,100 @@
+import { AppError, EXIT_CODES, type Fault } from '../../core/error.ts';
+import type { Env } from '../../core/io.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { visible } from '../../core/text/terminal.ts';
+
+/** What to do about something, in words; and the command that does it, where there is one. */
+export interface Remedy {
+  readonly words: string;
+  readonly command?: string;
+}
+
+/** One thing that was looked at. `absent`: there is nothing to say, and that is no fault. */
+export interface Finding {
+  /** What it is about; stable, for programs. */
+  readonly check: string;
+  readonly state: 'ok' | 'warning' | 'failure' | 'absent';
+  readonly text: string;
+  readonly remedies?: readonly Remedy[];
+  /** Of a failure: what a run would end with. */
+  readonly fault?: Fault;
+}
+
+/** A failure as an error tells it. */
+export function failureOf(check: string, { fault, message, hint }: AppError): Finding {
+  return { check, state: 'failure', text: message, fault, ...(hint ? { remedies: [{ words: hint }] } : {}) };
+}
+
+/** What looking at something finds; if that throws, it is the finding. Throws nothing but what is no AppError. */
+export async function look(
+  check: string,
+  find: () => Promise<readonly Finding[]> | readonly Finding[],
+): Promise<readonly Finding[]> {
+  try {
+    return await find();
+  } catch (thrown) {
+    if (thrown instanceof AppError) return [failureOf(check, thrown)];
+    throw thrown;
+  }
+}
+
+/** What stops a run first, first. */
+const GRAVITY: readonly Fault[] = ['config', 'auth', 'api', 'mcp'];
+
+/** The exit code of the gravest failure; 0 if there is none. */
+export function exitCodeOf(findings: readonly Finding[]): number {
+  const faults = findings.flatMap(({ state, fault = 'internal' }) => (state === 'failure' ? [fault] : []));
+  const gravest = GRAVITY.find((fault) => faults.includes(fault)) ?? faults[0];
+  return gravest === undefined ? 0 : EXIT_CODES[gravest];
+}
+
+type Marks = Readonly<Record<Finding['state'] | 'arrow', string>>;
+
+const SIGNS: Marks = { ok: '✓', warning: '⚠', failure: '✗', absent: '–', arrow: '→' };
+const WORDS: Marks = { ok: 'ok  ', warning: 'warn', failure: 'FAIL', absent: '-   ', arrow: '->' };
+
+/** Whether the locale says that text is UTF-8; on systems that have no such variable it always is. */
+export function isUtf8({ LC_ALL, LC_CTYPE, LANG }: Env, platform: string): boolean {
+  if (platform === 'win32' || platform === 'darwin') return true;
+  return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '');
+}
+
+/** The findings for people: a mark, what it is about, what is the matter; below it what to do. */
+export function textOf(findings: readonly Finding[], { isPlain }: { readonly isPlain: boolean }): string {
+  const marks = isPlain ? WORDS : SIGNS;
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const indent = ' '.repeat(marks.ok.length + width + 3);
+  const lines = findings.flatMap(({ check, state, text, remedies = [] }) => [
+    `${marks[state]} ${check.padEnd(width)}  ${visible(text)}`,
+    ...remedies.map((remedy) => `${indent}${marks.arrow} ${visible(remedyText(remedy))}`),
+  ]);
+  return `${lines.join('\n')}\n\n${summary(findings)}\n`;
+}
+
+function remedyText({ words, command }: Remedy): string {
+  return command === undefined ? words : `${words}: ${command}`;
+}
+
+function summary(findings: readonly Finding[]): string {
+  const count = (wanted: Finding['state'], word: string): readonly string[] => {
+    const { length } = findings.filter(({ state }) => state === wanted);
+    return length === 0 ? [] : [`${length} ${word}${length === 1 ? '' : 's'}`];
+  };
+  return [...count('failure', 'failure'), ...count('warning', 'warning')].join(', ') || 'Nothing is wrong.';
+}
+
+/** The findings for programs. */
+export function jsonOf(findings: readonly Finding[]): readonly JsonObject[] {
+  return findings.map(({ check, state, text, remedies = [], fault }) => ({
+    check,
+    state,
+    text,
+    ...(state === 'failure' && fault !== undefined ? { code: EXIT_CODES[fault] } : {}),
+    remedies: remedies.map(({ words, command }) => ({ words, ...(command === undefined ? {} : { command }) })),
+  }));
+}
+
+/** A word as a POSIX shell takes it. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}

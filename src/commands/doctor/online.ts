@@ -1,0 +1,74 @@
+import { openBackend } from '../../app/backend.ts';
+import { patientInquiries } from '../../app/queries.ts';
+import type { Choice } from '../../auth/choice.ts';
+import { configuredModel } from '../../config/model-configs.ts';
+import type { App, Settings } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import type { HttpResponse } from '../../core/http.ts';
+import { formatDuration } from '../../core/text/format.ts';
+import { resolveModel } from '../../models/choice.ts';
+import { type Finding, failureOf } from './finding.ts';
+
+/** Tokens and certificates are judged by the clock. */
+const SKEW_MS = 120_000;
+
+/** What the service itself says: is it reached, is the credential taken, does it have the model, and what time is it there. */
+export async function onlineFindings(choice: Choice, app: App, settings: Settings): Promise<readonly Finding[]> {
+  let heard: { readonly host: string; readonly response: HttpResponse } | undefined;
+  const send: App['send'] = async (request, signal) => {
+    const response = await app.send(request, signal);
+    heard = { host: request.url.host, response };
+    return response;
+  };
+  const listening = { ...app, send };
+  const found: Finding[] = [];
+  try {
+    const opened = await openBackend(choice, { app: listening, settings });
+    const inquiries = await patientInquiries(opened, listening);
+    const { lines } = await inquiries.standing(app.signal);
+    found.push({ check: 'online', state: 'ok', text: lines.join(' ') });
+    const idOf = (name: string | undefined): string => resolveModel(name, { backend: opened.name }).id;
+    const configured = configuredModel(settings.modelConfigs ?? {}, settings.model, idOf);
+    const id = idOf(configured.model ?? settings.model);
+    const models = await inquiries.listModels(app.signal);
+    found.push(
+      modelFinding(
+        id,
+        models.map((model) => model.id),
+      ),
+    );
+  } catch (thrown) {
+    if (app.signal.aborted) throw app.signal.reason;
+    found.push(failureOf('online', AppError.from(thrown)));
+  }
+  if (heard === undefined) return found;
+  const reached: Finding = { check: 'online', state: 'ok', text: `${heard.host} answers` };
+  return [reached, ...clockFinding(heard.response, app), ...found];
+}
+
+function modelFinding(id: string, models: readonly string[]): Finding {
+  if (models.length === 0 || models.includes(id))
+    return { check: 'online', state: 'ok', text: `the model ${id} is offered` };
+  return {
+    check: 'online',
+    state: 'warning',
+    text: `the model ${id} is not among the ${models.length} that are offered`,
+    remedies: [{ words: 'To see them', command: 'gmn models --refresh' }],
+  };
+}
+
+function clockFinding({ headers: { date } }: HttpResponse, { clock }: App): readonly Finding[] {
+  const there = Date.parse(date ?? '');
+  if (Number.isNaN(there)) return [];
+  const skew = clock.now() - there;
+  if (Math.abs(skew) < SKEW_MS) return [{ check: 'clock', state: 'ok', text: "agrees with the server's" }];
+  const way = skew > 0 ? 'ahead of' : 'behind';
+  return [
+    {
+      check: 'clock',
+      state: 'warning',
+      text: `${formatDuration(Math.abs(skew))} ${way} the server's; tokens may be refused`,
+      remedies: [{ words: 'Set the clock of this machine' }],
+    },
+  ];
+}

@@ -1,0 +1,99 @@
+import { parseSettingsText } from '../../config/document.ts';
+import type { Layer } from '../../config/layer.ts';
+import { readLayers } from '../../config/layers.ts';
+import { configuredModel } from '../../config/model-configs.ts';
+import { strayKeys, unreadKeys } from '../../config/stray-keys.ts';
+import type { App, Settings } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { resolveModel } from '../../models/choice.ts';
+import { type Backend, DEFAULT_MODEL, modelFacts, SUCCESSORS } from '../../models/table.ts';
+import { readStateFile } from '../../platform/files/small-file.ts';
+import { type Finding, failureOf } from './finding.ts';
+
+/** The settings files: which count, which are broken and where, which keys look misspelt. */
+export async function settingsFindings(app: App): Promise<readonly Finding[]> {
+  const broken = (await Promise.all(ownFiles(app).map(brokenFile))).flat();
+  if (broken.length > 0) return broken;
+  const { layers, notices } = await readLayers(app);
+  const files = layers.filter(({ name, state }) => state === 'used' && name !== 'environment');
+  const none: Finding = { check: 'settings', state: 'absent', text: 'no settings files' };
+  return [
+    ...(files.length === 0 ? [none] : files.map(layerFinding)),
+    // Each ends in what to do, where something can be done.
+    ...notices.map((text): Finding => ({ check: 'settings', state: 'warning', text })),
+    ...trustFindings(layers),
+  ];
+}
+
+/** Reading all settings stops at the first broken file; a person wants to hear of each. */
+function ownFiles(app: App): readonly string[] {
+  const { gemini, gmn } = app.homes();
+  return [`${gemini}/settings.json`, `${gmn}/config.json`];
+}
+
+async function brokenFile(file: string): Promise<readonly Finding[]> {
+  try {
+    const text = readStateFile(file);
+    if (text !== undefined) await parseSettingsText({ file, text });
+    return [];
+  } catch (thrown) {
+    return [failureOf('settings', AppError.from(thrown))];
+  }
+}
+
+function layerFinding({ source, document }: Layer): Finding {
+  const strays = strayKeys(document);
+  const unread = unreadKeys(document);
+  if (strays.length === 0) {
+    const text = unread.length === 0 ? source : `${source}; what gmn does not read there: ${unread.join(', ')}`;
+    return { check: 'settings', state: 'ok', text };
+  }
+  const list = strays.map(({ key, meant }) => `${key} (did you mean ${meant}?)`).join(', ');
+  return {
+    check: 'settings',
+    state: 'warning',
+    text: `${source}: gmn does not read ${list}`,
+    remedies: strays.map(({ meant }) => ({ words: 'To see what counts now', command: `gmn config explain ${meant}` })),
+  };
+}
+
+/** That the settings of the folder do not count is one of the notices, with its reason. */
+function trustFindings(layers: readonly Layer[]): readonly Finding[] {
+  const workspace = layers.find(({ name }) => name === 'workspace');
+  if (workspace?.state === 'ignored') return [];
+  return workspace?.state === 'used'
+    ? [{ check: 'trust', state: 'ok', text: 'the settings of this folder count' }]
+    : [{ check: 'trust', state: 'absent', text: 'this folder has no settings of its own' }];
+}
+
+/** The model a run would ask for. */
+export function modelFinding(settings: Settings, backend: Backend = 'gemini-api'): Finding {
+  try {
+    return chosenModel(settings, backend);
+  } catch (thrown) {
+    return failureOf('model', AppError.from(thrown));
+  }
+}
+
+function chosenModel({ model, modelConfigs = {} }: Settings, backend: Backend): Finding {
+  const resolved = (name: string | undefined) => resolveModel(name, { backend, source: 'settings' });
+  const configured = configuredModel(modelConfigs, model, (name) => resolved(name).id);
+  const choice = resolved(configured.model ?? model);
+  const { id, isDefault } = choice;
+  const notices = [...choice.notices, ...configured.notices];
+  const list = { words: 'To choose another', command: 'gmn models' };
+  if (isDefault) {
+    const text = `${DEFAULT_MODEL}, the default; where it is retired, ${SUCCESSORS[backend]} answers`;
+    return { check: 'model', state: 'ok', text };
+  }
+  if (notices.length > 0) return { check: 'model', state: 'warning', text: notices.join(' '), remedies: [list] };
+  const { status, note } = modelFacts(id) ?? {};
+  const name = id === model ? id : `${model}, which is ${id}`;
+  if (status !== 'retiring') return { check: 'model', state: 'ok', text: name };
+  return {
+    check: 'model',
+    state: 'warning',
+    text: `${name} is being retired${note ? `: ${note}` : ''}`,
+    remedies: [list],
+  };
+}

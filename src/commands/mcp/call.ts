@@ -1,0 +1,139 @@
+import { jsonArguments, readPairs, toolArguments } from '../../app/servers/arguments.ts';
+import { mediaOf, textOfBlock, textOfBlocks } from '../../app/servers/content.ts';
+import { callProgress } from '../../app/servers/progress.ts';
+import { openMediaPlace, type SaveMedia } from '../../app/servers/save.ts';
+import { type SessionOptions, withServer } from '../../app/servers/session.ts';
+import { visibleLines } from '../../app/servers/view.ts';
+import { terminalElicit } from '../../approval/elicitation.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { nearestNames } from '../../core/text/names.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { filterTerminal } from '../../core/text/terminal-filter.ts';
+import { isWantedTool, type NamedServer } from '../../mcp/client/definition.ts';
+import { plainWords } from '../../mcp/client/plain-words.ts';
+import type { CallResult, Connection, RemoteTool } from '../../mcp/client/types.ts';
+import { encodeDocument } from '../../render/json-text.ts';
+import { stderr } from '../../render/stderr.ts';
+
+/** Of what a tool says when it fails: more than that buries the beginning, where most say what is wrong. */
+const MAX_FAILURE_CHARS = 10_000;
+
+export interface McpCallOptions extends SessionOptions {
+  readonly args: readonly string[];
+  readonly json?: string;
+  readonly outputFormat?: 'text' | 'json';
+  readonly outputFile?: string;
+  readonly quiet?: boolean;
+}
+
+/**
+ * Runs one tool of a server and prints what it gives: text as it is, what has no text as JSON. Throws AppError `mcp` if
+ * the server or the tool fails, with their words, or the tool is not there; `usage` for arguments that are none, `config`
+ * for a tool that the settings leave out.
+ */
+export async function run(options: McpCallOptions, app: App): Promise<number> {
+  const [server = '', tool = '', ...words] = options.args;
+  if (options.json !== undefined && words.length > 0) {
+    throw new AppError('usage', '--json cannot be combined with name=value words', { hint: 'Use one of them.' });
+  }
+  const given = options.json === undefined ? undefined : await jsonArguments(options.json, app);
+  const pairs = await readPairs(words, app);
+  const save = await openMediaPlace(options.outputFile, app);
+  const isText = options.outputFormat !== 'json';
+  const shown = callProgress(`${server} ${tool}`, { quiet: options.quiet === true || !isText }, app);
+  const elicit = isText ? terminalElicit(app, shown.lend) : {};
+  return withServer(server, { options, app, check: wanted(tool), ...elicit }, async (connection, notices) => {
+    const { inputSchema } = await findTool(connection, tool, app.signal);
+    const args = given ?? toolArguments(pairs, inputSchema);
+    const result = await connection
+      .callTool(tool, args, { signal: app.signal, onProgress: shown.onProgress })
+      .catch((thrown: unknown) => {
+        throw thrown === app.signal.reason ? stopped(AppError.from(thrown)) : thrown;
+      });
+    await shown.end();
+    if (result.isError) throw toolFailure(connection, tool, result);
+    await printResult(result, { notices, options, save }, app);
+    return 0;
+  }).finally(shown.end);
+}
+
+/** What the settings keep from the model nobody runs by mistake either. */
+function wanted(tool: string): (server: NamedServer) => void {
+  return ({ name, definition }) => {
+    if (isWantedTool(definition, tool)) return;
+    const shown = visible(name);
+    throw new AppError('config', `the settings of MCP server ${shown} leave out its tool ${visible(tool)}`, {
+      hint: `To use it, change its includeTools or excludeTools. To see them, run: gmn mcp get ${shown}`,
+    });
+  };
+}
+
+function stopped({ fault, message }: AppError): AppError {
+  return new AppError(fault, message, {
+    hint: 'The server was told to stop; what the tool had done by then stays done.',
+  });
+}
+
+/** The tool as its server lists it. Where the list was cut, one that is not in it may still be there. */
+async function findTool(
+  connection: Connection,
+  name: string,
+  signal: AbortSignal,
+): Promise<Pick<RemoteTool, 'inputSchema'>> {
+  const { items, omitted } = await connection.listTools({ signal });
+  const found = items.find((tool) => tool.name === name);
+  if (found !== undefined) return found;
+  if (omitted !== undefined) return { inputSchema: {} };
+  const near = nearestNames(
+    name,
+    items.map((tool) => tool.name),
+  ).map(visible);
+  const shown = visible(connection.name);
+  throw new AppError('mcp', `MCP server ${shown} has no tool ${visible(name)}`, {
+    hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its tools, run: gmn mcp tools ${shown}`,
+  });
+}
+
+function toolFailure(connection: Connection, tool: string, { content, structuredContent }: CallResult): AppError {
+  const said = content
+    .flatMap((block) => textOfBlock(block) ?? [])
+    .join('\n')
+    .trim();
+  const words = said !== '' || structuredContent === undefined ? said : JSON.stringify(structuredContent);
+  const server = visible(connection.name);
+  const shown = words === '' ? 'it gave no reason' : shortened(visibleLines(connection.conceal(plainWords(words))));
+  return new AppError('mcp', `MCP server ${server}: ${visible(tool)} failed: ${shown}`, {
+    hint: `To see what it takes, run: gmn mcp tools ${server}`,
+  });
+}
+
+function shortened(words: string): string {
+  if (words.length <= MAX_FAILURE_CHARS) return words;
+  return `${words.slice(0, MAX_FAILURE_CHARS).toWellFormed()}… (${words.length - MAX_FAILURE_CHARS} more characters)`;
+}
+
+async function printResult(
+  result: CallResult,
+  {
+    notices,
+    options,
+    save,
+  }: { readonly notices: readonly string[]; readonly options: McpCallOptions; readonly save: SaveMedia },
+  app: App,
+): Promise<void> {
+  const { content, structuredContent, omitted = [] } = result;
+  const { out, err } = app.io;
+  const unknown = [...new Set(omitted)].map(
+    (kind) => `a piece of the kind ${visible(kind)} is left out: gmn does not know it`,
+  );
+  const said = [...notices, ...unknown, ...(await save(mediaOf(content)))];
+  if (options.outputFormat === 'json') {
+    const warnings = said.length > 0 ? { warnings: said } : {};
+    return out.write(encodeDocument({ ...result, ...warnings }));
+  }
+  if (!options.quiet) for (const notice of said) await stderr(err).notice(notice);
+  const hasContent = content.length > 0 || structuredContent === undefined;
+  const text = hasContent ? textOfBlocks(content, options.outputFile !== undefined) : encodeDocument(structuredContent);
+  await out.write(out.isTerminal ? filterTerminal(text) : text);
+}

@@ -1,0 +1,67 @@
+import { type PrintOptions, printReport } from '../../app/report.ts';
+import { onlyWords } from '../../app/servers/arguments.ts';
+import { callProgress } from '../../app/servers/progress.ts';
+import { type Look, lookAtServers, type SessionOptions } from '../../app/servers/session.ts';
+import { errorJson } from '../../app/servers/view.ts';
+import type { App } from '../../core/app.ts';
+import { type AppError, EXIT_CODES } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import { visible } from '../../core/text/terminal.ts';
+import type { ConfiguredServer } from '../../mcp/client/servers.ts';
+import type { Connection } from '../../mcp/client/types.ts';
+
+export interface LookOptions extends PrintOptions, SessionOptions {
+  readonly args: readonly string[];
+}
+
+/** What is looked for in servers, and how it is shown. */
+export interface Interest<Found> {
+  readonly command: string;
+  /** What a server without any is said to have. */
+  readonly none: string;
+  ask(connection: Connection, server: ConfiguredServer): Promise<Found>;
+  /** For people, without line ends. */
+  lines(found: Found): readonly string[];
+  json(found: Found): JsonObject;
+  /** What is missing, and the like. */
+  notes(found: Found, server: string): readonly string[];
+}
+
+/**
+ * Prints something of the server that is named, or of all that may be used. One that fails is told of on stderr, and makes
+ * the exit code 5. Throws AppError, `mcp` too, if a server was named and it fails.
+ */
+export async function printLooks<Found>(options: LookOptions, app: App, interest: Interest<Found>): Promise<number> {
+  const [name] = onlyWords(options.args, 1, interest.command);
+  const shown = callProgress(name ?? 'the servers', { quiet: options.quiet === true || options.json === true }, app);
+  const { looks, notices } = await lookAtServers(name, { options, app }, interest.ask).finally(shown.end);
+  const failed = looks.flatMap((look) => ('error' in look ? [look] : []));
+  if (name !== undefined && failed[0] !== undefined) throw failed[0].error;
+  const found = looks.flatMap((look) => ('value' in look ? [look] : []));
+  const notes = found.flatMap(({ name: server, value }) =>
+    interest.notes(value, server).map((note) => `${visible(server)}: ${note}`),
+  );
+  const sections = found.map(({ name: server, value }) => section(server, value, interest, name === undefined));
+  const text = looks.length === 0 ? 'No MCP server to look at. To see why, run: gmn mcp list\n' : sections.join('\n');
+  const report = { text, json: { servers: looks.map((look) => lookJson(look, interest)) } };
+  // In JSON they are beside their server already.
+  const troubles = options.json ? [] : failed.map(({ error }) => troubleWords(error));
+  await printReport({ ...report, notices: [...notices, ...notes, ...troubles] }, options, app);
+  return failed.length > 0 ? EXIT_CODES.mcp : 0;
+}
+
+function section<Found>(server: string, found: Found, interest: Interest<Found>, isTitled: boolean): string {
+  const lines = interest.lines(found);
+  const shown = lines.length === 0 ? [`(${interest.none})`] : lines;
+  const text = shown.map((line) => `${isTitled ? '  ' : ''}${line}\n`).join('');
+  return isTitled ? `${visible(server)}\n${text}` : text;
+}
+
+function lookJson<Found>(look: Look<Found>, interest: Interest<Found>): JsonObject {
+  const { name } = look;
+  return 'error' in look ? { name, error: errorJson(look.error) } : { name, ...interest.json(look.value) };
+}
+
+function troubleWords({ message, hint }: AppError): string {
+  return hint === undefined ? message : `${message}. ${hint}`;
+}

@@ -1,0 +1,73 @@
+import { type PrintOptions, printReport } from '../../app/report.ts';
+import { readPairs } from '../../app/servers/arguments.ts';
+import { blockJson, textOfBlocks } from '../../app/servers/content.ts';
+import { callProgress } from '../../app/servers/progress.ts';
+import { type SessionOptions, withServer } from '../../app/servers/session.ts';
+import { terminalElicit } from '../../approval/elicitation.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { nearestNames } from '../../core/text/names.ts';
+import { visible } from '../../core/text/terminal.ts';
+import type { Connection, PromptMessage } from '../../mcp/client/types.ts';
+
+export interface McpPromptOptions extends PrintOptions, SessionOptions {
+  readonly args: readonly string[];
+}
+
+/**
+ * A prompt of a server, filled in: its text, or, if it is a conversation, each message under its role. Throws AppError
+ * `mcp` with the server's words; `usage` if there is no such prompt, or an argument it needs is missing.
+ */
+export async function run(options: McpPromptOptions, app: App): Promise<number> {
+  const [server = '', name = '', ...words] = options.args;
+  const args = Object.fromEntries(await readPairs(words, app));
+  const shown = callProgress(`${server} ${name}`, { quiet: options.quiet === true || options.json === true }, app);
+  const elicit = options.json ? {} : terminalElicit(app, shown.lend);
+  return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
+    await checkPrompt(connection, { name, args }, app.signal);
+    const { description, messages } = await connection.getPrompt(name, args, { signal: app.signal });
+    await shown.end();
+    const json = {
+      description,
+      messages: messages.map(({ role, content }) => ({ role, content: blockJson(content) })),
+    };
+    await printReport({ text: textOf(messages), json, notices }, options, app);
+    return 0;
+  }).finally(shown.end);
+}
+
+/** Where the list was cut, a prompt that is not in it may still be there. */
+async function checkPrompt(
+  connection: Connection,
+  { name, args }: { readonly name: string; readonly args: Readonly<Record<string, string>> },
+  signal: AbortSignal,
+): Promise<void> {
+  const { items, omitted } = await connection.listPrompts({ signal });
+  const found = items.find((prompt) => prompt.name === name);
+  const server = visible(connection.name);
+  if (found === undefined) {
+    if (omitted !== undefined) return;
+    const near = nearestNames(
+      name,
+      items.map((prompt) => prompt.name),
+    ).map(visible);
+    throw new AppError('mcp', `MCP server ${server} has no prompt ${visible(name)}`, {
+      hint:
+        near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see its prompts, run: gmn mcp prompts ${server}`,
+    });
+  }
+  const missing = found.arguments.filter((argument) => argument.isRequired && !Object.hasOwn(args, argument.name));
+  if (missing.length > 0) {
+    const names = missing.map((argument) => visible(argument.name));
+    throw new AppError('usage', `the prompt ${visible(name)} needs ${names.join(', ')}`, {
+      hint: `Add: ${names.map((argument) => `${argument}=…`).join(' ')}`,
+    });
+  }
+}
+
+function textOf(messages: readonly PromptMessage[]): string {
+  const isOne = messages.length === 1;
+  return messages
+    .map(({ role, content }) => `${isOne ? '' : `${role}:\n`}${textOfBlocks([content], false)}`)
+    .join('\n');
+}

@@ -1,0 +1,53 @@
+import { type PrintOptions, printReport } from '../../app/report.ts';
+import { onlyWords } from '../../app/servers/arguments.ts';
+import { mediaLine, mediaOfResource } from '../../app/servers/content.ts';
+import { callProgress } from '../../app/servers/progress.ts';
+import { openMediaPlace } from '../../app/servers/save.ts';
+import { type SessionOptions, withServer } from '../../app/servers/session.ts';
+import { terminalElicit } from '../../approval/elicitation.ts';
+import type { App } from '../../core/app.ts';
+import { visible } from '../../core/text/terminal.ts';
+
+export interface McpReadOptions extends PrintOptions, SessionOptions {
+  readonly args: readonly string[];
+  readonly outputFile?: string;
+}
+
+/**
+ * What is in a resource: text exactly as it is, what is no text as a line or, with `--output-file`, in that file. Throws
+ * AppError `mcp` with the server's words.
+ */
+export async function run(options: McpReadOptions, app: App): Promise<number> {
+  const [server = '', uri = ''] = onlyWords(options.args, 2, 'mcp read');
+  const save = await openMediaPlace(options.outputFile, app);
+  const shown = callProgress(`${server} ${uri}`, { quiet: options.quiet === true || options.json === true }, app);
+  const elicit = options.json ? {} : terminalElicit(app, shown.lend);
+  return withServer(server, { options, app, ...elicit }, async (connection, notices) => {
+    const contents = await connection.readResource(uri, { signal: app.signal });
+    await shown.end();
+    const media = contents.flatMap(mediaOfResource);
+    const said = await save(media);
+    const isSaved = options.outputFile !== undefined;
+    const pieces = contents.map(({ text, ...rest }) => {
+      if (text !== undefined) return text;
+      return isSaved
+        ? ''
+        : mediaOfResource(rest)
+            .map((item) => `${mediaLine(item)}\n`)
+            .join('');
+    });
+    const text = pieces.join('');
+    const isOpen = app.io.out.isTerminal && text !== '' && !text.endsWith('\n');
+    const empty = contents.length === 0 ? [`${visible(uri)} is empty`] : [];
+    await printReport(
+      {
+        text: isOpen ? `${text}\n` : text,
+        json: { contents: contents.map((content) => ({ ...content })) },
+        notices: [...notices, ...said, ...empty],
+      },
+      options,
+      app,
+    );
+    return 0;
+  }).finally(shown.end);
+}

@@ -1,0 +1,58 @@
+import { type PrintOptions, printReport } from '../../app/report.ts';
+import { onlyWords } from '../../app/servers/arguments.ts';
+import {
+  defines,
+  type Place,
+  placeOf,
+  settingsIn,
+  type WritableScope,
+  writablePlaces,
+} from '../../app/servers/places.ts';
+import { readRoster, unknownServer } from '../../app/servers/roster.ts';
+import { editSettings } from '../../config/settings-edit.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { visible } from '../../core/text/terminal.ts';
+
+export interface McpRemoveOptions extends PrintOptions {
+  readonly args: readonly string[];
+  readonly scope?: WritableScope;
+}
+
+/**
+ * Takes a server out of the file that defines it. Throws AppError `mcp` if there is no such server, `usage` if it is
+ * defined elsewhere, or more than once and no scope is named; `config` if the file cannot be changed.
+ */
+export async function run(options: McpRemoveOptions, app: App): Promise<number> {
+  const [name = ''] = onlyWords(options.args, 1, 'mcp remove');
+  const { scope, file } = await definingPlace(name, options.scope, app);
+  await editSettings(file, app, () => [{ path: ['mcpServers', name] }]);
+  const text = `Removed ${visible(name)} from ${file}\n`;
+  await printReport({ text, json: { name, scope, file, removed: true }, notices: [] }, options, app);
+  return 0;
+}
+
+async function definingPlace(name: string, scope: WritableScope | undefined, app: App): Promise<Place> {
+  const candidates = scope === undefined ? writablePlaces(app) : [placeOf(scope, app)];
+  const found: Place[] = [];
+  for (const place of candidates) if (defines(await settingsIn(place.file), name)) found.push(place);
+  const [first, ...others] = found;
+  if (first === undefined) throw await notThere(name, app);
+  if (others.length === 0) return first;
+  throw new AppError('usage', `${visible(name)} is defined in ${found.map(({ file }) => file).join(' and ')}`, {
+    hint: `Say which with -s ${found.map((place) => place.scope).join(' or -s ')}`,
+  });
+}
+
+async function notThere(name: string, app: App): Promise<AppError> {
+  const { entries } = await readRoster({}, app);
+  const entry = entries.find((known) => known.name === name);
+  if (entry === undefined)
+    return unknownServer(
+      visible(name),
+      entries.map((known) => known.name),
+    );
+  return new AppError('usage', `${visible(name)} is not defined there, but in ${entry.file}`, {
+    hint: 'Remove it there by hand, or keep gmn from using it: gmn mcp disable',
+  });
+}

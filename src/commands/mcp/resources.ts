@@ -1,0 +1,42 @@
+import type { App } from '../../core/app.ts';
+import { formatSize } from '../../core/text/size.ts';
+import { visible } from '../../core/text/terminal.ts';
+import type { Listing, RemoteResource, RemoteResourceTemplate } from '../../mcp/client/types.ts';
+import { type LookOptions, printLooks } from './offers.ts';
+
+interface Found {
+  readonly resources: Listing<RemoteResource>;
+  readonly templates: Listing<RemoteResourceTemplate>;
+}
+
+/** The resources and templates of one server, or of all that may be used. Exit code 5 if a server failed. */
+export async function run(options: LookOptions, app: App): Promise<number> {
+  return printLooks<Found>(options, app, {
+    command: 'mcp resources',
+    none: 'no resources',
+    ask: async (connection) => ({
+      resources: await connection.listResources({ signal: app.signal }),
+      templates: await connection.listResourceTemplates({ signal: app.signal }),
+    }),
+    lines: ({ resources, templates }) => [
+      ...resources.items.map((item) => line(item.uri, item, item.size)),
+      ...templates.items.map((item) => line(item.uriTemplate, item, undefined)),
+    ],
+    json: ({ resources, templates }) => ({
+      resources: resources.items.map((item) => ({ ...item })),
+      resourceTemplates: templates.items.map((item) => ({ ...item })),
+    }),
+    notes: ({ resources, templates }) => [resources.omitted ?? templates.omitted ?? []].flat(),
+  });
+}
+
+function line(
+  address: string,
+  item: { readonly name: string; readonly mimeType?: string },
+  size: number | undefined,
+): string {
+  const notes = [item.mimeType === undefined ? '' : visible(item.mimeType), size === undefined ? '' : formatSize(size)];
+  const details = notes.filter((note) => note !== '').join(', ');
+  const name = item.name === address ? '' : visible(item.name);
+  return [visible(address), name, details === '' ? '' : `(${details})`].filter((text) => text !== '').join('  ');
+}

@@ -1,0 +1,110 @@
+import { sep } from 'node:path';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { loadSdk } from '../../mcp/server/lazy.ts';
+import { closeService, openService } from '../../mcp/server/service.ts';
+import { type Service, TOOL_GROUPS, type ToolGroup } from '../../mcp/server/tool.ts';
+import { serveLines } from '../../mcp/server/transport/stdio.ts';
+import type { Backend } from '../../models/table.ts';
+import { isDirectory, realPath } from '../../platform/files/path.ts';
+import { whileParentLives } from '../../platform/process/parent-process.ts';
+import { claimStdout } from '../../platform/terminal/claimed-stdout.ts';
+import { systemStdin } from '../../platform/terminal/stdin.ts';
+import { userHomes } from '../../platform/user-homes.ts';
+import { stderr } from '../../render/stderr.ts';
+import type { HttpFlags } from './serve-http.ts';
+
+/** The flags of `gmn mcp serve`. */
+export interface McpServeOptions extends HttpFlags {
+  readonly args: readonly string[];
+  readonly serverName?: string;
+  readonly serverVersion?: string;
+  readonly tools?: string;
+  readonly root?: readonly string[];
+  readonly allowWrite?: boolean;
+  readonly allowShell?: boolean;
+  readonly maxRunning?: number;
+  readonly maxQueued?: number;
+  /** Not used: it would end the server, or cut calls that have limits of their own. */
+  readonly timeout?: number;
+  readonly model?: string;
+  readonly auth?: string;
+  readonly backend?: Backend;
+  readonly demo?: boolean;
+}
+
+/**
+ * Serves MCP on standard input and output until the client leaves or is gone, or over http until a signal ends it. Throws AppError
+ * `usage` for flags that cannot be used, before it serves anyone.
+ */
+export async function run(options: McpServeOptions, app: App): Promise<number> {
+  if (options.tokenFile !== undefined && options.http === undefined) {
+    throw new AppError('usage', '--token-file is only for --http', { hint: 'Add --http, or leave --token-file out.' });
+  }
+  const service = serviceFor(options, app);
+  if (options.http !== undefined) {
+    const { serveHttp } = await import('./serve-http.ts');
+    return serveHttp(service, options, app);
+  }
+  if (await systemStdin().isTerminal()) {
+    await stderr(app.io.err).notice('waiting for an MCP client on stdin, which starts this by itself. Ctrl+C ends it');
+  }
+  const output = claimStdout();
+  const input = systemStdin().read(whileParentLives(app.signal));
+  await serveLines(service, { input, output, trace: app.trace, loadSdk });
+  await closeService(service);
+  return app.signal.aborted ? AppError.from(app.signal.reason).exitCode : 0;
+}
+
+function serviceFor(options: McpServeOptions, app: App): Service {
+  const allowed = { write: options.allowWrite ?? false, shell: options.allowShell ?? false };
+  const { model, auth, backend, demo } = options;
+  const chosen = Object.fromEntries(
+    Object.entries({ model, auth, backend, demo }).filter(([, value]) => value !== undefined),
+  );
+  return openService({
+    name: options.serverName ?? 'gmn',
+    version: options.serverVersion ?? app.version,
+    groups: groupsOf(options.tools),
+    roots: rootsOf(options.root, app),
+    startDirectory: realPath(app.cwd) ?? app.cwd,
+    allowed,
+    clock: app.clock,
+    jobDirectory: () => `${app.homes().gmn}/jobs`,
+    maxRunning: limit(options.maxRunning, 4, '--max-running', 1),
+    maxQueued: limit(options.maxQueued, 100, '--max-queued', 0),
+    openEngine: async (holds) => {
+      const { serveEngine } = await import('../../app/serve/engine.ts');
+      return serveEngine({ app, holds, model: chosen, permissions: allowed });
+    },
+  });
+}
+
+function groupsOf(wanted: string | undefined): readonly ToolGroup[] {
+  if (wanted === undefined) return TOOL_GROUPS;
+  const names = wanted.split(',').map((name) => name.trim());
+  const unknown = names.find((name) => !TOOL_GROUPS.some((group) => group === name));
+  if (unknown === undefined) return TOOL_GROUPS.filter((group) => names.includes(group));
+  throw new AppError('usage', `--tools: there are no tools "${unknown}"`, {
+    hint: `Choose from: ${TOOL_GROUPS.join(',')}`,
+  });
+}
+
+/** `/` and the home directory are everything a person has: they are roots only if somebody says so. */
+function rootsOf(wanted: readonly string[] | undefined, app: App): readonly string[] {
+  if (wanted === undefined) {
+    const start = realPath(app.cwd) ?? app.cwd;
+    return start === sep || start === realPath('/') || userHomes(app.env).includes(start) ? [] : [start];
+  }
+  return wanted.map((name) => {
+    const path = realPath(name);
+    if (path !== undefined && isDirectory(path)) return path;
+    throw new AppError('usage', `--root: ${name} is not a directory`, { hint: 'Name a directory that exists.' });
+  });
+}
+
+function limit(value: number | undefined, fallback: number, flag: string, least: number): number {
+  if (value === undefined) return fallback;
+  if (value >= least && value <= 10_000) return value;
+  throw new AppError('usage', `${flag} must be ${least} to 10000`, { hint: `Example: ${flag} ${fallback}` });
+}

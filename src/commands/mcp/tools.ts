@@ -1,0 +1,96 @@
+import { changedWords, firstLine, visibleLines } from '../../app/servers/view.ts';
+import type { App } from '../../core/app.ts';
+import { isList, isObject, type JsonObject } from '../../core/json.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { isWantedTool } from '../../mcp/client/definition.ts';
+import type { ConfiguredServer } from '../../mcp/client/servers.ts';
+import { askOffer, changedTools, markSeen } from '../../mcp/client/tools/memory.ts';
+import { schemaFaults } from '../../mcp/client/tools/registration.ts';
+import type { Connection, Listing, RemoteTool } from '../../mcp/client/types.ts';
+import { type LookOptions, printLooks } from './offers.ts';
+
+interface Found extends Listing<RemoteTool> {
+  /** Those that say something else about themselves than before. */
+  readonly changed: readonly RemoteTool[];
+  /** Those that the settings leave out. */
+  readonly unwanted: readonly RemoteTool[];
+  /** Which schemas are faulty, in words. */
+  readonly faults: readonly string[];
+}
+
+/**
+ * The tools of one server, or of all that may be used, with what they take. Of a tool that says something else about
+ * itself than before, all it says is shown; it is offered to the model again once its server was looked at by name, on a
+ * terminal. Exit code 5 if a server failed.
+ */
+export async function run(options: LookOptions, app: App): Promise<number> {
+  const isLookedAt = options.args.length > 0 && !options.json && app.io.out.isTerminal;
+  const looks: { readonly server: ConfiguredServer; readonly tools: readonly RemoteTool[] }[] = [];
+  const exitCode = await printLooks<Found>(options, app, {
+    command: 'mcp tools',
+    none: 'no tools',
+    async ask(connection, server) {
+      const found = await toolsOf(connection, server, app);
+      looks.push({ server, tools: found.items });
+      return found;
+    },
+    lines: ({ items, ...found }) => items.flatMap((tool) => toolLines(tool, found)),
+    json: ({ items, changed, unwanted }) => ({
+      tools: items.map((tool) => ({
+        ...tool,
+        ...(changed.includes(tool) ? { changed: true } : {}),
+        ...(unwanted.includes(tool) ? { excluded: true } : {}),
+      })),
+    }),
+    notes: ({ omitted, changed, faults }, server) => [
+      ...(omitted === undefined ? [] : [omitted]),
+      ...faults,
+      ...(changed.length === 0 || isLookedAt ? [] : [changedWords(server)]),
+    ],
+  });
+  // Only now, and what has changed only where there is somebody to have seen it.
+  for (const { server, tools } of looks)
+    await markSeen(server, tools, { place: app, which: isLookedAt ? 'all' : 'new' });
+  return exitCode;
+}
+
+async function toolsOf(connection: Connection, server: ConfiguredServer, app: App): Promise<Found> {
+  const { tools: items, omitted } = await askOffer(server, connection, { place: app, signal: app.signal });
+  return {
+    items,
+    ...(omitted === undefined ? {} : { omitted }),
+    faults: schemaFaults(server, items),
+    changed: changedTools(server, items, app),
+    unwanted: items.filter(({ name }) => !isWantedTool(server.definition, name)),
+  };
+}
+
+function toolLines(tool: RemoteTool, { changed, unwanted }: Omit<Found, 'items'>): readonly string[] {
+  const { name, description, inputSchema } = tool;
+  const isChanged = changed.includes(tool);
+  const parameters = parameterWords(inputSchema);
+  const mark = unwanted.includes(tool) ? '(not offered to the model)' : '';
+  const about = isChanged ? '(changed)' : firstLine(description);
+  return [
+    [visible(name), mark, about].filter((text) => text !== '').join('  '),
+    ...(isChanged
+      ? visibleLines(description)
+          .split('\n')
+          .map((line) => `    ${line}`)
+      : []),
+    ...(parameters === '' ? [] : [`    ${parameters}`]),
+    ...(isChanged ? [`    ${visible(JSON.stringify(inputSchema))}`] : []),
+  ];
+}
+
+/** `path* string, limit integer`: `*` marks what must be given. */
+function parameterWords({ properties, required }: JsonObject): string {
+  if (!isObject(properties)) return '';
+  const needed = isList(required) ? required : [];
+  return Object.entries(properties)
+    .map(([name, schema]) => {
+      const type = isObject(schema) && typeof schema.type === 'string' ? ` ${visible(schema.type)}` : '';
+      return `${visible(name)}${needed.includes(name) ? '*' : ''}${type}`;
+    })
+    .join(', ');
+}

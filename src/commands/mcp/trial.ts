@@ -1,0 +1,90 @@
+import { textOfBlock } from '../../app/servers/content.ts';
+import { firstLine } from '../../app/servers/view.ts';
+import { AppError } from '../../core/error.ts';
+import { isObject, type JsonObject, parseJson } from '../../core/json.ts';
+import { textOrFile } from '../../input/text-or-file.ts';
+import { plainWords } from '../../mcp/client/plain-words.ts';
+import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../../mcp/client/types.ts';
+import { sampleArguments } from './sample.ts';
+
+/** One thing that was tried, and what went wrong, in words for the person. */
+export interface Trial {
+  readonly what: string;
+  readonly error?: string;
+}
+
+/** One call of a tool. */
+export interface TrialCall {
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
+interface Offers {
+  /** The calls to make; undefined: every tool once, with sample arguments. */
+  readonly calls: readonly TrialCall[] | undefined;
+  readonly tools: Listing<RemoteTool>;
+  readonly prompts: Listing<RemotePrompt>;
+  readonly resources: Listing<RemoteResource>;
+}
+
+/**
+ * Calls every tool with sample arguments, gets every prompt, reads every resource, one after the other. A failure is
+ * data; throws the signal's reason only.
+ */
+export async function tryEverything(
+  connection: Connection,
+  offers: Offers,
+  signal: AbortSignal,
+): Promise<readonly Trial[]> {
+  const trials: Trial[] = [];
+  const attempt = async (what: string, work: () => Promise<string | undefined>): Promise<void> => {
+    const error = await work().catch((thrown: unknown) => AppError.from(thrown).words);
+    signal.throwIfAborted();
+    trials.push({ what, ...(error === undefined ? {} : { error: firstLine(error, 300) }) });
+  };
+  for (const { name, arguments: args } of offers.calls ?? offers.tools.items.map(sampleCall)) {
+    await attempt(`tool ${name}`, async () => {
+      const { isError, content } = await connection.callTool(name, args, { signal });
+      if (!isError) return undefined;
+      return connection.conceal(plainWords(content.flatMap((block) => textOfBlock(block) ?? []).join(' ')));
+    });
+  }
+  for (const { name, arguments: taken } of offers.prompts.items) {
+    await attempt(`prompt ${name}`, async () => {
+      await connection.getPrompt(name, Object.fromEntries(taken.map((argument) => [argument.name, 'test'])), {
+        signal,
+      });
+      return undefined;
+    });
+  }
+  for (const { uri } of offers.resources.items) {
+    await attempt(`resource ${uri}`, async () => {
+      await connection.readResource(uri, { signal });
+      return undefined;
+    });
+  }
+  return trials;
+}
+
+/** The value of `--calls`: a list of `{"name", "arguments"}`; undefined if it was not given. Throws AppError `usage`. */
+export async function readCalls(text: string | undefined, cwd: string): Promise<readonly TrialCall[] | undefined> {
+  if (text === undefined) return undefined;
+  const value = parseJson(await textOrFile(text, '--calls', cwd));
+  if (Array.isArray(value)) return value.map(parseCall);
+  throw notCalls();
+}
+
+function parseCall(value: unknown): TrialCall {
+  if (!isObject(value) || typeof value.name !== 'string') throw notCalls();
+  return { name: value.name, arguments: isObject(value.arguments) ? (value.arguments as JsonObject) : {} };
+}
+
+function notCalls(): AppError {
+  return new AppError('usage', '--calls: that is not a list of calls', {
+    hint: `Example: --calls '[{"name":"echo","arguments":{"message":"hi"}}]'`,
+  });
+}
+
+function sampleCall({ name, inputSchema }: RemoteTool): TrialCall {
+  return { name, arguments: sampleArguments(inputSchema) };
+}

@@ -1,0 +1,94 @@
+import { chooseTemplate } from '../../app/template.ts';
+import { type MeansContext, type MeansOptions, templateMeans } from '../../app/template-access.ts';
+import { fillTemplate, takesStdin } from '../../app/template-fill.ts';
+import { AppError } from '../../core/error.ts';
+import type { TurnEvent } from '../../core/event.ts';
+import { decode } from '../../core/text/decode.ts';
+import { readStdin, type StdinMode } from '../../input/stdin.ts';
+import { editedText } from '../../platform/process/editor.ts';
+import type { Stdin } from '../../platform/terminal/stdin.ts';
+import { openTty, TTY_PATH } from '../../platform/terminal/tty.ts';
+
+/** The flags of a prompt that is not just what was typed. */
+export interface ComposingOptions {
+  readonly template?: string;
+  readonly param?: readonly string[];
+  readonly editor?: boolean;
+}
+
+/** The words to send, and what of the rest no longer applies to them. */
+export interface Composed {
+  readonly prompt: string | undefined;
+  readonly stdinMode?: StdinMode;
+  readonly mentions?: boolean;
+}
+
+export interface ComposingContext extends MeansContext {
+  readonly words: string | undefined;
+  readonly stdin: Stdin;
+  readonly stdinMode: StdinMode;
+}
+
+/**
+ * The template, filled; then what the person makes of it in their editor. Throws AppError: `usage` if either is not possible,
+ * `interrupted` if the editor was left with nothing.
+ */
+export async function* composedPrompt(
+  options: ComposingOptions & MeansOptions,
+  context: ComposingContext,
+): AsyncGenerator<TurnEvent, Composed> {
+  if (options.param !== undefined && options.template === undefined) {
+    throw new AppError('usage', '--param needs --template', { hint: 'Example: --template review --param focus=speed' });
+  }
+  const filled: Composed =
+    options.template === undefined
+      ? { prompt: context.words }
+      : yield* fromTemplate(options, options.template, context);
+  return options.editor ? { ...filled, prompt: await edited(filled.prompt ?? '', context) } : filled;
+}
+
+async function* fromTemplate(
+  options: ComposingOptions & MeansOptions,
+  name: string,
+  context: ComposingContext,
+): AsyncGenerator<TurnEvent, Composed> {
+  const template = await chooseTemplate(name, context.app);
+  const hasStdin = takesStdin(template);
+  const stdin = hasStdin ? yield* stdinText(template.name, context) : '';
+  const prompt = await fillTemplate(template, {
+    params: options.param ?? [],
+    words: context.words,
+    stdin: async () => stdin,
+    ...templateMeans(options, context),
+  });
+  // An @ in what was put in is no wish of the person's.
+  return { prompt, mentions: false, ...(hasStdin ? { stdinMode: 'never' } : {}) };
+}
+
+async function* stdinText(name: string, context: ComposingContext): AsyncGenerator<TurnEvent, string> {
+  const { app, stdin, stdinMode: mode, signal } = context;
+  const bytes = yield* readStdin({ stdin, mode, hasPrompt: false, env: app.env, clock: app.clock, signal });
+  if (bytes === undefined) {
+    throw new AppError('usage', `the template ${name} needs stdin`, {
+      hint: 'Pipe something in: … | gmn --template <name>',
+    });
+  }
+  const decoded = decode(bytes);
+  if (decoded.isText) return decoded.text;
+  throw new AppError('usage', 'stdin is not text, which the template needs', { hint: 'Attach it: -f <path>' });
+}
+
+async function edited(text: string, { app, lend, signal }: ComposingContext): Promise<string> {
+  const tty = openTty();
+  if (tty === undefined) {
+    throw new AppError('usage', '--editor needs a terminal', { hint: 'Give the prompt as an argument, or on stdin.' });
+  }
+  tty.close();
+  const editing = { text, name: 'prompt.md', env: app.env, terminal: TTY_PATH };
+  const prompt = await lend(() => editedText(editing, signal));
+  if (prompt === undefined) {
+    throw new AppError('usage', 'the editor could not be started, or failed', { hint: 'Set VISUAL or EDITOR.' });
+  }
+  if (prompt.trim() === '') throw new AppError('interrupted', 'The prompt was left empty: nothing was sent.');
+  return prompt;
+}

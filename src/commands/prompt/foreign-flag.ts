@@ -1,0 +1,29 @@
+import type { Env } from '../../core/io.ts';
+
+/** Options that a variable may have given; nobody typed those. */
+const VARIABLES: ReadonlyMap<string, string> = new Map([
+  ['model', 'GMN_MODEL'],
+  ['timeout', 'GMN_TIMEOUT'],
+  ['demo', 'GMN_DEMO'],
+  ['noSession', 'GMN_NO_SESSION'],
+  ['outputFormat', 'GMN_OUTPUT_FORMAT'],
+  ['outputDialect', 'GMN_OUTPUT_DIALECT'],
+  ['render', 'GMN_RENDER'],
+  ['debug', 'GMN_DEBUG'],
+  ['debugFile', 'GMN_LOG_FILE'],
+]);
+
+/**
+ * Whether an option may come from the environment, so that it is no mistake of the one who typed the command. A text that
+ * is not the variable's was typed.
+ */
+export function isDefault(option: string, env: Env, value?: unknown): boolean {
+  const variable = VARIABLES.get(option);
+  const text = variable === undefined ? '' : (env[variable] ?? '');
+  return text !== '' && (typeof value !== 'string' || value === text);
+}
+
+/** An option as it is typed: `outputFormat` → `--output-format`. */
+export function flagOf(option: string): string {
+  return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}

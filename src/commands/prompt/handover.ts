@@ -1,0 +1,76 @@
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { stderr } from '../../render/stderr.ts';
+import { type ChatOptions, run } from '../chat/chat.ts';
+import { flagOf, isDefault } from './foreign-flag.ts';
+import { OFFICIAL_FLAGS } from './idle-flags.ts';
+import type { PromptOptions } from './options.ts';
+
+/** The one-shot's options that say nothing to a chat, and those that would say something else. */
+type OneShotOption =
+  | Exclude<
+      keyof PromptOptions,
+      // For `--screen-reader` a chat has another name.
+      | keyof ChatOptions
+      | 'isBare'
+      | 'isOfficial'
+      | 'promptInteractive'
+      | 'listSessions'
+      | 'deleteSession'
+      | 'screenReader'
+    >
+  | 'outputFormat'
+  | 'dryRun'
+  | 'prompt';
+
+/** What a chat does not know it must not ignore; a new flag of one-shots does not compile before it is here. */
+const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
+  outputFormat: true,
+  outputDialect: true,
+  stdin: true,
+  noStdin: true,
+  noAt: true,
+  render: true,
+  noRender: true,
+  rawOutput: true,
+  usage: true,
+  countTokens: true,
+  dryRun: true,
+  prompt: true,
+  outputSchema: true,
+  search: true,
+  template: true,
+  param: true,
+  editor: true,
+  extract: true,
+  extractLast: true,
+  outputFile: true,
+  copy: true,
+  pager: true,
+  noStream: true,
+  attach: true,
+  mimeType: true,
+  paste: true,
+};
+
+/**
+ * `-i`: a chat that begins with this prompt. Throws AppError `usage` if a flag is for one-shots alone; one that the
+ * official CLI has too is told to have no effect.
+ */
+export async function runInChat(options: PromptOptions, prompt: string, app: App): Promise<number> {
+  const given = Object.entries(options).filter(
+    ([name, value]) =>
+      Object.hasOwn(ONE_SHOT_ALONE, name) && value !== undefined && !isDefault(name, app.env, value) && value !== false,
+  );
+  const idle = given.map(([name]) => name).filter((name) => OFFICIAL_FLAGS.some((flag) => flag === name));
+  const foreign = given.find(([name]) => !idle.includes(name));
+  if (foreign !== undefined || options.args.length > 0) {
+    const what = foreign === undefined ? 'a positional prompt' : flagOf(foreign[0]);
+    throw new AppError('usage', `-i cannot be combined with ${what}`, {
+      hint: 'To see what a chat takes: gmn chat --help',
+    });
+  }
+  if (!options.quiet) for (const name of idle) await stderr(app.io.err).notice(`${flagOf(name)} has no effect with -i`);
+  const { outputFormat: _, screenReader, ...rest } = options;
+  return run({ ...rest, prompt, ...(screenReader ? { plain: true } : {}) }, app);
+}

@@ -1,0 +1,44 @@
+import type { AgentOptions } from '../../app/agent.ts';
+import type { ShapeOptions } from '../../app/answer-shape.ts';
+import type { ModelOptions } from '../../app/model.ts';
+import type { OutputOptions } from '../../app/output-options.ts';
+import type { RosterOptions } from '../../app/servers/roster.ts';
+import type { SessionOptions } from '../../app/sessions.ts';
+import type { ComposingOptions } from './compose.ts';
+import type { ExtraOptions } from './extras.ts';
+
+/** The flags of a one-shot. */
+export interface PromptOptions
+  extends ModelOptions,
+    AgentOptions,
+    RosterOptions,
+    SessionOptions,
+    ShapeOptions,
+    OutputOptions,
+    ComposingOptions,
+    ExtraOptions {
+  readonly args: readonly string[];
+  /** Nothing at all stood on the command line. */
+  readonly isBare?: boolean;
+  /** gmn stands in the place of the official CLI: `--output-dialect gemini` was typed. */
+  readonly isOfficial?: boolean;
+  readonly prompt?: string;
+  readonly promptInteractive?: string;
+  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly outputDialect?: 'gmn' | 'gemini';
+  readonly file?: readonly string[];
+  readonly stdin?: boolean;
+  readonly noStdin?: boolean;
+  readonly noAt?: boolean;
+  readonly timeout?: number;
+  readonly quiet?: boolean;
+  readonly render?: 'auto' | 'always' | 'never';
+  readonly noRender?: boolean;
+  readonly rawOutput?: boolean;
+  readonly screenReader?: boolean;
+  readonly usage?: boolean;
+  readonly countTokens?: boolean;
+  readonly dryRun?: boolean;
+  readonly listSessions?: boolean;
+  readonly deleteSession?: string;
+}

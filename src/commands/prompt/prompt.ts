@@ -1,0 +1,326 @@
+import { runTurn, WITHHELD } from '../../agent/turn.ts';
+import { DEFAULT_TIMEOUT_MS, openAgent, timedOut } from '../../app/agent.ts';
+import type { AnswerShape } from '../../app/answer-shape.ts';
+import type { countEvents } from '../../app/count-tokens.ts';
+import { promptHistory, runAndSave, tidySessions } from '../../app/history.ts';
+import { type OpenedModel, openModel } from '../../app/model.ts';
+import type { Output } from '../../app/output.ts';
+import type { openNamedServers } from '../../app/servers/tools.ts';
+import type { PromptHistory } from '../../app/sessions.ts';
+import type { Lend } from '../../approval/approve.ts';
+import type { App } from '../../core/app.ts';
+import type { Content } from '../../core/content.ts';
+import { AppError } from '../../core/error.ts';
+import { settle, type TurnEvent } from '../../core/event.ts';
+import { noPrompt, promptContent } from '../../input/prompt.ts';
+import type { PromptInput } from '../../input/prompt-input.ts';
+import { thinks } from '../../models/table.ts';
+import { abortable, onAbort } from '../../platform/runtime/abort.ts';
+import { type Deadline, deadline, every } from '../../platform/runtime/clock.ts';
+import { systemStdin } from '../../platform/terminal/stdin.ts';
+import { isAttended } from '../../platform/terminal/terminal.ts';
+import type { Renderer, RenderOptions } from '../../render/renderer.ts';
+import { openRenderer } from '../../render/renderers.ts';
+import type { Composed, ComposingContext } from './compose.ts';
+import type { PromptOptions } from './options.ts';
+import type { preview as previewEvents } from './preview.ts';
+
+/** One prompt, one answer. Every failure is shown in the chosen format; the exit code says which it was. */
+export async function run(options: PromptOptions, app: App): Promise<number> {
+  if (options.listSessions || options.deleteSession !== undefined) {
+    const [{ runSessionFlag }, { setAside }] = await Promise.all([
+      import('./session-flags.ts'),
+      import('./idle-flags.ts'),
+    ]);
+    const { rest, notices } = setAside(options, app.env);
+    return runSessionFlag(rest, { ...app, notices });
+  }
+  if (options.promptInteractive !== undefined) {
+    const { runInChat } = await import('./handover.ts');
+    return runInChat(options, options.promptInteractive, app);
+  }
+  if (options.isBare && isAttended() && app.io.out.isTerminal) {
+    const { card } = await import('./welcome.ts');
+    await app.io.out.write(await card(app));
+    return 0;
+  }
+  const outputFormat = options.outputFormat ?? (await formatOfSettings(app));
+  const chosen = outputFormat === undefined ? options : { ...options, outputFormat };
+  if (options.outputDialect === undefined) return runPrompt(chosen, app);
+  return runPrompt((await import('./idle-flags.ts')).asOfficial(chosen, app.env), app);
+}
+
+/** `output.format`; settings that cannot be read are the run's failure, in the usual format. */
+async function formatOfSettings(app: App): Promise<PromptOptions['outputFormat']> {
+  return app.settings().then(
+    ({ outputFormat }) => outputFormat,
+    () => undefined,
+  );
+}
+
+async function runPrompt(options: PromptOptions, app: App): Promise<number> {
+  const checked = await checkedFlags(options, app);
+  const output = checked instanceof AppError ? undefined : await outputFor(options, app);
+  const ended = abortable();
+  onAbort(app.signal, () => ended.abort(app.signal.reason));
+  const render = await rendererFor(options, output === undefined ? app : { ...app, io: output.io }, ended.signal);
+  let exitCode = 0;
+  let isSaved = false;
+  for await (const event of settle(checkedRun(checked, output, ask(options, app, ended.abort)))) {
+    await render(inFull(event, app.signal));
+    if (event.type === 'failure') exitCode = event.error.exitCode;
+    if (event.type === 'end' && event.sessionId !== undefined) isSaved = true;
+  }
+  await output?.close();
+  if (isSaved) await tidySessions(app);
+  return exitCode;
+}
+
+/** Notices about the flags, or the failure of a run whose flags cannot be taken; a line without flags loads no code for it. */
+async function checkedFlags(options: PromptOptions, { env }: App): Promise<readonly string[] | AppError> {
+  if (Object.keys(options).length === 1) return [];
+  try {
+    return (await import('./idle-flags.ts')).checkFlags(options, env);
+  } catch (thrown) {
+    return AppError.from(thrown);
+  }
+}
+
+async function* checkedRun(
+  checked: readonly string[] | AppError,
+  output: Output | undefined,
+  run: AsyncIterable<TurnEvent>,
+): AsyncGenerator<TurnEvent, void> {
+  if (checked instanceof AppError) throw checked;
+  for (const message of checked) yield { type: 'notice', message };
+  yield* output?.events(run) ?? run;
+}
+
+/** A signal knows nothing of answers. */
+function inFull(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
+  if (event.type !== 'failure' || event.error !== reason || event.error.hint !== undefined) return event;
+  const { fault, message } = event.error;
+  const hint = 'What had arrived is kept. Run it again for the whole answer.';
+  return { ...event, error: new AppError(fault, message, { hint }) };
+}
+
+const OUTPUT_FLAGS = ['extract', 'extractLast', 'outputFile', 'copy', 'pager', 'noStream'] as const;
+
+/** What becomes of the answer besides being shown; loaded only if a flag asks for it. */
+async function outputFor(options: PromptOptions, app: App): Promise<Output | undefined> {
+  const isWanted = app.env.GMN_PAGER || OUTPUT_FLAGS.some((name) => options[name] !== undefined);
+  return isWanted ? (await import('../../app/output.ts')).openOutput(options, app) : undefined;
+}
+
+async function rendererFor(options: PromptOptions, app: App, signal: AbortSignal): Promise<Renderer> {
+  const format = options.outputFormat ?? 'text';
+  const render = await openRenderer(format, app.io, renderOptions(options, app, signal));
+  if (options.dryRun && format !== 'text') {
+    return (await import('./preview.ts')).previewRenderer(render, app.io.out);
+  }
+  if (!options.countTokens) return render;
+  const { countRenderer } = await import('../../app/count-tokens.ts');
+  return countRenderer(render, app.io.out, format);
+}
+
+function renderOptions(options: PromptOptions, app: App, signal: AbortSignal): RenderOptions {
+  // Code and data are no Markdown.
+  const isCode = options.extract || options.extractLast || options.outputSchema !== undefined;
+  const isLiteral = isCode && options.render !== 'always';
+  return {
+    quiet: options.quiet ?? false,
+    showThoughts: options.showThoughts ?? false,
+    showUsage: options.usage ?? false,
+    render: options.dryRun || options.noRender || isLiteral ? 'never' : (options.render ?? 'auto'),
+    rawOutput: options.rawOutput ?? false,
+    isDumb: app.env.TERM === 'dumb' || options.screenReader === true,
+    dialect: options.outputDialect ?? 'gmn',
+    prompt: promptText(options) ?? '',
+    openTextWork: async () => (await import('../../platform/process/text-thread.ts')).textThread(signal),
+    clock: app.clock,
+    ticker: { every },
+  };
+}
+
+/** `end` is called with the reason when a signal or the deadline ends the run. */
+async function* ask(options: PromptOptions, app: App, end: (reason: unknown) => void): AsyncGenerator<TurnEvent, void> {
+  checkUsage(options);
+  if (isIdle(options) && systemStdin().kind() === 'none') throw nothingAsked(options);
+  const shape = await shapeFor(options, app);
+  const timeoutMs = options.timeout ?? DEFAULT_TIMEOUT_MS;
+  const limit = deadline(app.signal, timeoutMs, () => timedOut(timeoutMs));
+  onAbort(limit.signal, () => {
+    app.hurry(AppError.from(limit.signal.reason));
+    end(limit.signal.reason);
+  });
+  let opened: OpenedModel | undefined;
+  let kept: PromptHistory | undefined;
+  let side: RemoteSide | undefined;
+  try {
+    kept = await promptHistory(options, app);
+    for (const message of kept.notices) yield { type: 'notice', message };
+    opened = await openModel(options, app, limit.endsAt);
+    for (const message of opened.notices) yield { type: 'notice', message };
+    if (options.showThoughts) checkThoughts(opened);
+    side = yield* remoteSide(options, app, limit);
+    const prompt = yield* readPrompt(options, { app, limit, ...side });
+    const { takeDenials, ...plain } = yield* openAgent(options, { app, opened, lend: untimed(limit), ...side });
+    const agent = shape.agent(plain);
+    const { signal } = limit;
+    const hasTools = plain.tools.length > 0 || (plain.withheld ?? []).length > 0;
+    const run = hasTools ? tellDenials(shape.run, takeDenials) : shape.run;
+    if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal, run });
+    else {
+      const { offered } = await import('../../agent/ask.ts');
+      const content = (await agent.withholding?.conceal(prompt)) ?? prompt;
+      if (content !== prompt) yield { type: 'notice', message: WITHHELD };
+      const contents = await contentsFor(kept, content, agent.origin);
+      const request = { ...agent.request, ...offered(agent.tools), contents };
+      if (options.dryRun) yield* preview(opened, request);
+      else yield* count(opened, request, { app, signal: limit.signal });
+    }
+  } finally {
+    limit.clear();
+    await side?.remote.close();
+    await kept?.close();
+    await opened?.close();
+  }
+}
+
+/** The same turn, which tells of each call that was denied because nobody could be asked. */
+function tellDenials(run: AnswerShape['run'], takeDenials: () => readonly string[]): AnswerShape['run'] {
+  return async function* (agent, turn) {
+    for await (const event of run(agent, turn)) {
+      for (const message of takeDenials()) yield { type: 'notice', message, isDenial: true };
+      yield event;
+    }
+  };
+}
+
+/** What else the answer must be; nothing of it is loaded unless a flag asks for it. */
+async function shapeFor(options: PromptOptions, app: App): Promise<AnswerShape> {
+  if (options.outputSchema === undefined && !options.search) return { agent: (agent) => agent, run: runTurn };
+  return (await import('../../app/answer-shape.ts')).openShape(options, app);
+}
+
+type RemoteSide = Awaited<ReturnType<typeof openNamedServers>>;
+
+/** The MCP servers that the flags name; nothing of them is loaded without such a flag, or started for a preview. */
+async function* remoteSide(
+  options: PromptOptions,
+  app: App,
+  limit: Deadline,
+): AsyncGenerator<TurnEvent, RemoteSide | undefined> {
+  const isNamed = options.allowedMcpServerNames !== undefined || options.mcpConfig !== undefined;
+  if (!isNamed) return undefined;
+  yield { type: 'wait', what: 'the MCP servers' };
+  const isPreview = options.dryRun === true || options.countTokens === true;
+  const { openNamedServers: open } = await import('../../app/servers/tools.ts');
+  const side = await open(options, { app, lend: untimed(limit), signal: limit.signal, isPreview });
+  for (const message of side.remote.notices) yield { type: 'notice', message };
+  return side;
+}
+
+/** A person who is asked takes the time it takes. */
+function untimed(limit: Deadline): Lend {
+  return async (work) => {
+    limit.hold();
+    return work().finally(limit.resume);
+  };
+}
+
+async function* readPrompt(
+  options: PromptOptions,
+  { app, limit, readResource }: { readonly app: App; readonly limit: Deadline } & Partial<RemoteSide>,
+): AsyncGenerator<TurnEvent, Content> {
+  const stdin = systemStdin();
+  const prompt = promptText(options);
+  // A person who types takes the time it takes.
+  const isTyped = (options.stdin || prompt === '-') && (await stdin.isTerminal());
+  if (isTyped) limit.hold();
+  const stdinMode = options.stdin ? 'always' : options.noStdin ? 'never' : 'auto';
+  const { signal } = limit;
+  const content = yield* promptContent({
+    prompt,
+    files: options.file ?? [],
+    stdinMode,
+    mentions: !options.noAt,
+    ...(options.isOfficial ? { stdinMentions: true } : {}),
+    ...(await extras(options, app)),
+    ...(readResource === undefined ? {} : { readResource }),
+    ...(yield* composed(options, { app, words: prompt, stdin, stdinMode, lend: untimed(limit), signal })),
+    cwd: app.cwd,
+    env: app.env,
+    homes: app.homes,
+    stdin,
+    clock: app.clock,
+    signal,
+  });
+  if (isTyped) limit.resume();
+  return content;
+}
+
+/** What goes along besides `-f`; loaded only if a flag asks for it. */
+async function extras(options: PromptOptions, app: App): Promise<Pick<PromptInput, 'extras'>> {
+  if (options.attach === undefined && options.mimeType === undefined && !options.paste) return {};
+  return { extras: (await import('./extras.ts')).promptExtras(options, app) };
+}
+
+/** What a template and the editor make of the words; loaded only if a flag asks for one of them. */
+async function* composed(
+  options: PromptOptions,
+  context: ComposingContext,
+): AsyncGenerator<TurnEvent, Partial<Composed>> {
+  if (options.template === undefined && options.param === undefined && !options.editor) return {};
+  return yield* (await import('./compose.ts')).composedPrompt(options, context);
+}
+
+async function contentsFor(
+  { history: { contents } }: PromptHistory,
+  prompt: Content,
+  origin: () => string,
+): Promise<readonly Content[]> {
+  if (contents.length === 0) return [prompt];
+  const { wireContents } = await import('../../agent/history.ts');
+  return wireContents([...contents, prompt], { origin: origin(), distrusted: 0 });
+}
+
+async function* preview(...input: Parameters<typeof previewEvents>): AsyncGenerator<TurnEvent, void> {
+  yield* (await import('./preview.ts')).preview(...input);
+}
+
+async function* count(...input: Parameters<typeof countEvents>): AsyncGenerator<TurnEvent, void> {
+  const { countEvents } = await import('../../app/count-tokens.ts');
+  yield* countEvents(...input);
+}
+
+/** Nothing was asked: no words, no files, nothing to read. */
+function isIdle({ args, prompt, file, attach, template, stdin, editor, paste }: PromptOptions): boolean {
+  const given = [prompt, file, attach, template].some((value) => value !== undefined);
+  return args.length === 0 && !given && !stdin && !editor && !paste;
+}
+
+/** Who names a session and asks nothing most likely wants to talk. */
+function nothingAsked({ resume, continue: isNewest, demo }: PromptOptions): AppError {
+  if (resume === undefined && !isNewest) return noPrompt();
+  const flags = `${demo ? '--demo ' : ''}${isNewest ? '-c' : `-r ${/^[\w-]+$/.test(resume ?? '') ? resume : '…'}`}`;
+  return noPrompt(`Try: gmn ${flags} "your question", or go on in a chat: gmn chat ${flags}`);
+}
+
+function promptText({ prompt, args }: PromptOptions): string | undefined {
+  return prompt ?? (args.length > 0 ? args.join(' ') : undefined);
+}
+
+function checkUsage(options: PromptOptions): void {
+  if (options.prompt !== undefined && options.args.length > 0) {
+    throw new AppError('usage', '-p cannot be combined with a positional prompt', {
+      hint: 'Use one of them: gmn "…" or gmn -p "…"',
+    });
+  }
+}
+
+/** Other models would refuse the question for their thoughts, so that it is not asked. */
+function checkThoughts({ modelId }: OpenedModel): void {
+  if (thinks(modelId)) return;
+  throw new AppError('usage', `${modelId} does not think, as far as gmn knows`, { hint: 'Leave --show-thoughts out.' });
+}

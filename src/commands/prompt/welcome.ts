@@ -1,0 +1,35 @@
+import { chooseCredential } from '../../auth/credential.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { visible } from '../../core/text/terminal.ts';
+
+/** What `gmn` alone says to a person who has not asked anything yet: which credential there is, and where to begin. */
+export async function card(app: App): Promise<string> {
+  return `gmn ${app.version}: Gemini in your shell
+${await standing(app)}
+
+  gmn "why is the sky blue?"             one prompt, one answer
+  git diff | gmn "review this change"    stdin goes before the prompt
+  gmn -f notes.md "summarise"            files, images, PDF, directories
+  gmn chat                               a conversation; its tools ask first
+  gmn --demo "hello"                     the offline model: no account needed
+
+  gmn auth status    which credential is used
+  gmn doctor         what is wrong, and what mends it
+  gmn demo           a short tour
+  gmn --help         every flag and command
+`;
+}
+
+/** In one line; a broken setting is no reason to say nothing. */
+async function standing(app: App): Promise<string> {
+  try {
+    const { credential } = await chooseCredential({ ...app, settings: await app.settings(), isRehearsal: true });
+    return `✓ Ready: ${credential.type}, from ${visible(credential.source)}`;
+  } catch (thrown) {
+    const { guide, words } = AppError.from(thrown);
+    return guide === undefined
+      ? `✗ ${visible(words)}. What to do: gmn doctor`
+      : '– No API key yet: https://aistudio.google.com/apikey, then: gmn auth set-key';
+  }
+}

@@ -1,0 +1,49 @@
+import { printReport } from '../../app/report.ts';
+import { shortReference } from '../../app/session-fields.ts';
+import { openStore } from '../../app/session-store.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import type { SessionSummary } from '../../core/session.ts';
+import type { ReferenceOptions } from './show.ts';
+
+/**
+ * Removes sessions for good: all that are named, or none if one cannot be found; says which. Throws AppError `usage` at the
+ * first that somebody has open.
+ */
+export async function run(options: ReferenceOptions, app: App): Promise<number> {
+  if (options.args.length === 0) {
+    throw new AppError('usage', 'sessions delete takes one session or more', {
+      hint: 'To see them: gmn sessions list',
+    });
+  }
+  const store = openStore(app, () => {});
+  const found = new Map<string, SessionSummary>();
+  // Numbers would mean others once the first is gone.
+  for (const reference of options.args) {
+    const summary = await store.find(reference);
+    found.set(summary.id, summary);
+  }
+  const deleted: SessionSummary[] = [];
+  try {
+    for (const summary of found.values()) {
+      await store.remove(summary);
+      deleted.push(summary);
+    }
+  } finally {
+    // Also those that went before one that could not.
+    if (deleted.length > 0) await report(deleted, options, app);
+  }
+  return 0;
+}
+
+async function report(deleted: readonly SessionSummary[], options: ReferenceOptions, app: App): Promise<void> {
+  await printReport(
+    {
+      text: deleted.map((summary) => `deleted ${shortReference(summary)}\n`).join(''),
+      json: { deleted: deleted.map(({ id }) => id) },
+      notices: [],
+    },
+    options,
+    app,
+  );
+}

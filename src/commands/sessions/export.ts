@@ -1,0 +1,80 @@
+import { resolve } from 'node:path';
+import { printReport } from '../../app/report.ts';
+import { openStore } from '../../app/session-store.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { terminalFilter } from '../../core/text/terminal-filter.ts';
+import { type ExportFormat, exportSession, formatOf } from '../../export/export.ts';
+import { writeExport } from '../../export/export-file.ts';
+import { yieldToEvents } from '../../platform/runtime/event-loop.ts';
+import { stderr } from '../../render/stderr.ts';
+
+/** The flags of `gmn sessions export`. */
+export interface ExportOptions {
+  /** The session, and the file; without one, or with `-`, it goes to stdout. */
+  readonly args: readonly string[];
+  readonly format?: ExportFormat;
+  readonly force?: boolean;
+  /** The session as JSON, or with a file what was written. */
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
+
+/**
+ * Writes a saved session to a file, for its owner's eyes only, or to stdout. Throws AppError `usage` if there is no such
+ * session, the format cannot be told, or the file exists and `force` is not given.
+ */
+export async function run(options: ExportOptions, app: App): Promise<number> {
+  const { args, force = false, json = false, quiet = false } = options;
+  const [reference = '', file = '-', ...more] = args;
+  if (more.length > 0) {
+    throw new AppError('usage', `too many words: ${more.join(' ')}`, { hint: 'Put quotes around a name with spaces.' });
+  }
+  const chosen = file === '-' ? formatForStdout(options) : formatFor(file, options.format);
+  const target = file === '-' ? undefined : resolve(app.cwd, file);
+  const store = openStore(app, () => {});
+  const saved = await store.read(await store.find(reference));
+  const say = quiet ? async () => {} : stderr(app.io.err).notice;
+  const isReport = json && target !== undefined;
+  if (!isReport) for (const notice of saved.notices) await say(notice);
+  const pieces = await exportSession(saved, chosen);
+  if (target === undefined) await print(pieces, app);
+  else {
+    await writeExport({ path: target, name: file, force, hint: 'Name another file, or add --force' }, pieces);
+    const written = { sessionId: saved.summary.id, file: target, format: chosen };
+    if (isReport) await printReport({ text: '', json: written, notices: saved.notices }, { json }, app);
+    else await say(`wrote ${file}`);
+  }
+  return 0;
+}
+
+function formatForStdout({ format, json = false }: ExportOptions): ExportFormat {
+  if (!json) return format ?? 'md';
+  if (format === undefined || format === 'json') return 'json';
+  throw new AppError('usage', `--json cannot be combined with --format ${format}`, {
+    hint: 'Use one of them, or name a file.',
+  });
+}
+
+function formatFor(file: string, format: ExportFormat | undefined): ExportFormat {
+  const ending = formatOf(file);
+  if (ending !== undefined && format !== undefined && ending !== format) {
+    throw new AppError('usage', `${file} is a name for ${ending}, and --format says ${format}`, {
+      hint: 'Leave --format out, or give the file another ending.',
+    });
+  }
+  const chosen = ending ?? format;
+  if (chosen !== undefined) return chosen;
+  throw new AppError('usage', `cannot tell the format from the name ${file}`, {
+    hint: 'Use the ending .md, .json or .html, or add --format',
+  });
+}
+
+/** On a terminal nothing it would obey. */
+async function print(pieces: Iterable<string>, { io: { out }, signal }: App): Promise<void> {
+  const filter = terminalFilter();
+  for (const piece of pieces) {
+    await out.write(out.isTerminal ? filter.filter(piece) : piece);
+    await yieldToEvents(signal);
+  }
+}

@@ -1,0 +1,182 @@
+import { basename, dirname, join, resolve } from 'node:path';
+import { type PrintOptions, printReport, table } from '../../app/report.ts';
+import { ago, sessionFields } from '../../app/session-fields.ts';
+import { openStore, sessionsDirectory } from '../../app/session-store.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import type { SavedRecord } from '../../core/session.ts';
+import { decode } from '../../core/text/decode.ts';
+import { shortPath } from '../../core/text/short-path.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { shortId } from '../../core/text/uuid.ts';
+import { widthOf } from '../../core/text/width.ts';
+import { listDirectory, readBytesIfAny } from '../../platform/files/read.ts';
+import { type OfficialSession, parseOfficial } from '../../session/official.ts';
+import type { SavedHere } from '../../session/open-session.ts';
+import { idFault } from '../../session/reference.ts';
+import type { LocalStore } from '../../session/store.ts';
+import { officialProjects } from './official-projects.ts';
+import { onlyReference, type ReferenceOptions } from './show.ts';
+
+const MAX_BYTES = 256_000_000;
+const LIST = { hint: 'Run: gmn sessions list --gemini' } as const;
+
+/** A session of the official CLI, and where it is from. */
+interface Found {
+  readonly session: OfficialSession;
+  /** The directory it belongs to, if that is written down. */
+  readonly cwd: string | undefined;
+}
+
+/**
+ * Copies a session of the official CLI, named by its file, its id, the beginning of that, or `latest`; nothing is changed
+ * there. One that was copied before gets what was said since. Throws AppError `usage` if there is none, if nothing was said
+ * since, if the copy went its own way, and while somebody has it open.
+ */
+export async function run(options: ReferenceOptions, app: App): Promise<number> {
+  const notices: string[] = [];
+  const { session, cwd } = await find(onlyReference(options, 'import'), app, notices);
+  const failures: string[] = [];
+  const store = openStore(app, (message) => void failures.push(message));
+  const earlier = await copiedBefore(session, store);
+  const copy = await (earlier?.open() ??
+    store.create({
+      cwd: cwd ?? app.cwd,
+      by: 'chat',
+      at: session.startedAt,
+      ...(idFault(sessionsDirectory(app), session.id) === undefined ? { id: session.id } : {}),
+    }));
+  await copy.appendAll(session.records.slice(earlier?.length ?? 0));
+  // It is kept as long as any other, however old it was when it came.
+  await copy.touch();
+  await copy.close();
+  if (!copy.isSaved)
+    throw new AppError('config', failures[0] ?? 'it could not be saved', { hint: 'Run: gmn sessions path' });
+  const summary = await store.find(copy.id);
+  const done = earlier === undefined ? 'copied as' : 'added what is new to';
+  const text = `${done} ${shortId(copy.id)}; to go on with it: gmn -r ${shortId(copy.id)} "…"\n`;
+  await printReport({ text, json: { session: sessionFields(summary) }, notices }, options, app);
+  return 0;
+}
+
+interface Copied {
+  /** How many records of the original it has. */
+  readonly length: number;
+  open(): Promise<SavedHere>;
+}
+
+/** A copy that ends where the original once did, and has grown since; undefined if there is none. */
+async function copiedBefore(session: OfficialSession, store: LocalStore): Promise<Copied | undefined> {
+  const summary = (await store.list()).find(({ id }) => id.toLowerCase() === session.id.toLowerCase());
+  if (summary === undefined) return undefined;
+  const { records } = await store.read(summary);
+  const textOf = ({ content }: SavedRecord): string => JSON.stringify(content);
+  const isSame = records.every((record, index) => {
+    const original = session.records[index];
+    return original !== undefined && textOf(original) === textOf(record);
+  });
+  if (!isSame || records.length === session.records.length) return undefined;
+  return {
+    length: records.length,
+    async open() {
+      const copy = await store.resume(summary, summary.cwd);
+      if (copy.id === summary.id) return copy;
+      await copy.close();
+      throw new AppError('usage', `the session ${shortId(summary.id)} is open elsewhere`, {
+        hint: 'Close it there first.',
+      });
+    },
+  };
+}
+
+/** The sessions of the official CLI that could be copied, the newest first. */
+export async function listOfficial(options: PrintOptions, app: App): Promise<number> {
+  const skipped: string[] = [];
+  const found = await officialSessions(app, skipped);
+  const rows = found.map(({ session: { id, title, startedAt }, cwd }) => [
+    visible(shortId(id)),
+    visible(`"${title}"`),
+    ago(startedAt, app.clock.now()),
+    visible(cwd === undefined ? '' : shortPath(cwd, app.env.HOME)),
+  ]);
+  const json = found.map(({ session: { id, title, startedAt }, cwd }) => ({
+    id,
+    title,
+    startedAt: new Date(startedAt).toISOString(),
+    cwd,
+  }));
+  const text = rows.length === 0 ? '' : table([['ID', 'TITLE', 'STARTED', 'DIRECTORY'], ...rows], widthOf);
+  const none = rows.length === 0 && !options.json ? ['the official CLI has no sessions here'] : [];
+  await printReport({ text, json: { sessions: json }, notices: [...skipped, ...none], folds: true }, options, app);
+  return 0;
+}
+
+async function find(reference: string, app: App, notices: string[]): Promise<Found> {
+  const file = await textOf(resolve(app.cwd, reference));
+  if (file !== undefined) {
+    const session = parseOfficial(file);
+    if (session !== undefined)
+      return { session, cwd: await directoryOfFile(resolve(app.cwd, reference), session, app) };
+    throw new AppError('usage', `${reference} is not a session of the official CLI`, LIST);
+  }
+  const all = await officialSessions(app, notices);
+  const isLatest = reference === 'latest' || reference === 'last';
+  const [found, ...others] = isLatest
+    ? all.filter(({ cwd }) => cwd === app.cwd)
+    : all.filter(({ session: { id } }) => id.toLowerCase().startsWith(reference.toLowerCase()));
+  if (found === undefined) {
+    throw new AppError('usage', `the official CLI has no session "${visible(reference)}" here`, LIST);
+  }
+  // One session may have several files, of which the newest counts.
+  const ids = new Set([found, ...others].map(({ session }) => session.id));
+  if (isLatest || ids.size === 1) return found;
+  throw new AppError('usage', `"${visible(reference)}" could be ${ids.size} sessions: ${shown(ids)}`, LIST);
+}
+
+/** The folder of a project is two above its sessions. */
+async function directoryOfFile(file: string, session: OfficialSession, app: App): Promise<string | undefined> {
+  const { gemini: home } = app.homes();
+  const root = join(home, 'tmp');
+  const read = (path: string): Promise<string | undefined> => textOf(path).catch(() => undefined);
+  const directoryOf = await officialProjects({ home, folders: await namesIn(root), cwd: app.cwd, read });
+  const folder = dirname(dirname(file));
+  return directoryOf(dirname(folder) === root ? basename(folder) : '', session.projectHash);
+}
+
+function shown(ids: ReadonlySet<string>): string {
+  return [...ids].slice(0, 5).map(visible).join(', ');
+}
+
+/** The newest first. Files that cannot be read are left out, and told in `notices`. */
+async function officialSessions(app: App, notices: string[]): Promise<readonly Found[]> {
+  const root = join(app.homes().gemini, 'tmp');
+  const found: Found[] = [];
+  const readable = async (path: string): Promise<string | undefined> =>
+    textOf(path).catch((thrown: unknown) => void notices.push(`left out: ${visible(AppError.from(thrown).message)}`));
+  const folders = await namesIn(root);
+  const directoryOf = await officialProjects({ home: app.homes().gemini, folders, cwd: app.cwd, read: readable });
+  for (const project of folders) {
+    const chats = join(root, project, 'chats');
+    for (const name of await namesIn(chats)) {
+      if (!/^session-.*\.jsonl?$/.test(name)) continue;
+      const session = parseOfficial((await readable(join(chats, name))) ?? '');
+      if (session !== undefined) found.push({ session, cwd: directoryOf(project, session.projectHash) });
+    }
+  }
+  return found.sort((left, right) => right.session.startedAt - left.session.startedAt);
+}
+
+async function namesIn(directory: string): Promise<readonly string[]> {
+  return listDirectory(directory).then(
+    (entries) => entries.map(({ name }) => name),
+    () => [],
+  );
+}
+
+/** Undefined if there is no such file, or it is no text. Throws AppError `usage` if it cannot be read. */
+async function textOf(path: string): Promise<string | undefined> {
+  const tooLarge = (): AppError => new AppError('usage', `${path} is too large`, LIST);
+  const bytes = await readBytesIfAny(path, { maxBytes: MAX_BYTES, tooLarge });
+  const decoded = bytes === undefined ? undefined : decode(bytes);
+  return decoded?.isText ? decoded.text : undefined;
+}

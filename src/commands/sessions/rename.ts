@@ -1,0 +1,31 @@
+import { printReport } from '../../app/report.ts';
+import { sessionFields } from '../../app/session-fields.ts';
+import { openStore } from '../../app/session-store.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+import { shortId } from '../../core/text/uuid.ts';
+import type { ReferenceOptions } from './show.ts';
+
+/** Gives a session a name. Throws AppError `usage` if there is no such session, or the name cannot be had. */
+export async function run(options: ReferenceOptions, app: App): Promise<number> {
+  const [reference, ...words] = options.args;
+  if (reference === undefined || words.length === 0) {
+    throw new AppError('usage', 'sessions rename takes a session and a name', {
+      hint: 'Example: gmn sessions rename last trip',
+    });
+  }
+  const store = openStore(app, () => {});
+  const found = await store.find(reference);
+  await store.rename(found, words.join(' '));
+  const renamed = await store.find(found.id);
+  await printReport(
+    {
+      text: `${shortId(found.id)} is now ${renamed.name}\n`,
+      json: { session: sessionFields(renamed) },
+      notices: [],
+    },
+    options,
+    app,
+  );
+  return 0;
+}

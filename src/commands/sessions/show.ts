@@ -1,0 +1,76 @@
+import { type PrintOptions, printReport } from '../../app/report.ts';
+import { sessionFields } from '../../app/session-fields.ts';
+import { openStore } from '../../app/session-store.ts';
+import type { App } from '../../core/app.ts';
+import type { KeptContent, Part } from '../../core/content.ts';
+import { AppError } from '../../core/error.ts';
+import type { SavedRecord } from '../../core/session.ts';
+
+/** The flags of the `sessions` commands that take one session. */
+export interface ReferenceOptions extends PrintOptions {
+  readonly args: readonly string[];
+}
+
+/** The one session that the words of a command name. Throws AppError `usage` if they name none, or several. */
+export function onlyReference({ args }: ReferenceOptions, verb: string): string {
+  const [reference, ...others] = args;
+  if (reference !== undefined && others.length === 0) return reference;
+  throw new AppError('usage', `sessions ${verb} takes one session`, { hint: `Example: gmn sessions ${verb} last` });
+}
+
+/** The flags of `gmn sessions show`. */
+export interface ShowOptions extends ReferenceOptions {
+  readonly md?: boolean;
+}
+
+/** What was said in a session, in order. Throws AppError `usage` if there is no such session, or two forms are asked for. */
+export async function run({ md, ...options }: ShowOptions, app: App): Promise<number> {
+  if (md && options.json) {
+    throw new AppError('usage', '--md cannot be combined with --json', { hint: 'Use one of them.' });
+  }
+  if (md) {
+    const args = [onlyReference(options, 'show')];
+    return (await import('./export.ts')).run({ args, format: 'md', quiet: options.quiet ?? false }, app);
+  }
+  const store = openStore(app, () => {});
+  const { summary, records, notices } = await store.read(await store.find(onlyReference(options, 'show')));
+  const json = records.map(({ at, ...record }) => ({ time: new Date(at).toISOString(), ...record }));
+  await printReport(
+    {
+      text: records.map(paragraphOf).join(''),
+      json: { session: sessionFields(summary), records: JSON.parse(JSON.stringify(json)) },
+      notices,
+    },
+    options,
+    app,
+  );
+  return 0;
+}
+
+function paragraphOf(record: SavedRecord): string {
+  const { kind, content } = record;
+  const text = textOf(content);
+  // The model never came to say that it was at its end.
+  if (kind === 'reply' && record.finishReason === undefined) return `${text === '' ? '' : `${text}\n`}${CUT_OFF}\n\n`;
+  if (text === '') return '';
+  return kind === 'prompt' ? `> ${text.replaceAll('\n', '\n> ')}\n\n` : `${text}\n\n`;
+}
+
+const CUT_OFF = '[the answer was cut off here]';
+
+function textOf({ parts }: KeptContent): string {
+  let text = '';
+  for (const part of parts) {
+    const next = partText(part);
+    const isApart = !('text' in part) && next !== '' && text !== '' && !text.endsWith('\n');
+    text += isApart ? `\n${next}` : next;
+  }
+  return text.trimEnd();
+}
+
+function partText(part: Part): string {
+  if ('text' in part && typeof part.text === 'string') return part.thought ? '' : part.text;
+  if ('functionCall' in part) return `[${part.functionCall.name} ${JSON.stringify(part.functionCall.args ?? {})}]\n`;
+  if ('functionResponse' in part) return `[${part.functionResponse.name} answered]\n`;
+  return 'inlineData' in part ? `[${part.inlineData.mimeType}]\n` : '';
+}

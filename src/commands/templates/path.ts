@@ -1,0 +1,12 @@
+import { type PrintOptions, printReport } from '../../app/report.ts';
+import { templatePlaces } from '../../config/templates.ts';
+import type { App } from '../../core/app.ts';
+
+/** Where templates are looked for, the first place that has one counting. */
+export async function run(options: PrintOptions, app: App): Promise<number> {
+  const places = await templatePlaces(app);
+  const lines = places.map(({ directory, ignored }) => `${directory}${ignored === undefined ? '' : ` (${ignored})`}\n`);
+  const json = { places: places.map((place) => ({ ...place })) };
+  await printReport({ text: lines.join(''), json, notices: [] }, options, app);
+  return 0;
+}

@@ -1,0 +1,22 @@
+import { type PrintOptions, printReport } from '../../app/report.ts';
+import { chooseTemplate } from '../../app/template.ts';
+import type { App } from '../../core/app.ts';
+import { AppError } from '../../core/error.ts';
+
+/** The flags of `gmn templates show`. */
+export interface ShowOptions extends PrintOptions {
+  readonly args: readonly string[];
+}
+
+/** The text of one template, its places open. Throws AppError as `chooseTemplate`. */
+export async function run(options: ShowOptions, app: App): Promise<number> {
+  const [wanted, ...more] = options.args;
+  if (wanted === undefined || more.length > 0) {
+    throw new AppError('usage', 'templates show takes one name', { hint: 'To see the names: gmn templates list' });
+  }
+  const { name, file, kind, description, body, defaults } = await chooseTemplate(wanted, app);
+  const told = description === undefined ? {} : { description };
+  const json = { name, ...told, kind, file, defaults: Object.fromEntries(defaults), body };
+  await printReport({ text: `${body}\n`, json, notices: [] }, options, app);
+  return 0;
+}

@@ -1,0 +1,106 @@
+import { AppError } from './error.ts';
+import { isObject, type JsonObject, type JsonValue } from './json.ts';
+
+type PropertyType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array';
+
+/** One argument, as JSON Schema says it. */
+export interface Property extends JsonObject {
+  readonly type: PropertyType;
+  readonly description: string;
+  readonly enum?: readonly string[];
+  readonly default?: JsonValue;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly items?: JsonObject;
+}
+
+/** The arguments of a tool: flat, so that every host can show and fill them. */
+export interface InputSchema {
+  readonly properties: Readonly<Record<string, Property>>;
+  readonly required?: readonly string[];
+}
+
+interface ValueTypes {
+  string: string;
+  number: number;
+  integer: number;
+  boolean: boolean;
+  object: JsonObject;
+  array: readonly JsonObject[];
+}
+
+type ValueOf<P extends Property> = P extends { readonly enum: readonly (infer Choice)[] }
+  ? Choice
+  : ValueTypes[P['type']];
+
+type RequiredKey<Schema extends InputSchema> = Schema extends { readonly required: readonly (infer Key)[] }
+  ? Key & keyof Schema['properties']
+  : never;
+
+/** What `parseArguments` gives for a schema. */
+export type ArgumentsOf<Schema extends InputSchema> = {
+  readonly [Key in RequiredKey<Schema>]: ValueOf<Schema['properties'][Key]>;
+} & {
+  readonly [Key in Exclude<keyof Schema['properties'], RequiredKey<Schema>>]?:
+    | ValueOf<Schema['properties'][Key]>
+    | undefined;
+};
+
+/** The Gemini CLI adds it to every tool that it shows its model, for itself, and sends it on. */
+const OF_THE_HOST = 'wait_for_previous';
+
+/**
+ * The arguments, checked; `null` counts as not given, and so does an empty text where none is required: hosts fill in whole
+ * forms. Throws AppError `usage`, with the next step, for one that is missing,
+ * unknown, empty, or not what the schema says: a misspelt name must not be ignored.
+ */
+export function parseArguments<Schema extends InputSchema>(schema: Schema, args: JsonObject): ArgumentsOf<Schema> {
+  const names = Object.keys(schema.properties);
+  const isLeftOut = (name: string, value: unknown): boolean =>
+    value === null || value === undefined || (value === '' && names.includes(name) && !schema.required?.includes(name));
+  const given = Object.entries(args).filter(([name, value]) => !isLeftOut(name, value) && name !== OF_THE_HOST);
+  for (const [name, value] of given) {
+    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    if (property === undefined) {
+      throw wrong(`there is no argument "${name.slice(0, 60)}"`, `The arguments are: ${names.join(', ') || 'none'}`);
+    }
+    const fault = faultOf(property, value);
+    if (fault !== undefined) throw wrong(`${name} ${fault}`, property.description);
+  }
+  const parsed = Object.fromEntries(given);
+  for (const name of schema.required ?? []) {
+    if (parsed[name] === undefined) throw wrong(`${name} is required`, schema.properties[name]?.description ?? '');
+  }
+  return parsed as ArgumentsOf<Schema>;
+}
+
+function wrong(message: string, hint: string): AppError {
+  return new AppError('usage', message, { hint });
+}
+
+function faultOf(property: Property, value: JsonValue | undefined): string | undefined {
+  const { type, minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = property;
+  switch (type) {
+    case 'string':
+      if (typeof value !== 'string') return 'must be a string';
+      if (value === '') return 'is empty';
+      return property.enum?.includes(value) === false ? `must be one of ${property.enum.join(', ')}` : undefined;
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : 'must be true or false';
+    case 'number':
+    case 'integer': {
+      if (typeof value !== 'number' || !Number.isFinite(value)) return 'must be a number';
+      if (type === 'integer' && !Number.isSafeInteger(value)) return 'must be a whole number';
+      return value >= minimum && value <= maximum ? undefined : `must be ${rangeText(minimum, maximum)}`;
+    }
+    case 'object':
+      return isObject(value) ? undefined : 'must be an object';
+    case 'array':
+      return Array.isArray(value) && value.every(isObject) ? undefined : 'must be a list of objects';
+  }
+}
+
+function rangeText(minimum: number, maximum: number): string {
+  if (maximum === Number.POSITIVE_INFINITY) return `${minimum} or more`;
+  return `${minimum} to ${maximum}`;
+}

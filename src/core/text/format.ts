@@ -1,0 +1,48 @@
+import { AppError } from '../error.ts';
+import type { Env } from '../io.ts';
+
+const UNITS: Readonly<Record<string, number>> = {
+  h: 3_600_000,
+  m: 60_000,
+  s: 1000,
+  ms: 1,
+  us: 0.001,
+  µs: 0.001,
+  ns: 0.000001,
+};
+
+const DURATION = /^(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|ns)/;
+
+/** A Go-style duration (`1h30m`, `90s`, `300ms`, `0`) in milliseconds; undefined if it is not one. */
+export function parseDuration(text: string): number | undefined {
+  if (text === '0') return 0;
+  let total = 0;
+  let rest = text;
+  while (rest !== '') {
+    const piece = DURATION.exec(rest)?.[0];
+    if (piece === undefined) return undefined;
+    const unit = piece.replace(/^[\d.]+/, '');
+    total += Number.parseFloat(piece) * (UNITS[unit] ?? Number.NaN);
+    rest = rest.slice(piece.length);
+  }
+  return text === '' ? undefined : total;
+}
+
+/** The duration a variable holds, in milliseconds; `fallbackMs` if it is not set. Throws AppError `config` if it is none. */
+export function envDuration(env: Env, name: string, fallbackMs: number): number {
+  const text = env[name];
+  if (text === undefined || text === '') return fallbackMs;
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  throw new AppError('config', `${name}: "${text}" is not a duration`, { hint: `Example: ${name}=30s` });
+}
+
+/** Milliseconds for people, at most two units: `450 ms`, `12 s`, `6 h 12 min`. */
+export function formatDuration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return seconds % 60 === 0 ? `${minutes} min` : `${minutes} min ${seconds % 60} s`;
+  return minutes % 60 === 0 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

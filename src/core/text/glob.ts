@@ -1,0 +1,241 @@
+import { AppError } from '../error.ts';
+
+/** One place in a name: a character, any one, any number, or one of a class. */
+type Token =
+  | { readonly kind: 'char'; readonly char: string }
+  | { readonly kind: 'one' }
+  | { readonly kind: 'many' }
+  | { readonly kind: 'class'; readonly has: (char: string) => boolean };
+
+/** One step of a path: `**`, a plain name, or tokens. */
+type Step = '**' | { readonly name: string } | { readonly tokens: readonly Token[] };
+
+export interface GlobOptions {
+  readonly isCaseSensitive: boolean;
+  /** Whether `{a,b}` and `@(a|b)` stand for several patterns; ignore files know no such thing. */
+  readonly hasBraces: boolean;
+  /** Whether names that begin with a dot are found only by a pattern that does, too. */
+  readonly hidesDots?: boolean;
+}
+
+export interface GlobPattern {
+  /** The directories every match is in, as far as they are named plainly. */
+  readonly base: readonly string[];
+  /** How many steps below the start a match can be. */
+  readonly depth: number;
+  /** Given a path below the start, with slashes. Takes at most the product of the lengths of both, for each alternative. */
+  matches(path: string): boolean;
+}
+
+const MAX_LENGTH = 4096;
+const MAX_ALTERNATIVES = 100;
+/** Characters of all alternatives together. */
+const MAX_EXPANDED = 10_000;
+
+/**
+ * A glob as shells know it: `*`, `?`, `[a-z]`, `**` as a whole step, braces. Names that begin with a dot are like others
+ * unless `hidesDots`.
+ * It is no regular expression, so that no pattern takes long. Throws AppError `usage` if it stands for too many.
+ */
+export function compileGlob(pattern: string, options: GlobOptions): GlobPattern {
+  if (pattern.length > MAX_LENGTH) throw tooComplex(`it is longer than ${MAX_LENGTH} characters`);
+  const fold = options.isCaseSensitive ? (text: string) => text : (text: string) => text.toLowerCase();
+  const texts = options.hasBraces ? alternatives(pattern) : [pattern];
+  const ways = texts.map((text) => stepsOf(fold(text.replace(/^\.?\/+/, ''))));
+  const isDeep = ways.some((steps) => steps.includes('**'));
+  return {
+    base: options.isCaseSensitive ? commonBase(ways) : [],
+    depth: isDeep ? Number.POSITIVE_INFINITY : Math.max(...ways.map((steps) => steps.length)),
+    matches: (path) => {
+      const names = fold(path).split('/');
+      return ways.some((steps) => matchSteps(steps, names, options.hidesDots === true));
+    },
+  };
+}
+
+function tooComplex(why: string): AppError {
+  return new AppError('usage', `the pattern is too complex: ${why}`, { hint: 'Use a simpler one, or several calls.' });
+}
+
+function commonBase(ways: readonly (readonly Step[])[]): readonly string[] {
+  const [first] = ways;
+  if (first === undefined || ways.length > 1) return [];
+  const base: string[] = [];
+  for (const step of first.slice(0, -1)) {
+    if (step === '**' || !('name' in step)) break;
+    base.push(step.name);
+  }
+  return base;
+}
+
+function stepsOf(pattern: string): readonly Step[] {
+  return pattern.split('/').map((text) => {
+    if (text === '**') return '**';
+    const tokens = tokensOf(text);
+    const name = tokens.map((token) => (token.kind === 'char' ? token.char : '')).join('');
+    return tokens.every((token) => token.kind === 'char') ? { name } : { tokens };
+  });
+}
+
+function tokensOf(text: string): readonly Token[] {
+  const tokens: Token[] = [];
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text.charAt(index);
+    if (char === '*') {
+      if (tokens.at(-1)?.kind !== 'many') tokens.push({ kind: 'many' });
+    } else if (char === '?') tokens.push({ kind: 'one' });
+    else if (char === '[') {
+      const end = classEnd(text, index);
+      if (end === -1) tokens.push({ kind: 'char', char });
+      else {
+        tokens.push({ kind: 'class', has: classOf(text.slice(index + 1, end)) });
+        index = end;
+      }
+    } else if (char === '\\' && index + 1 < text.length) {
+      index += 1;
+      tokens.push({ kind: 'char', char: text.charAt(index) });
+    } else tokens.push({ kind: 'char', char });
+  }
+  return tokens;
+}
+
+/** A bracket right at the beginning belongs to the class. */
+function classEnd(text: string, start: number): number {
+  let index = start + 1;
+  if (text[index] === '!' || text[index] === '^') index += 1;
+  if (text[index] === ']') index += 1;
+  for (; index < text.length; index += 1) {
+    if (text[index] === '\\') index += 1;
+    else if (text[index] === ']') return index;
+  }
+  return -1;
+}
+
+function classOf(body: string): (char: string) => boolean {
+  const isNegated = /^[!^]/.test(body);
+  const ranges: (readonly [low: string, high: string])[] = [];
+  const chars = (isNegated ? body.slice(1) : body).match(/\\.|[^\\]/gsu) ?? [];
+  const plain = chars.map((char) => (char.length > 1 && char.startsWith('\\') ? char.slice(1) : char));
+  for (let index = 0; index < plain.length; index += 1) {
+    const low = plain[index] ?? '';
+    const isRange = chars[index + 1] === '-' && index + 2 < plain.length;
+    ranges.push([low, isRange ? (plain[index + 2] ?? low) : low]);
+    if (isRange) index += 2;
+  }
+  return (char) => char !== '' && ranges.some(([low, high]) => low <= char && char <= high) !== isNegated;
+}
+
+/** The usual walk with one point to fall back to: at most the product of both lengths. */
+function matchSteps(steps: readonly Step[], names: readonly string[], hidesDots: boolean): boolean {
+  const isHidden = (name: string | undefined): boolean => hidesDots && name?.startsWith('.') === true;
+  let step = 0;
+  let name = 0;
+  let lastDeep = -1;
+  let resume = 0;
+  while (name < names.length) {
+    const current = steps[step];
+    if (current === '**') {
+      lastDeep = step;
+      // At the end it stands for something inside, not for the directory itself.
+      resume = step === steps.length - 1 ? name + 1 : name;
+      if (resume > name && isHidden(names[name])) return false;
+      name = resume;
+      step += 1;
+    } else if (current !== undefined && matchStep(current, names[name] ?? '', hidesDots)) {
+      step += 1;
+      name += 1;
+    } else if (lastDeep !== -1 && !isHidden(names[resume])) {
+      resume += 1;
+      name = resume;
+      step = lastDeep + 1;
+    } else return false;
+  }
+  return name === names.length && step === steps.length;
+}
+
+function matchStep(step: Exclude<Step, '**'>, name: string, hidesDots: boolean): boolean {
+  if ('name' in step) return step.name === name;
+  const { tokens } = step;
+  if (hidesDots && name.startsWith('.') && tokens[0]?.kind !== 'char') return false;
+  let token = 0;
+  let place = 0;
+  let lastMany = -1;
+  let resume = 0;
+  while (place < name.length) {
+    const current = tokens[token];
+    if (current?.kind === 'many') {
+      lastMany = token;
+      resume = place;
+      token += 1;
+    } else if (current !== undefined && fitsChar(current, name.charAt(place))) {
+      token += 1;
+      place += 1;
+    } else if (lastMany !== -1) {
+      resume += 1;
+      place = resume;
+      token = lastMany + 1;
+    } else return false;
+  }
+  while (tokens[token]?.kind === 'many') token += 1;
+  return token === tokens.length;
+}
+
+function fitsChar(token: Exclude<Token, { kind: 'many' }>, char: string): boolean {
+  if (token.kind === 'char') return token.char === char;
+  return token.kind === 'one' || token.has(char);
+}
+
+/** `a{b,c}` and `a@(b|c)` → `ab`, `ac`. A brace without a comma or without its end is a character. */
+function alternatives(pattern: string): readonly string[] {
+  const plain = pattern.replace(/@\(([^()]*)\)/g, (_, inner: string) =>
+    inner.includes('|') ? `{${inner.replaceAll('|', ',')}}` : inner,
+  );
+  if (/[+*?!]\([^()]*\)/.test(plain)) throw tooComplex('it has an extended group');
+  let budget = MAX_ALTERNATIVES * 2;
+  let room = MAX_EXPANDED;
+  const expand = (text: string): readonly string[] => {
+    budget -= 1;
+    if (budget < 0) throw tooComplex(`it stands for more than ${MAX_ALTERNATIVES} patterns`);
+    const brace = braceIn(text);
+    if (brace === undefined) {
+      room -= text.length;
+      if (room < 0) throw tooComplex(`its alternatives have more than ${MAX_EXPANDED} characters`);
+      return [text];
+    }
+    return brace.options.flatMap((option) => expand(text.slice(0, brace.start) + option + text.slice(brace.end)));
+  };
+  return expand(plain);
+}
+
+interface Brace {
+  readonly start: number;
+  readonly end: number;
+  readonly options: readonly string[];
+}
+
+function braceIn(text: string): Brace | undefined {
+  for (let start = text.indexOf('{'); start !== -1; start = text.indexOf('{', start + 1)) {
+    const brace = text[start - 1] === '\\' ? undefined : closedBrace(text, start);
+    if (brace !== undefined && brace.options.length > 1) return brace;
+  }
+  return undefined;
+}
+
+function closedBrace(text: string, start: number): Brace | undefined {
+  const options: string[] = [];
+  let depth = 0;
+  let from = start + 1;
+  for (let index = start; index < text.length; index += 1) {
+    const char = text[index];
+    if (char === '\\') index += 1;
+    else if (char === '{') depth += 1;
+    else if (char === ',' && depth === 1) {
+      options.push(text.slice(from, index));
+      from = index + 1;
+    } else if (char === '}') {
+      depth -= 1;
+      if (depth === 0) return { start, end: index + 1, options: [...options, text.slice(from, index)] };
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,35 @@
+import { AppError } from '../error.ts';
+
+/**
+ * An address a credential may be sent to: https, or plain http on this very machine. `source` is what named it, for the
+ * error. Throws AppError `config` for everything else, without repeating what else the address may hold.
+ */
+export function checkEndpoint(url: string, source: string): URL {
+  const parsed = parseUrl(url);
+  if (parsed === undefined) throw refusal(source, 'is not a URL');
+  if (parsed.username !== '' || parsed.password !== '') throw refusal(source, 'must not hold a user name or password');
+  if (parsed.protocol === 'https:' || (parsed.protocol === 'http:' && isLoopback(parsed.hostname))) return parsed;
+  throw refusal(source, `must use https (http only on this machine), not ${parsed.protocol}//${parsed.host}`);
+}
+
+/**
+ * Whether a host, as `URL` spells it, can only mean this machine. Strict: `*.localhost` and `localhost.` are names that a
+ * resolver may send elsewhere.
+ */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+}
+
+function parseUrl(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function refusal(source: string, why: string): AppError {
+  return new AppError('config', `${source} ${why}`, {
+    hint: 'Credentials are sent nowhere else. Mend it, or unset it.',
+  });
+}

@@ -1,0 +1,22 @@
+import { isAbsolute, join } from 'node:path';
+import { AppError } from '../core/error.ts';
+
+const MAX_BYTES = 1_000_000;
+
+/** The value of a flag that takes text, or `@file` for the text of that file. Throws AppError `usage` if that is no text. */
+export async function textOrFile(value: string, flag: string, cwd: string): Promise<string> {
+  if (!value.startsWith('@')) return value;
+  const [{ readBytes }, { decode }] = await Promise.all([
+    import('../platform/files/read.ts'),
+    import('../core/text/decode.ts'),
+  ]);
+  const name = value.slice(1);
+  const bytes = await readBytes(isAbsolute(name) ? name : join(cwd, name), {
+    name,
+    maxBytes: MAX_BYTES,
+    tooLarge: () => new AppError('usage', `${flag}: ${name} is larger than 1 MB`, { hint: 'Send it with -f instead.' }),
+  });
+  const decoded = decode(bytes);
+  if (decoded.isText) return decoded.text;
+  throw new AppError('usage', `${flag}: ${name} is not text`, { hint: `Name a UTF-8 text file: ${flag} @rules.md` });
+}

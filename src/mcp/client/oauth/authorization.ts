@@ -1,0 +1,109 @@
+import { checkEndpoint } from '../../../core/text/url.ts';
+import type { ClientContext, SignInPrompt } from '../context.ts';
+import type { RemoteDefinition } from '../definition.ts';
+import type { Fetch } from '../fetch.ts';
+import type { SdkAuthProvider } from '../sdk.ts';
+import { type Callback, openCallback } from './callback.ts';
+import { oauthProvider } from './provider.ts';
+import type { Reach } from './reach.ts';
+import { oneRefreshAtATime } from './refresh.ts';
+import { signInStore } from './store.ts';
+import { signInWanted } from './words.ts';
+
+/** What a link needs to be let in. */
+export interface Authorization {
+  readonly provider: SdkAuthProvider;
+  readonly fetch: Fetch;
+  /** How to exchange what the browser came back with; the transport's own. */
+  finish: (query: URLSearchParams) => Promise<void>;
+  /** How often somebody has signed in since: a request refused before that is worth another try. */
+  readonly signIns: () => number;
+  /** The tokens there are now. */
+  readonly secrets: () => readonly string[];
+  close(): Promise<void>;
+}
+
+/**
+ * How to be let in at an address: with the tokens of an earlier sign-in, refreshed if need be, or by having the person sign in
+ * where the context says how. Undefined if there is nothing of the kind. Throws AppError `usage` if no port can be had.
+ */
+export async function authorizationFor(
+  definition: RemoteDefinition,
+  context: ClientContext,
+  { fetch, reach }: { readonly fetch: Fetch; readonly reach: Reach },
+): Promise<Authorization | undefined> {
+  const { prompt, clock } = { prompt: context.signIn, clock: context.clock };
+  if (!isWanted(definition)) return undefined;
+  const store = signInStore(definition.url, context);
+  const { tokens, redirectUrl: earlier } = store.read();
+  if (prompt === undefined && tokens === undefined) return undefined;
+  const fixed = definition.oauth?.redirectUri;
+  const callback =
+    prompt === undefined ? undefined : await openCallback(fixed ?? earlier, { isFixed: fixed !== undefined });
+  let signIns = 0;
+  const authorize = async (url: URL, state: string): Promise<void> => {
+    if (prompt === undefined || callback === undefined) throw signInWanted();
+    // The browser is led there too.
+    await reach.addresses(url, prompt.signal);
+    const query = await asked({ url, state, callback }, prompt);
+    await authorization.finish(query);
+    signIns += 1;
+  };
+  const provider = oauthProvider({
+    definition,
+    store,
+    clock,
+    redirectUrl: callback?.redirectUrl ?? earlier ?? 'http://127.0.0.1/callback',
+    authorize,
+    mayRegister: prompt !== undefined,
+  });
+  const authorization: Authorization = {
+    provider,
+    fetch: oneRefreshAtATime(fetch, { store, clock, issuer: provider.issuer }),
+    finish: () => Promise.reject(signInWanted()),
+    signIns: () => signIns,
+    secrets: () => Object.values(store.read().tokens ?? {}).filter((value) => typeof value === 'string'),
+    close: async () => callback?.close(),
+  };
+  return authorization;
+}
+
+/** A token is never sent in the clear, and a header that the person wrote is theirs. */
+function isWanted({ url, headers, oauth }: RemoteDefinition): boolean {
+  if (oauth?.isEnabled === false) return false;
+  if (oauth === undefined && Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return false;
+  try {
+    checkEndpoint(url, 'url');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+interface Question {
+  readonly url: URL;
+  readonly state: string;
+  readonly callback: Callback;
+}
+
+async function asked({ url, state, callback }: Question, prompt: SignInPrompt): Promise<URLSearchParams> {
+  prompt.onBegin?.();
+  const over = new AbortController();
+  const signal = AbortSignal.any([prompt.signal, over.signal]);
+  try {
+    const waiting = callback.wait(state, signal).finally(() => over.abort());
+    const [query] = await Promise.all([waiting, shown(url, callback, { ...prompt, signal })]);
+    return query;
+  } finally {
+    over.abort();
+    prompt.onEnd?.();
+  }
+}
+
+async function shown(url: URL, callback: Callback, { show, paste, signal }: SignInPrompt): Promise<void> {
+  await show(url.href);
+  for (let isRefused = false; ; isRefused = true) {
+    const address = await paste?.({ isRefused }, signal);
+    if (address === undefined || callback.accept(address)) return;
+  }
+}

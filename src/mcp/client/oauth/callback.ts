@@ -1,0 +1,86 @@
+import { orAborted } from '../../../core/abort.ts';
+import { AppError } from '../../../core/error.ts';
+import { visible } from '../../../core/text/terminal.ts';
+import { type HttpServer, listen, type ServeHandler } from '../../../platform/http/server.ts';
+import { deadline } from '../../../platform/runtime/clock.ts';
+
+/** Where the browser comes back to after a sign-in. */
+export interface Callback {
+  readonly redirectUrl: string;
+  /**
+   * The query it comes back with, for the sign-in begun with this state; everything else that knocks is sent away. Throws AppError
+   * `mcp` if the person, or the server, refuses or takes more than five minutes.
+   */
+  wait(state: string, signal: AbortSignal): Promise<URLSearchParams>;
+  /** The same by hand: takes the address that the browser came back to. False if it is not of the sign-in that is waited for. */
+  accept(address: string): boolean;
+  close(): Promise<void>;
+}
+
+const PATIENCE_MS = 300_000;
+
+/**
+ * Listens on loopback. `wanted` is an address that was used before; its port may be taken by now, and then another is used, unless
+ * `isFixed`. Throws AppError `usage` if no port can be had.
+ */
+export async function openCallback(
+  wanted: string | undefined,
+  { isFixed }: { readonly isFixed: boolean },
+): Promise<Callback> {
+  const { port, pathname, hostname } = parseWanted(wanted);
+  let expected: { readonly state: string; readonly settle: (query: URLSearchParams) => void } | undefined;
+  const isExpected = (path: string, query: URLSearchParams): boolean =>
+    path === pathname && expected !== undefined && query.get('state') === expected.state;
+  const handler: ServeHandler = async ({ method, path, query }, reply) => {
+    const isOurs = method === 'GET' && isExpected(path, query);
+    const words = isOurs ? 'You can close this page and go back to the terminal.' : 'Nothing here.';
+    reply.send(
+      isOurs ? 200 : 404,
+      { 'content-type': 'text/html; charset=utf-8', connection: 'close' },
+      `<!doctype html><title>gmn</title><p>${words}</p>`,
+    );
+    if (isOurs) expected?.settle(query);
+  };
+  const server = await listenNear(port, handler, isFixed);
+  return {
+    redirectUrl: `http://${hostname}:${new URL(server.url).port}${pathname}`,
+    async wait(state, signal) {
+      const limit = deadline(signal, PATIENCE_MS, () => new AppError('mcp', 'nobody signed in within 5 minutes'));
+      try {
+        const query = await orAborted(
+          new Promise<URLSearchParams>((settle) => {
+            expected = { state, settle };
+          }),
+          limit.signal,
+        );
+        const error = query.get('error');
+        if (error !== null) throw new AppError('mcp', `the sign-in was refused: ${visible(error.slice(0, 100))}`);
+        return query;
+      } finally {
+        limit.clear();
+      }
+    },
+    accept(address) {
+      const text = address.trim();
+      const url = URL.canParse(text) ? new URL(text) : undefined;
+      const isOurs = url !== undefined && isExpected(url.pathname, url.searchParams);
+      if (isOurs) expected?.settle(url.searchParams);
+      return isOurs;
+    },
+    close: server.close,
+  };
+}
+
+function parseWanted(wanted: string | undefined) {
+  const url = wanted !== undefined && URL.canParse(wanted) ? new URL(wanted) : new URL('http://127.0.0.1/callback');
+  return { port: Number(url.port), pathname: url.pathname, hostname: url.hostname };
+}
+
+async function listenNear(port: number, handler: ServeHandler, isFixed: boolean): Promise<HttpServer> {
+  try {
+    return await listen({ port, handler });
+  } catch (thrown) {
+    if (port === 0 || isFixed) throw thrown;
+    return listen({ port: 0, handler });
+  }
+}

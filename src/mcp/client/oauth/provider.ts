@@ -1,0 +1,146 @@
+import { AppError } from '../../../core/error.ts';
+import type { Clock } from '../../../core/io.ts';
+import type { JsonObject } from '../../../core/json.ts';
+import { isLoopback } from '../../../core/text/url.ts';
+import { randomId } from '../../../platform/runtime/random-id.ts';
+import type { RemoteDefinition } from '../definition.ts';
+import type { SdkAuthProvider, SdkDiscovery } from '../sdk.ts';
+import type { ChangeSignIn, SignInStore } from './store.ts';
+import { signInWanted } from './words.ts';
+
+/** How the SDK signs in for us. */
+export interface OAuthProviderOptions {
+  readonly definition: RemoteDefinition;
+  readonly store: SignInStore;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly redirectUrl: string;
+  /** Has the person sign in at this address, and the code exchanged. Throws AppError `mcp` where nobody can be asked. */
+  readonly authorize: (url: URL, state: string) => Promise<void>;
+  /** Whether gmn may register itself at the server. */
+  readonly mayRegister: boolean;
+}
+
+export interface OAuthProvider extends SdkAuthProvider {
+  /** Who is asked for tokens now; undefined before anybody was. */
+  issuer(): string | undefined;
+}
+
+/** The SDK's side of a sign-in: what it may remember, and what it must ask. Tokens are read anew for every request. */
+export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
+  const { definition, store, clock, redirectUrl } = options;
+  const { clientId, clientSecret, clientMetadataUrl, scopes } = definition.oauth ?? { isEnabled: true };
+  // Of the sign-in under way; never on disk.
+  let state = '';
+  let verifier = '';
+  let issuer: string | undefined;
+  let discovery: SdkDiscovery | undefined;
+  return {
+    redirectUrl,
+    clientMetadata: aboutGmn(redirectUrl, scopes),
+    ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
+    state() {
+      state = randomId();
+      return state;
+    },
+    issuer: () => issuer,
+    clientInformation(asked) {
+      issuer = asked?.issuer;
+      if (clientId === undefined) return registered(issuer, options);
+      return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
+    },
+    saveClientInformation: async (client, asked) => {
+      // What the person wrote in the settings is theirs to change.
+      if (clientId !== undefined) return;
+      if (!options.mayRegister) throw signInWanted();
+      await store.change(issuerOf(asked), { client: parseFields(client), redirectUrl });
+    },
+    tokens: (asked) => parseTokens(store.read(asked?.issuer).tokens),
+    async saveTokens(tokens, asked) {
+      // Those of a refresh are kept already, and by now another process may have newer ones.
+      if (verifier === '') return;
+      verifier = '';
+      await saveTokens({ change: store.change, clock }, issuerOf(asked), parseFields(tokens));
+    },
+    saveCodeVerifier(code) {
+      verifier = code;
+    },
+    codeVerifier: () => verifier,
+    saveDiscoveryState(found) {
+      discovery = found;
+    },
+    discoveryState: () => discovery,
+    async redirectToAuthorization(url) {
+      checkPage(url);
+      await options.authorize(url, state);
+      // The next sign-in must look again: the server may have moved to another issuer.
+      discovery = undefined;
+    },
+    async invalidateCredentials(scope) {
+      const isAll = scope === 'all';
+      const part = {
+        ...(isAll || scope === 'client' ? { client: undefined } : {}),
+        ...(isAll || scope === 'tokens' ? { tokens: undefined, expiresAt: undefined } : {}),
+      };
+      if (issuer !== undefined) await store.change(issuer, part);
+      if (isAll || scope === 'discovery') discovery = undefined;
+    },
+  };
+}
+
+function aboutGmn(redirectUrl: string, scopes: readonly string[] | undefined) {
+  return {
+    client_name: 'gmn',
+    redirect_uris: [redirectUrl],
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    ...(scopes === undefined ? {} : { scope: scopes.join(' ') }),
+  };
+}
+
+/** Keeps what an issuer gave, in the place of what it gave before. Throws AppError `config`. */
+export async function saveTokens(
+  { change, clock }: { readonly change: ChangeSignIn; readonly clock: Pick<Clock, 'now'> },
+  issuer: string,
+  tokens: JsonObject,
+): Promise<void> {
+  const { expires_in: seconds } = tokens;
+  await change(issuer, {
+    tokens: { ...tokens, issuer },
+    expiresAt: typeof seconds === 'number' ? clock.now() + seconds * 1000 : undefined,
+  });
+}
+
+/** A registration is for one issuer, and one address to come back to. */
+function registered(issuer: string | undefined, { store, redirectUrl, mayRegister }: OAuthProviderOptions) {
+  const { client, redirectUrl: known } = store.read(issuer);
+  const isUsable = typeof client?.client_id === 'string' && (known === redirectUrl || !mayRegister);
+  if (!isUsable && !mayRegister) throw signInWanted();
+  return isUsable ? parseClient(client) : undefined;
+}
+
+/** What is nobody's could be shown to anybody. */
+function issuerOf(asked: { readonly issuer?: string } | undefined): string {
+  if (asked?.issuer === undefined) throw new AppError('mcp', 'it does not say where to sign in');
+  return asked.issuer;
+}
+
+/** The address comes from the server, and a program will be started with it. */
+function checkPage(url: URL): void {
+  if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return;
+  throw new AppError('mcp', `its page to sign in at is no https address (${url.protocol})`);
+}
+
+type Client = Awaited<ReturnType<SdkAuthProvider['clientInformation']>>;
+type Tokens = Awaited<ReturnType<SdkAuthProvider['tokens']>>;
+
+function parseClient(client: JsonObject): Client {
+  return client as Client;
+}
+
+function parseTokens(tokens: JsonObject | undefined): Tokens {
+  return typeof tokens?.access_token === 'string' ? (tokens as Tokens) : undefined;
+}
+
+function parseFields(value: object): JsonObject {
+  return value as JsonObject;
+}

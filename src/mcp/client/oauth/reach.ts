@@ -1,0 +1,67 @@
+import { AppError } from '../../../core/error.ts';
+import type { Env } from '../../../core/io.ts';
+import type { Address } from '../../../platform/http/connection.ts';
+import { addressesOf, systemResolve } from '../../../platform/http/pinned.ts';
+import { proxyFor } from '../../../platform/http/proxy-choice.ts';
+import { networkOf } from '../../../platform/http/public-address.ts';
+
+/** Where a server may lead gmn and the browser: what it says of its sign-in names addresses of its own choice. */
+export interface Reach {
+  /**
+   * The only addresses to connect to for a URL; undefined for the server itself, or behind a proxy, which resolves names
+   * on its own. Throws AppError `mcp` if one of them is in a network that the server is not in.
+   */
+  addresses(url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined>;
+}
+
+export interface ReachOptions {
+  /** Only the proxy variables are read. */
+  readonly env: Env;
+  /** All addresses of a host; the system's resolver unless given. */
+  readonly resolve?: (host: string) => Promise<readonly Address[]>;
+}
+
+/**
+ * A server on the open internet leads to the open internet only; one on this machine, or in a private network, also to
+ * its own kind: else it could have gmn ask what only this machine can reach.
+ */
+export function reachOf(serverUrl: string, { env, resolve = systemResolve }: ReachOptions): Reach {
+  const server = new URL(serverUrl);
+  let own: Promise<string | undefined> | undefined;
+  const judged = async (url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined> => {
+    const isNamed = proxyFor(url, env) !== undefined;
+    // A proxy resolves names itself, but an address is one everywhere.
+    const known = isNamed ? async () => [] : resolve;
+    return addressesOf(url, known, signal);
+  };
+  const ownNetwork = async (signal: AbortSignal): Promise<string | undefined> => {
+    const networks = new Set((await judged(server, signal))?.map(({ address }) => networkOf(address)));
+    return networks.size === 1 ? [...networks][0] : undefined;
+  };
+  return {
+    async addresses(url, signal) {
+      if (url.origin === server.origin) return undefined;
+      const addresses = (await judged(url, signal)) ?? [];
+      const closed = addresses.filter(({ address }) => networkOf(address) !== 'public');
+      const [first] = closed;
+      if (first !== undefined) {
+        own ??= ownNetwork(signal);
+        const network = await own;
+        const foreign = closed.find(({ address }) => networkOf(address) !== network);
+        if (foreign !== undefined) throw outOfReach(url, foreign.address);
+      }
+      return addresses.length === 0 ? undefined : addresses;
+    },
+  };
+}
+
+function outOfReach(url: URL, address: string): AppError {
+  const where = url.hostname.includes(address) ? url.hostname : `${url.hostname} (${address})`;
+  return new AppError(
+    'mcp',
+    `its sign-in leads to ${where}, which is not on the open internet, nor where the server is`,
+    {
+      hint: 'A server elsewhere has no business there. If it is yours, give it an address in the same network.',
+    },
+  );
+}

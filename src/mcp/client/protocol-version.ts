@@ -1,0 +1,37 @@
+import { canonicalJson, isObject } from '../../core/json.ts';
+import { isRecent, readMemo, writeMemo } from '../../platform/files/memo-file.ts';
+import { sha256 } from '../../platform/runtime/native.ts';
+import type { ClientContext } from './context.ts';
+
+/** A server may be brought up to date any day; asking again costs one round trip. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
+
+/** Whether the server at this address was, not long ago, found to speak only revisions before 2026-07-28. */
+export function isKnownLegacy(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): boolean {
+  const at = readMemo(fileOf(url, homes().gmn), parseTime);
+  return at !== undefined && isRecent(at, clock.now(), KEPT_MS);
+}
+
+/** Remembers it, for a day. */
+export async function rememberLegacy(
+  url: string,
+  { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,
+): Promise<void> {
+  await writeMemo(fileOf(url, homes().gmn), { era: 'legacy', at: clock.now() });
+}
+
+/** Forgets it: the address may speak otherwise by now. */
+export async function forgetLegacy(
+  url: string,
+  { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,
+): Promise<void> {
+  await writeMemo(fileOf(url, homes().gmn), { era: 'unknown', at: clock.now() });
+}
+
+function fileOf(url: string, home: string): string {
+  return `${home}/cache/mcp/era-${sha256(canonicalJson(url))}.json`;
+}
+
+function parseTime(value: unknown): number | undefined {
+  return isObject(value) && value.era === 'legacy' && typeof value.at === 'number' ? value.at : undefined;
+}

@@ -1,0 +1,50 @@
+import type { ConfiguredServer } from '../servers.ts';
+import type { RegisteredTool } from './registration.ts';
+
+/** A server that offers nothing in this run, and the names of the tools it had before; undefined if nobody knows them. */
+export interface AbsentServer {
+  readonly server: ConfiguredServer;
+  readonly before: readonly string[] | undefined;
+}
+
+export interface AllowedTools {
+  /** `--allowed-tools`. */
+  readonly patterns: readonly string[];
+  readonly table: readonly RegisteredTool[];
+  /** In the order of the files. */
+  readonly servers: readonly ConfiguredServer[];
+  readonly absent: readonly AbsentServer[];
+}
+
+/**
+ * Whether a tool may run unasked: its server is trusted by the user, or a pattern means it. `server__*` means all of a
+ * server; a name means the one tool the model knows by it, `server__tool` else the one tool of that server. Decided by
+ * the table, not by the look of a name, which a server chooses: what could mean two means neither, and no tool inherits
+ * the name of one that an earlier, absent server had, or may have had.
+ */
+export function isAllowed(entry: RegisteredTool, allowed: AllowedTools): boolean {
+  if (entry.server.isTrusted) return true;
+  return allowed.patterns.some((pattern) => {
+    if (pattern === `${entry.server.name}__*`) return true;
+    const known = allowed.table.find(({ tool }) => tool.name === pattern);
+    if (known !== undefined && isSame(known, entry)) return isFullName(pattern, entry) || !isInherited(entry, allowed);
+    const meant = allowed.table.filter((each) => isFullName(pattern, each));
+    return known === undefined && meant.length === 1 && meant.some((each) => isSame(each, entry));
+  });
+}
+
+function isFullName(pattern: string, { server, remote }: RegisteredTool): boolean {
+  return pattern === `${server.name}__${remote.name}`;
+}
+
+function isSame(one: RegisteredTool, other: RegisteredTool): boolean {
+  return one.server.name === other.server.name && one.remote.name === other.remote.name;
+}
+
+function isInherited({ server, remote }: RegisteredTool, { servers, absent }: AllowedTools): boolean {
+  const place = (name: string): number => servers.findIndex((each) => each.name === name);
+  return absent.some(
+    ({ server: { name }, before }) =>
+      place(name) < place(server.name) && (before === undefined || before.includes(remote.name)),
+  );
+}

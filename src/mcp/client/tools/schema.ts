@@ -1,0 +1,207 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts';
+
+/** The largest schema of one tool, as JSON text. */
+const MAX_CHARS = 100_000;
+const MAX_DEPTH = 48;
+
+/** Keywords under which one schema stands, a list of them, or one for each name. */
+const ONE = new Set(['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']);
+const SEVERAL = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
+/** Those that only narrow what is already said, and that services do not take. */
+const DROPPED = new Set([
+  ...['$schema', 'additionalProperties', 'additionalItems', 'unevaluatedProperties', 'unevaluatedItems'],
+  ...['contentSchema', 'dependencies', 'dependentRequired'],
+]);
+
+const TYPES = new Set<unknown>(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+
+/** What the value of a keyword must be; one that is not is dropped. https://json-schema.org/draft/2020-12/schema */
+const isString = (value: JsonValue): boolean => typeof value === 'string';
+const isNumber = (value: JsonValue): boolean => typeof value === 'number';
+const isBoolean = (value: JsonValue): boolean => typeof value === 'boolean';
+const isCount = (value: JsonValue): boolean => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+const isFilled = (value: JsonValue): boolean => Array.isArray(value) && value.length > 0;
+const VALUES: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
+  ...['$ref', '$id', '$anchor', '$comment', 'title', 'description', 'format', 'pattern'].map(
+    (key) => [key, isString] as const,
+  ),
+  ...['maximum', 'minimum', 'exclusiveMaximum', 'exclusiveMinimum'].map((key) => [key, isNumber] as const),
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minContains', 'maxContains'].map(
+    (key) => [key, isCount] as const,
+  ),
+  ...['minProperties', 'maxProperties'].map((key) => [key, isCount] as const),
+  ...['nullable', 'uniqueItems', 'deprecated', 'readOnly', 'writeOnly'].map((key) => [key, isBoolean] as const),
+  ['multipleOf', (value) => typeof value === 'number' && value > 0] as const,
+  ['enum', isFilled] as const,
+  ['examples', (value) => Array.isArray(value)] as const,
+]);
+
+/**
+ * A tool's schema as the model's API takes it: `$schema`, `additionalProperties` and their kin dropped, a `default` that
+ * stands beside `anyOf` too, and what may also be null folded to `nullable`. What is no JSON Schema in it is left out or
+ * completed: a type that is none, a keyword with a wrong value, a required property that is not there, a list without
+ * `items`; `onMended` is called then. Undefined if it cannot be used: it is no object, too large or deep, or refers to
+ * itself or to what is not there. No pattern in it is compiled. Never throws.
+ */
+export function usableSchema(schema: JsonObject, onMended: () => void = () => {}): JsonObject | undefined {
+  if (JSON.stringify(schema).length > MAX_CHARS) return undefined;
+  const { type = 'object', ...rest } = schema;
+  if (knownTypes(type).join() !== 'object') return undefined;
+  const cleaned = clean({ type, ...rest }, { depth: 0, onMended });
+  if (cleaned === undefined || !areSound(cleaned)) return undefined;
+  return cleaned.properties === undefined ? { ...cleaned, properties: {} } : cleaned;
+}
+
+interface Place {
+  readonly depth: number;
+  readonly onMended: () => void;
+}
+
+function clean(schema: JsonValue, place: Place): JsonObject | undefined {
+  // `true` lets everything through, as a schema without words does; `false` nothing, which no argument can be.
+  if (schema === true) return {};
+  if (!isObject(schema) || place.depth > MAX_DEPTH) return undefined;
+  const inner = { ...place, depth: place.depth + 1 };
+  const entries: [string, JsonValue][] = [];
+  for (const [key, value] of Object.entries(asTuple(schema, place))) {
+    // `items: false` closes a tuple: it narrows, like the dropped ones.
+    if (value === undefined || DROPPED.has(key) || (key === 'items' && value === false)) continue;
+    if (!isFitting(key, value)) {
+      place.onMended();
+      continue;
+    }
+    const cleaned = cleanKeyword(key, value, inner);
+    if (cleaned === undefined) return undefined;
+    entries.push([key, cleaned]);
+  }
+  return complete(foldNull(Object.fromEntries(entries)), place);
+}
+
+/** Older drafts wrote the schemas of a tuple under `items`. */
+function asTuple(schema: JsonObject, { onMended }: Place): JsonObject {
+  const { items, ...rest } = schema;
+  if (!Array.isArray(items)) return schema;
+  onMended();
+  return { prefixItems: items, ...rest };
+}
+
+/** Whether a keyword can stand as it is written; one gmn does not know can. */
+function isFitting(key: string, value: JsonValue): boolean {
+  if (key === 'type') return knownTypes(value).length > 0;
+  if (key === 'required') return Array.isArray(value);
+  if (SEVERAL.has(key) && Array.isArray(value)) return value.length > 0;
+  return VALUES.get(key)?.(value) ?? true;
+}
+
+/** In lower case, as JSON Schema has them. */
+function knownTypes(type: JsonValue): readonly string[] {
+  const names = (Array.isArray(type) ? type : [type]).map((name) => String(name).toLowerCase());
+  return [...new Set(names)].filter((name) => TYPES.has(name));
+}
+
+function cleanKeyword(key: string, value: JsonValue, place: Place): JsonValue | undefined {
+  if (key === 'type') return cleanType(value, place);
+  if (ONE.has(key)) return clean(value, place);
+  if (SEVERAL.has(key)) return Array.isArray(value) ? whole(value.map((item) => clean(item, place))) : undefined;
+  if (!NAMED.has(key)) return value;
+  if (!isObject(value)) return undefined;
+  const names = Object.keys(value);
+  const schemas = whole(Object.values(value).map((item) => clean(item ?? null, place)));
+  return schemas && Object.fromEntries(names.map((name, index) => [name, schemas[index] ?? {}]));
+}
+
+function cleanType(type: JsonValue, { onMended }: Place): JsonValue {
+  const names = knownTypes(type);
+  if ((Array.isArray(type) ? type : [type]).some((name) => !TYPES.has(name))) onMended();
+  return names.length === 1 ? (names[0] ?? '') : names;
+}
+
+function whole<Item>(items: readonly (Item | undefined)[]): readonly Item[] | undefined {
+  const there = items.filter((item) => item !== undefined);
+  return there.length === items.length ? there : undefined;
+}
+
+/** What a schema lacks, or says of what it lacks, once all else in it is as it stays. */
+function complete(schema: JsonObject, { onMended }: Place): JsonObject {
+  const { required, default: fallback, ...rest } = schema;
+  const names = Array.isArray(required) ? required.filter(isPropertyOf(rest)) : [];
+  const needed = names.filter((name, index) => names.indexOf(name) === index);
+  if (Array.isArray(required) && needed.length < required.length) onMended();
+  const isList = rest.type === 'array' || (Array.isArray(rest.type) && rest.type.includes('array'));
+  const isOpen = isList && rest.items === undefined;
+  if (isOpen && rest.prefixItems === undefined) onMended();
+  return {
+    ...rest,
+    ...(needed.length === 0 ? {} : { required: needed }),
+    // Vertex refuses the pair.
+    ...(fallback === undefined || rest.anyOf !== undefined ? {} : { default: fallback }),
+    ...(isOpen ? { items: {} } : {}),
+  };
+}
+
+function isPropertyOf({ properties }: JsonObject): (name: JsonValue) => boolean {
+  return (name) => typeof name === 'string' && isObject(properties) && Object.hasOwn(properties, name);
+}
+
+/** `[X, null]`, as a pair of types or of alternatives, is X that is nullable. */
+function foldNull(schema: JsonObject): JsonObject {
+  const { type } = schema;
+  if (Array.isArray(type) && type.length === 2 && type.includes('null')) {
+    const [kind] = type.filter((item) => item !== 'null');
+    if (kind !== undefined) return foldNull({ ...schema, type: kind, nullable: true });
+  }
+  for (const key of ['anyOf', 'oneOf']) {
+    const { [key]: pair, ...rest } = schema;
+    if (!Array.isArray(pair) || pair.length !== 2) continue;
+    const [only, ...more] = pair.filter((item) => !isNull(item));
+    if (isObject(only) && more.length === 0) return foldNull({ ...only, ...rest, nullable: true });
+  }
+  return schema;
+}
+
+function isNull(schema: JsonValue): boolean {
+  return isObject(schema) && schema.type === 'null';
+}
+
+/** Whether every reference leads somewhere in the schema, and none to where it comes from. */
+function areSound(root: JsonObject): boolean {
+  const finished = new Set<JsonObject>();
+  const visit = (schema: JsonObject, trail: ReadonlySet<JsonObject>): boolean => {
+    if (finished.has(schema)) return true;
+    if (trail.has(schema)) return false;
+    const longer = new Set(trail).add(schema);
+    const { $ref } = schema;
+    if (typeof $ref === 'string') {
+      const target = lookUp(root, $ref);
+      if (target === undefined || !visit(target, longer)) return false;
+    }
+    const isFine = innerSchemas(schema).every((inner) => visit(inner, longer));
+    if (isFine) finished.add(schema);
+    return isFine;
+  };
+  return visit(root, new Set());
+}
+
+/** The schemas that stand in a schema. What a `default`, an `enum` or an `example` holds is none, whatever it looks like. */
+function innerSchemas(schema: JsonObject): readonly JsonObject[] {
+  return Object.entries(schema).flatMap(([key, value]) => {
+    if (ONE.has(key) || SEVERAL.has(key)) return (Array.isArray(value) ? value : [value]).filter(isSchema);
+    return NAMED.has(key) && isObject(value) ? Object.values(value).filter(isSchema) : [];
+  });
+}
+
+function isSchema(value: JsonValue | undefined): value is JsonObject {
+  return isObject(value);
+}
+
+function lookUp(root: JsonObject, pointer: string): JsonObject | undefined {
+  if (!pointer.startsWith('#')) return undefined;
+  let at: JsonValue | undefined = root;
+  for (const step of pointer.slice(1).split('/').slice(1)) {
+    const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    if (isObject(at)) at = Object.hasOwn(at, key) ? at[key] : undefined;
+    else at = Array.isArray(at) ? at[Number(key)] : undefined;
+  }
+  return isObject(at) ? at : undefined;
+}

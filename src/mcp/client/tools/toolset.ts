@@ -1,0 +1,259 @@
+import { AppError } from '../../../core/error.ts';
+import { visible } from '../../../core/text/terminal.ts';
+import type { Tool } from '../../../core/tool.ts';
+import { deadline } from '../../../platform/runtime/clock.ts';
+import type { ClientContext } from '../context.ts';
+import { serverFault } from '../errors.ts';
+import { openServers, type ServerPool } from '../pool.ts';
+import type { ConfiguredServer } from '../servers.ts';
+import type { RemoteTool } from '../types.ts';
+import { isAllowed } from './allowed.ts';
+import { type AskOffer, type CallHandling, offerAsker, remoteCalls } from './calls.ts';
+import { cachedOffer, changedTools, markSeen, type SeenServer, seenNames, toolHash } from './memory.ts';
+import {
+  leftOut,
+  type RegisteredTool,
+  type Registration,
+  type RegistrationOptions,
+  registerTools,
+  type ToolSource,
+} from './registration.ts';
+
+/** Of one server, for the model. */
+const MAX_INSTRUCTIONS = 4000;
+
+export interface ToolsetOptions extends CallHandling {
+  /** In the order of the files. */
+  readonly servers: readonly ConfiguredServer[];
+  /** Servers that are configured, but not used here. */
+  readonly unused?: readonly SeenServer[];
+  readonly context: ClientContext;
+  /** Names of built-in tools. */
+  readonly reserved: readonly string[];
+  /** `--allowed-tools`: those with `server__*`, `server__tool` or a tool's name as the model has it count here. */
+  readonly allowedTools?: readonly string[];
+  /** Nothing is started: only what is known already is offered. */
+  readonly isPreview?: boolean;
+  /** What is kept is not used: every server is asked what it offers now. */
+  readonly isAnew?: boolean;
+  /** To be told before all others. */
+  readonly notices?: readonly string[];
+  /** How long to wait for servers whose tools are not known yet; they are left out then. Until they are there, unless given. */
+  readonly patienceMs?: number;
+}
+
+/** The remote tools of a run. */
+export interface McpTools {
+  readonly tools: readonly Tool[];
+  /** Which tool of which server each of them is. */
+  readonly table: readonly RegisteredTool[];
+  /** All servers that were asked for; `fault` says why one has nothing to offer. */
+  readonly servers: readonly UsedServer[];
+  /** For the policy: whether it runs unasked, by the user's own `trust` or by `allowedTools`. */
+  readonly isTrusted: (tool: Tool) => boolean;
+  /** The servers that are not ready, or keep a tool back, and have, or may have, one of this name. */
+  owners(tool: string): readonly string[];
+  /** What could not be offered, and why; every server suffers only for itself. */
+  readonly notices: readonly string[];
+  /**
+   * Asks the servers that were not asked yet, and from now on every one that says its tools are others. When `tools` has
+   * become another list, or something else cannot be offered than was told, `onChange` is called with what is new of that.
+   * Until the signal. Never throws.
+   */
+  watch(onChange: (notices: readonly string[]) => void, signal: AbortSignal): void;
+  /** How the servers that the user trusts want to be used, for the model; untrusted text all the same. */
+  readonly instructions: readonly { readonly server: string; readonly text: string }[];
+  /** The connections behind them; one is opened when it is first wanted. */
+  readonly pool: ServerPool;
+  /** Must be called before the process ends. Never throws. */
+  close(): Promise<void>;
+}
+
+export interface UsedServer {
+  readonly server: ConfiguredServer;
+  readonly fault?: string;
+  /** The names of its tools that are not offered since they say something else about themselves than before. */
+  readonly withheld?: readonly string[];
+}
+
+/**
+ * The tools of these servers. What a server offered not long ago is taken from a cache, and the server started only when
+ * the model calls it; others are started at once, all together. Throws only the signal's reason; then nothing is left open.
+ */
+export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Promise<McpTools> {
+  const { servers, context } = options;
+  const pool = openServers(context);
+  let onStale: (server: ConfiguredServer) => void = () => {};
+  const ask = options.isPreview ? askNobody : offerAsker({ context, pool }, (server) => onStale(server));
+  try {
+    const found = await Promise.all(servers.map((server) => sourceOf(server, { ...options, ask }, signal)));
+    const offered = registry(options, found, remoteCalls(pool, ask, options));
+    const notices = [...(options.notices ?? []), ...found.flatMap((each) => each.notices), ...offered.notices()];
+    const untold = onlyOnce(notices);
+    return {
+      get tools() {
+        return offered.table().map(({ tool }) => tool);
+      },
+      get table() {
+        return offered.table();
+      },
+      get servers() {
+        return servers.map((server, index) => {
+          const { source, withheld = [], notices: [fault = ''] = [] } = found[index] ?? NOTHING;
+          return { server, withheld, ...(source === undefined ? { fault } : {}) };
+        });
+      },
+      isTrusted: offered.isTrusted,
+      owners: (tool) =>
+        [
+          ...servers.filter((server, index) => mayHave(found[index] ?? NOTHING, server, { tool, context })),
+          ...(options.unused ?? []).filter((server) => seenNames(server, context)?.includes(tool) ?? true),
+        ].map(({ name }) => name),
+      notices,
+      get instructions() {
+        return instructionsOf(found);
+      },
+      watch(onChange, until) {
+        onStale = (server) => void refresh(server);
+        const refresh = async (server: ConfiguredServer): Promise<void> => {
+          const fresh = await sourceOf(server, { ...options, ask, patienceMs: 0, isAnew: true }, until).catch(
+            () => NOTHING,
+          );
+          // What was known stays: a call tells what is the matter.
+          if (fresh.source === undefined || until.aborted) return;
+          found[servers.indexOf(server)] = fresh;
+          const isOther = offered.renew();
+          const news = untold([...fresh.notices, ...offered.notices()]);
+          if (isOther || news.length > 0) onChange(news);
+        };
+        servers.forEach((server, index) => {
+          if (!found[index]?.isAsked) void refresh(server);
+        });
+      },
+      pool,
+      close: pool.close,
+    };
+  } catch (thrown) {
+    await pool.close();
+    throw thrown;
+  }
+}
+
+function onlyOnce(before: readonly string[]): (notices: readonly string[]) => readonly string[] {
+  const told = new Set(before);
+  return (notices) => {
+    const news = notices.filter((notice) => !told.has(notice));
+    for (const notice of news) told.add(notice);
+    return news;
+  };
+}
+
+const askNobody: AskOffer = async (server) => {
+  throw serverFault(server, 'its tools are not known yet, and nothing is started for a preview', {
+    hint: `To make them known, run: gmn mcp tools ${visible(server.name)}`,
+  });
+};
+
+/** What is registered now, of what was found of each server. */
+function registry(options: ToolsetOptions, found: readonly Found[], call: RegistrationOptions['call']) {
+  const { servers, unused = [], context, reserved, allowedTools: patterns = [] } = options;
+  const names = [...servers, ...unused].map(({ name }) => name);
+  const register = (earlier: readonly RegisteredTool[]): Registration =>
+    registerTools(
+      found.flatMap(({ source }) => source ?? []),
+      { reserved, servers: names, earlier, call },
+    );
+  let current = register([]);
+  let earlier = current.registered;
+  const absent = servers.flatMap((server, index) =>
+    found[index]?.source === undefined ? [{ server, before: seenNames(server, context) }] : [],
+  );
+  return {
+    table: () => current.registered,
+    notices: () => current.notices,
+    isTrusted(tool: Tool): boolean {
+      const entry = earlier.find((each) => each.tool === tool);
+      return entry !== undefined && isAllowed(entry, { patterns, table: current.registered, servers, absent });
+    },
+    /** Whether the tools are others than before. */
+    renew(): boolean {
+      const before = current.registered;
+      current = register(earlier);
+      earlier = [...earlier, ...current.registered];
+      return signature(before) !== signature(current.registered);
+    },
+  };
+}
+
+function signature(table: readonly RegisteredTool[]): string {
+  return JSON.stringify(table.map(({ tool, remote }) => [tool.name, toolHash(remote)]));
+}
+
+function instructionsOf(found: readonly Found[]): McpTools['instructions'] {
+  return found.flatMap(({ source, instructions: text }) =>
+    source?.server.isTrusted && text ? [{ server: source.server.name, text: text.slice(0, MAX_INSTRUCTIONS) }] : [],
+  );
+}
+
+interface Found {
+  readonly source?: ToolSource;
+  readonly instructions?: string | undefined;
+  readonly withheld?: readonly string[];
+  readonly notices: readonly string[];
+  /** The server itself said so, in this run. */
+  readonly isAsked?: boolean;
+}
+
+const NOTHING: Found = { notices: [] };
+
+/** Whether a server lists a tool of this name, offered or not, or would if it were there. */
+function mayHave(
+  { source, withheld = [] }: Found,
+  server: ConfiguredServer,
+  { tool, context }: { readonly tool: string; readonly context: ClientContext },
+): boolean {
+  if (source === undefined) return seenNames(server, context)?.includes(tool) ?? true;
+  return withheld.includes(tool) || source.tools.some(({ name }) => name === tool);
+}
+
+async function sourceOf(
+  server: ConfiguredServer,
+  {
+    context,
+    ask,
+    patienceMs = 0,
+    isAnew = false,
+  }: ToolsetOptions & { readonly ask: AskOffer; readonly isAnew?: boolean },
+  signal: AbortSignal,
+): Promise<Found> {
+  const limit = deadline(signal, patienceMs, () => serverFault(server, 'it was not ready in time, and is left out'));
+  try {
+    const known = isAnew ? undefined : cachedOffer(server, context);
+    const { tools, instructions, omitted } = known ?? (await ask(server, limit.signal));
+    const changed = changedTools(server, tools, context);
+    await markSeen(server, tools, { place: context, which: 'new' });
+    const source = { server, tools: tools.filter((tool) => !changed.includes(tool)) };
+    return {
+      source,
+      instructions,
+      withheld: changed.map(({ name }) => name),
+      notices: [
+        ...(omitted === undefined ? [] : [`MCP server ${visible(server.name)}: ${omitted}`]),
+        ...(changed.length === 0 ? [] : [changeNotice(server, changed)]),
+      ],
+      isAsked: known === undefined,
+    };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const { message, hint } = AppError.from(thrown);
+    return { notices: [hint ? `${message}. ${hint}` : message] };
+  } finally {
+    limit.clear();
+  }
+}
+
+function changeNotice(server: ConfiguredServer, changed: readonly RemoteTool[]): string {
+  const next = `To look and allow it, run on a terminal: gmn mcp tools ${visible(server.name)}`;
+  const names = changed.map(({ name }) => name);
+  return `${leftOut(server, names, 'it says something else about itself than before')}. ${next}`;
+}

@@ -1,0 +1,119 @@
+import type { AppError } from '../../../core/error.ts';
+import { isLoopback } from '../../../core/text/url.ts';
+import { sendHttp } from '../../../platform/http/send.ts';
+import { after } from '../../../platform/runtime/clock.ts';
+import type { ClientContext } from '../context.ts';
+import type { NamedServer, RemoteDefinition } from '../definition.ts';
+import { serverFault } from '../errors.ts';
+import { type Fetch, fetchOver } from '../fetch.ts';
+import type { OpenLink } from '../link.ts';
+import { authorizationFor } from '../oauth/authorization.ts';
+import { reachOf } from '../oauth/reach.ts';
+import { failBrokenAnswers } from './broken-answers.ts';
+
+/** A server's own wish for when to come back is taken within these bounds. */
+const SOONEST_MS = 250;
+const LATEST_MS = 30_000;
+const CLOSE_MS = 500;
+/** Headers that let their bearer in. */
+const CREDENTIAL = /authorization|cookie|token|secret|key$/i;
+
+/** Streamable HTTP. */
+export const openHttp: OpenLink = async (server, context, sdk) => {
+  const remote = remoteOf(server);
+  const { plain, lastWords, reach } = fetchFor(remote, context);
+  const authorization = await authorizationFor(remote, context, { fetch: plain, reach });
+  const { StreamableHTTPClientTransport } = await sdk;
+  const transport = new StreamableHTTPClientTransport(new URL(remote.url), {
+    fetch: authorization?.fetch ?? plain,
+    ...(authorization === undefined ? {} : { authProvider: authorization.provider }),
+    requestInit: { headers: { ...remote.headers } },
+    reconnectionOptions: {
+      initialReconnectionDelay: 1000,
+      maxReconnectionDelay: LATEST_MS,
+      reconnectionDelayGrowFactor: 2,
+      maxRetries: 5,
+    },
+    reconnectionScheduler: (reconnect, delayMs) => after(Math.min(Math.max(delayMs, SOONEST_MS), LATEST_MS), reconnect),
+  });
+  if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
+  failBrokenAnswers(transport, lastWords);
+  return {
+    transport,
+    era: 'auto',
+    lastWords: async () => '',
+    ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
+    async close() {
+      await authorization?.close();
+      // A server that keeps sessions is told that this one is over, but not waited for.
+      if (transport.sessionId !== undefined) await briefly(transport.terminateSession());
+      await transport.close();
+    },
+  };
+};
+
+/** The older pair of an event stream and a place to post to. */
+export const openSse: OpenLink = async (server, context, sdk) => {
+  const remote = remoteOf(server);
+  const { plain, lastWords, reach } = fetchFor(remote, context);
+  const authorization = await authorizationFor(remote, context, { fetch: plain, reach });
+  const { SSEClientTransport, SseError } = await sdk;
+  const transport = new SSEClientTransport(new URL(remote.url), {
+    fetch: authorization?.fetch ?? plain,
+    ...(authorization === undefined ? {} : { authProvider: authorization.provider }),
+    requestInit: { headers: { ...remote.headers } },
+  });
+  if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
+  // Answers come on this stream alone: the next one would be of another session, which was asked nothing.
+  transport.onerror = (error) => void (error instanceof SseError && error.code === undefined && transport.close());
+  return {
+    transport,
+    era: 'legacy',
+    lastWords: async () => lastWords(),
+    ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
+    async close() {
+      await authorization?.close();
+      await transport.close();
+    },
+  };
+};
+
+/** Throws AppError `mcp` if a credential would go out in the clear, to whoever listens on the way. */
+function remoteOf(server: NamedServer): RemoteDefinition {
+  const { definition } = server;
+  if (definition.kind === 'stdio') throw new TypeError(definition.kind);
+  const { protocol, hostname } = new URL(definition.url);
+  const secret = Object.keys(definition.headers).find((name) => CREDENTIAL.test(name));
+  if (secret === undefined || protocol === 'https:' || isLoopback(hostname)) return definition;
+  throw serverFault(server, `its header ${secret} is not sent in the clear to ${hostname}`, {
+    hint: 'Use an https address, or leave the header out.',
+  });
+}
+
+/** A tool may be silent for as long as its timeout allows, and a stream of events for ever. */
+function fetchFor({ url }: RemoteDefinition, { env, clock, httpTimers, trace }: ClientContext) {
+  let broken: AppError | undefined;
+  const reach = reachOf(url, { env });
+  const timers = { connectMs: httpTimers.connectMs, headersMs: 0, idleMs: 0 };
+  const send = sendHttp({ env, clock, trace, timers, addresses: reach.addresses });
+  const sending = fetchOver(send, (why) => {
+    broken = why;
+  });
+  const plain: Fetch = (input, init) => {
+    broken = undefined;
+    return sending(input, init);
+  };
+  // Nothing once something else was asked: that is about another answer.
+  return { plain, reach, lastWords: (): string => broken?.message ?? '' };
+}
+
+function briefly(work: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = after(CLOSE_MS, resolve);
+    const finish = (): void => {
+      cancel();
+      resolve();
+    };
+    work.then(finish, finish);
+  });
+}

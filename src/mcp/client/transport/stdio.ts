@@ -1,0 +1,129 @@
+import { resolve } from 'node:path';
+import { parseJson } from '../../../core/json.ts';
+import { formatSize } from '../../../core/text/size.ts';
+import { type Program, type ProgramEnd, programEnvironment, startProgram } from '../../../platform/process/child.ts';
+import { linesOf } from '../../wire/lines--lines.ts';
+import { isMessage, openRequests } from '../../wire/message.ts';
+import type { StdioDefinition } from '../definition.ts';
+import { MAX_MESSAGE_BYTES, MAX_NOISE_LINES, MAX_NONSENSE, STRAY_WORDS } from '../limits.ts';
+import type { OpenLink } from '../link.ts';
+import type { SdkTransport } from '../sdk.ts';
+
+/** A server that is a program of its own: started at once, so that it boots while the SDK is loaded. */
+export const openStdio: OpenLink = async ({ definition }, context) => {
+  // The table of transports hands out no other kind; this tells the compiler.
+  if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
+  const program = startProgram(startOf(definition, context));
+  const noise: string[] = [];
+  let left: string | undefined;
+  const transport = transportOf(program, {
+    onNoise(line) {
+      // The last few may say why it does not work: many programs write their complaints here.
+      noise.push(line.slice(0, 200));
+      if (noise.length > 5) noise.shift();
+    },
+    onLeave(why) {
+      left = why;
+    },
+  });
+  return {
+    transport,
+    era: 'legacy',
+    left: () => left,
+    async lastWords() {
+      const end = await Promise.race([program.ended, unfinished]);
+      const said = gist([...program.errors().split('\n'), ...noise]);
+      return [endWords(definition, end), said && `It said: ${said}`].filter((text) => text !== '').join('. ');
+    },
+    close: program.stop,
+  };
+};
+
+const unfinished = Promise.resolve(undefined);
+
+function startOf(
+  { command, args, env, cwd }: StdioDefinition,
+  context: { readonly cwd: string; readonly env: Parameters<typeof programEnvironment>[0] },
+) {
+  return { command, args, cwd: resolve(context.cwd, cwd ?? '.'), env: programEnvironment(context.env, env) };
+}
+
+interface Reading {
+  /** A line that is no message. */
+  onNoise(line: string): void;
+  /** Nothing more is read; in gmn's words. */
+  onLeave(why: string): void;
+}
+
+/** The protocol over a program's streams: one message a line. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
+function transportOf(program: Program, { onNoise, onLeave }: Reading): SdkTransport {
+  const requests = openRequests();
+  let isClosed = false;
+  const transport: SdkTransport = {
+    async start() {
+      const over = (): void => void transport.close();
+      read().then(over, over);
+    },
+    send(message) {
+      requests.sent(message);
+      return program.write(`${JSON.stringify(message)}\n`);
+    },
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      transport.onclose?.();
+    },
+  };
+  const read = async (): Promise<void> => {
+    let noiseLines = 0;
+    let strays = 0;
+    for await (const line of linesOf(program.output)) {
+      if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_MESSAGE_BYTES)}`);
+      const message = messageOf(line.text);
+      if (message === undefined) {
+        noiseLines += 1;
+        onNoise(line.text);
+      } else if (requests.isExpected(message)) transport.onmessage?.(message);
+      else strays += 1;
+      if (noiseLines >= MAX_NOISE_LINES) return onLeave(`${MAX_NOISE_LINES} lines of its output were no messages`);
+      if (strays >= MAX_NONSENSE) return onLeave(STRAY_WORDS);
+      if (isClosed) return;
+    }
+    // What it wrote last explains its end.
+    await program.ended;
+  };
+  return transport;
+}
+
+function messageOf(text: string) {
+  const value = parseJson(text);
+  return isMessage(value) ? value : undefined;
+}
+
+function endWords({ command, cwd }: StdioDefinition, end: ProgramEnd | undefined): string {
+  if (end === undefined) return '';
+  // The system says the same of a directory that is not there.
+  if (end.failure === 'ENOENT')
+    return cwd === undefined
+      ? `There is no program ${command}`
+      : `There is no program ${command}, or no directory ${cwd}`;
+  if (end.failure === 'EACCES') return `The program ${command} may not be run`;
+  if (end.failure !== undefined) return `Cannot start ${command}: ${end.failure}`;
+  if (end.signal !== null) return `It was ended by ${end.signal}`;
+  return end.exitCode === null ? 'It closed its output' : `It ended with exit code ${end.exitCode}`;
+}
+
+/** The line of an exception, as most languages print it. */
+const EXCEPTION = /^(?:\w+\.)*\w*(?:Error|Exception)(?: \[\w+\])?: \S/;
+/** How many lines are told from the beginning and from the end. */
+const FIRST_LINES = 3;
+const LAST_LINES = 5;
+
+/** What a program most likely died of: an exception if it names one, else how it began and how it ended. */
+function gist(written: readonly string[]): string {
+  const lines = written.map((line) => line.trim()).filter((line) => line !== '');
+  const exception = lines.find((line) => EXCEPTION.test(line));
+  if (exception !== undefined) return exception;
+  if (lines.length <= FIRST_LINES + LAST_LINES) return lines.join('\n');
+  return [...lines.slice(0, FIRST_LINES), '…', ...lines.slice(-LAST_LINES)].join('\n');
+}

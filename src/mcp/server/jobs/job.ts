@@ -1,0 +1,125 @@
+import { isObject, type JsonObject } from '../../../core/json.ts';
+import { type ProcessIdentity, parseProcessIdentity } from '../../../platform/process/identity.ts';
+import { type Page, pagesOf } from '../pages.ts';
+
+export const JOB_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
+export type JobStatus = (typeof JOB_STATUSES)[number];
+
+/** Why a delegation failed, for programs. */
+export type DelegateCode =
+  | 'TIMEOUT'
+  | 'EXECUTION_FAILED'
+  | 'CANCELLED'
+  | 'SESSION_NOT_FOUND'
+  | 'JOB_NOT_FOUND'
+  | 'INVALID_DIRECTORY'
+  | 'INTERRUPTED'
+  | 'OVERLOADED';
+
+/** A job as it is published and as it is on disk; its output is a file of its own. Times are ISO 8601. */
+export interface JobRecord {
+  readonly job_id: string;
+  readonly status: JobStatus;
+  readonly created_at: string;
+  readonly started_at?: string;
+  readonly completed_at?: string;
+  readonly duration_ms?: number;
+  readonly session_id?: string | undefined;
+  readonly model_used?: string;
+  readonly working_directory?: string;
+  readonly prompt_sha256: string;
+  readonly timeout_ms: number;
+  readonly error?: string;
+  readonly code?: string;
+  /** Calls of the model that were not allowed. */
+  readonly refused?: readonly string[];
+  /** What the caller should know of the answer. */
+  readonly notices?: readonly string[];
+}
+
+/** A job with what it said so far, or in the end. */
+export interface JobView {
+  readonly record: JobRecord;
+  readonly output: string;
+}
+
+/** Whether nothing will change any more. */
+export function isOver({ status }: Pick<JobRecord, 'status'>): boolean {
+  return status !== 'queued' && status !== 'running';
+}
+
+/** When a job ended, and how long it took if it had begun. */
+export function endedAt(
+  { started_at }: Pick<JobRecord, 'started_at'>,
+  at: number,
+): Pick<JobRecord, 'completed_at' | 'duration_ms'> {
+  const completed_at = new Date(at).toISOString();
+  return started_at === undefined
+    ? { completed_at }
+    : { completed_at, duration_ms: Math.max(0, at - Date.parse(started_at)) };
+}
+
+/** More of an output than this is read page by page. */
+const PAGE_CHARACTERS = 2_000_000;
+
+/** What a job has said, or a page of it; `next` names the resource that goes on. Undefined: there is no such page. */
+export function jobPage({ record, output }: JobView, page = 1): Page | undefined {
+  const parts = output === '' ? [''] : pagesOf(output, PAGE_CHARACTERS);
+  const text = parts[page - 1];
+  if (text === undefined) return undefined;
+  return page < parts.length ? { text, next: `gmn://jobs/${record.job_id}/${page + 1}` } : { text };
+}
+
+/** The job as its callers see it: `output` once it is complete, `partial_output` before and if it failed. */
+export function publishedJob(view: JobView): JsonObject {
+  const { record } = view;
+  const { text = '', ...next } = jobPage(view) ?? {};
+  if (record.status === 'completed') return { ...record, output: text, ...next };
+  return text === '' ? { ...record } : { ...record, partial_output: text, ...next };
+}
+
+/** A line of a job's file. It begins with the line feed: so one that was cut off, on a full disk, takes no other with it. */
+export function jobLine(record: JobRecord, owner: ProcessIdentity): string {
+  return `\n${JSON.stringify({ v: 1, ...record, owner })}`;
+}
+
+/** A job and whose it is, as `jobLine` wrote it; undefined if it is none. */
+export function parseJob(value: unknown): { readonly record: JobRecord; readonly owner?: ProcessIdentity } | undefined {
+  if (!isObject(value)) return undefined;
+  const fields = Object.entries(FIELDS).filter(([key, fits]) => fits(value[key]));
+  const record = Object.fromEntries(fields.map(([key]) => [key, value[key]]));
+  if (REQUIRED.some((key) => record[key] === undefined)) return undefined;
+  const owner = parseProcessIdentity(value.owner);
+  return { record: record as unknown as JobRecord, ...(owner === undefined ? {} : { owner }) };
+}
+
+/** For sorting: the newest first. */
+export function newestFirst(left: JobRecord, right: JobRecord): number {
+  return left.created_at < right.created_at ? 1 : -1;
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isNumber = (value: unknown): boolean => Number.isFinite(value);
+const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+
+/** What each field must be; one that was damaged is left out, and with it the job if it cannot be without. */
+const FIELDS: Readonly<Record<keyof JobRecord, (value: unknown) => boolean>> = {
+  job_id: isText,
+  status: (value) => JOB_STATUSES.some((status) => status === value),
+  created_at: isTime,
+  started_at: isTime,
+  completed_at: isTime,
+  duration_ms: isNumber,
+  session_id: isText,
+  model_used: isText,
+  working_directory: isText,
+  prompt_sha256: isText,
+  timeout_ms: isNumber,
+  error: isText,
+  code: isText,
+  refused: isTexts,
+  notices: isTexts,
+};
+
+const REQUIRED = ['job_id', 'status', 'created_at', 'prompt_sha256', 'timeout_ms'] as const;

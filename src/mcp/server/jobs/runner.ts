@@ -1,0 +1,236 @@
+import { AppError } from '../../../core/error.ts';
+import type { Clock } from '../../../core/io.ts';
+import { after } from '../../../platform/runtime/clock.ts';
+import { CodedError, codeOf } from '../coded-error.ts';
+import { gate } from '../concurrency.ts';
+import { failureText } from '../errors.ts';
+import type { Holds } from '../holds.ts';
+import { endedAt, isOver, type JobRecord, type JobStatus, type JobView } from './job.ts';
+import { outputKeeper } from './output.ts';
+import type { JobStore } from './store.ts';
+
+/** What a job is to do, and for whom. */
+export interface JobWork {
+  readonly promptSha256: string;
+  readonly workingDirectory?: string | undefined;
+  /** The one it goes on with: it waits until that is free. */
+  readonly sessionId?: string | undefined;
+  /** From the submission if somebody waits, else from the beginning of the work. */
+  readonly timeoutMs: number;
+  readonly isAwaited: boolean;
+  /** Its signal's reason is an AppError. Whatever it throws is the job's failure. */
+  run(job: RunningJob): Promise<JobResult>;
+}
+
+export interface RunningJob {
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  readonly onText: (delta: string) => void;
+  /** What is known of it meanwhile. */
+  readonly note: (known: Partial<JobResult>) => void;
+}
+
+export type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused' | 'notices'>;
+
+export interface SubmittedJob {
+  readonly id: string;
+  /** Resolves when the job is written down, or cannot be: from then on its id outlives this process. */
+  readonly noted: Promise<void>;
+  /** Resolves when the job is over, however it ended, and that is written down, or cannot be: a server that is killed must not leave it as under way. */
+  readonly over: Promise<JobView>;
+}
+
+export interface JobsOptions {
+  readonly store: JobStore;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  /** The sessions that are in use. */
+  readonly holds: Holds;
+  /** Whether a directory is inside the roots: the jobs of other projects are not shown. */
+  readonly isInside: (directory: string) => boolean;
+  readonly maxRunning: number;
+  readonly maxQueued: number;
+}
+
+/** Who ends a job before its time. */
+export type Stop = 'cancelled' | 'timeout' | 'interrupted';
+
+interface Entry {
+  readonly id: string;
+  readonly work: JobWork;
+  readonly controller: AbortController;
+  readonly output: ReturnType<typeof outputKeeper>;
+  record: JobRecord;
+  /** Writes the record as it is now, after what was said until now; false if that, or what was to be written before, failed. */
+  readonly save: (isAwaited?: boolean) => Promise<boolean>;
+  stoppedBy?: Stop;
+  startTimer: () => void;
+  stopTimer: () => void;
+  onSaved: (isSaved: boolean) => void;
+  settle: (view: JobView) => void;
+  over: Promise<JobView>;
+}
+
+/** A job of this process. */
+export interface LiveJob {
+  readonly id: string;
+  readonly over: Promise<JobView>;
+  view(): JobView;
+  /** Ends it, with its request and its children; one that is over stays as it is. */
+  stop(by: Stop): void;
+  /** Resolves when what is known of it is written down. */
+  idle(): Promise<void>;
+}
+
+/** The jobs that run in this process. Only here a job changes its state. */
+export interface JobRunner {
+  /** Throws AppError `limit` if too many are waiting. */
+  submit(work: JobWork): SubmittedJob;
+  /** Those under way, and those over that could not be written down. */
+  readonly live: ReadonlyMap<string, LiveJob>;
+}
+
+/** Finished jobs that could not be written down are remembered, up to so many and so many characters of output. */
+const MOST_UNSAVED = 100;
+const MOST_UNSAVED_CHARACTERS = 32_000_000;
+
+/** Runs at most `maxRunning` jobs at once, in their order, and lets `maxQueued` wait. */
+export function jobRunner(options: JobsOptions): JobRunner {
+  const { holds, maxRunning, maxQueued } = options;
+  const live = new Map<string, LiveJob>();
+  const door = gate({ mostInside: maxRunning, mostWaiting: maxQueued, holds, overloaded });
+
+  function stop(entry: Entry, by: Stop): void {
+    if (isOver(entry.record) || entry.stoppedBy !== undefined) return;
+    entry.stoppedBy = by;
+    entry.controller.abort(stopError(by, entry.record.timeout_ms));
+  }
+
+  return {
+    live,
+    submit(work) {
+      const entry = newEntry(options, work);
+      entry.startTimer = () => {
+        entry.stopTimer = after(work.timeoutMs, () => stop(entry, 'timeout'));
+      };
+      entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : forgetOldest(live));
+      const ran = door.pass(entry.controller.signal, () => run(entry, options), work.sessionId);
+      // It was stopped while it waited.
+      ran.catch((thrown: unknown) => finish(entry, options, failureOf(entry, thrown)));
+      live.set(entry.id, liveJob(entry, stop));
+      if (work.isAwaited) entry.startTimer();
+      if (entry.record.status === 'queued') void entry.save();
+      return { id: entry.id, noted: entry.output.idle(), over: entry.over };
+    },
+  };
+}
+
+function liveJob(entry: Entry, stop: (entry: Entry, by: Stop) => void): LiveJob {
+  return {
+    id: entry.id,
+    over: entry.over,
+    view: () => viewOf(entry),
+    stop: (by) => stop(entry, by),
+    idle: () => entry.output.idle(),
+  };
+}
+
+async function run(entry: Entry, options: JobsOptions): Promise<void> {
+  entry.record = { ...entry.record, status: 'running', started_at: isoNow(options) };
+  void entry.save();
+  if (!entry.work.isAwaited) entry.startTimer();
+  const { signal } = entry.controller;
+  try {
+    const known = await entry.work.run({
+      signal,
+      timeoutMs: entry.record.timeout_ms,
+      onText: entry.output.add,
+      note: (changes) => {
+        entry.record = { ...entry.record, ...changes };
+        void entry.save();
+      },
+    });
+    signal.throwIfAborted();
+    finish(entry, options, { ...known, status: 'completed' });
+  } catch (thrown) {
+    finish(entry, options, failureOf(entry, thrown));
+  }
+}
+
+function finish(entry: Entry, { clock }: JobsOptions, changes: Partial<JobRecord>): void {
+  entry.stopTimer();
+  entry.record = { ...entry.record, ...changes, ...endedAt(entry.record, clock.now()) };
+  void entry.save(true).then((isSaved) => {
+    entry.onSaved(isSaved);
+    entry.settle(viewOf(entry));
+  });
+}
+
+function isoNow({ clock }: Pick<JobsOptions, 'clock'>): string {
+  return new Date(clock.now()).toISOString();
+}
+
+function viewOf({ record, output }: Entry): JobView {
+  return { record, output: output.text() };
+}
+
+function newEntry({ newId, store, clock }: JobsOptions, work: JobWork): Entry {
+  const id = newId();
+  let settle: (view: JobView) => void = () => {};
+  const over = new Promise<JobView>((resolve) => {
+    settle = resolve;
+  });
+  const record: JobRecord = {
+    job_id: id,
+    status: 'queued',
+    created_at: isoNow({ clock }),
+    ...(work.sessionId === undefined ? {} : { session_id: work.sessionId }),
+    ...(work.workingDirectory === undefined ? {} : { working_directory: work.workingDirectory }),
+    prompt_sha256: work.promptSha256,
+    timeout_ms: work.timeoutMs,
+  };
+  const writer = store.writer(id);
+  const output = outputKeeper(writer.append);
+  const nothing = (): void => {};
+  const timer = { startTimer: nothing, stopTimer: nothing, onSaved: nothing };
+  const saveRecord = output.saver(writer.save);
+  const save = (isAwaited?: boolean): Promise<boolean> => saveRecord(entry.record, isAwaited);
+  const entry: Entry = { id, work, record, output, save, controller: new AbortController(), ...timer, settle, over };
+  return entry;
+}
+
+function failureOf({ stoppedBy }: Entry, thrown: unknown): Partial<JobRecord> & { readonly status: JobStatus } {
+  const failure = AppError.from(thrown);
+  const error = failureText(failure);
+  switch (stoppedBy) {
+    case 'cancelled':
+      return { status: 'cancelled', error, code: 'CANCELLED' };
+    case 'timeout':
+      return { status: 'failed', error, code: 'TIMEOUT' };
+    case 'interrupted':
+      return { status: 'failed', error, code: 'INTERRUPTED' };
+    default:
+      return { status: 'failed', error, code: codeOf(failure) };
+  }
+}
+
+function stopError(by: Stop, timeoutMs: number): AppError {
+  if (by === 'timeout') return new AppError('api', `the job took longer than ${timeoutMs} ms`);
+  return new AppError('interrupted', by === 'cancelled' ? 'the job was cancelled' : 'the server ended');
+}
+
+function overloaded(running: number, queued: number): AppError {
+  return new CodedError('OVERLOADED', `${running} jobs are running and ${queued} are waiting: no more are taken`, {
+    hint: 'Wait for some to end, or cancel them. Whoever runs the server can raise --max-running and --max-queued.',
+  });
+}
+
+function forgetOldest(live: Map<string, LiveJob>): void {
+  const newestFirst = [...live.values()].reverse().filter((job) => isOver(job.view().record));
+  let characters = 0;
+  for (const [index, job] of newestFirst.entries()) {
+    characters += job.view().output.length;
+    // The newest stays, however long it is: somebody may be about to ask for it.
+    if (index > 0 && (index >= MOST_UNSAVED || characters > MOST_UNSAVED_CHARACTERS)) live.delete(job.id);
+  }
+}

@@ -1,0 +1,155 @@
+import type { Clock } from '../../../core/io.ts';
+import { parseJson } from '../../../core/json.ts';
+import { isUuid } from '../../../core/text/uuid.ts';
+import type { RecordDirectory, RecordFile } from '../../../platform/files/records.ts';
+import { stateOf, thisProcess } from '../../../platform/process/identity.ts';
+import { endedAt, isOver, type JobRecord, type JobView, jobLine, newestFirst, parseJob } from './job.ts';
+
+const LONGEST_MS = 7 * 86_400_000;
+const STRAY_MS = 86_400_000;
+/** Of those that are over, so many are kept. */
+export const MOST_JOBS = 1000;
+const MOST_BYTES = 200_000_000;
+/** What is known of a job is a few lines; a file that large is not ours. */
+const MOST_RECORD_BYTES = 16_000_000;
+/** Systems let a process have so many files open, and some of them not many more. */
+const FILES_AT_ONCE = 64;
+
+/** The jobs of all servers of this user. They outlive the process that ran them. */
+export interface JobStore {
+  /** Rejects if it cannot be written. */
+  save(record: JobRecord): Promise<void>;
+  /** For the process that runs the job. */
+  writer(id: string): JobWriter;
+  /** A job that was under way in a process that is gone has failed, and is INTERRUPTED. Undefined: there is no such job. */
+  find(id: string): Promise<JobView | undefined>;
+  /** The newest first. */
+  list(): Promise<readonly JobRecord[]>;
+  /** Removes what is over and too old, too many or too much, and what belongs to no job. Never rejects. */
+  prune(): Promise<void>;
+}
+
+/** What a job says, and what is known of it, as it comes. Its files are open while it runs. */
+export interface JobWriter {
+  /** Rejects if it cannot be written. */
+  save(record: JobRecord): Promise<void>;
+  /** Adds to what a job has said. Rejects if it cannot be written. */
+  append(delta: string): Promise<void>;
+}
+
+/**
+ * Jobs as two files each: `<id>.jsonl` for what is known of it, one line for each time that it changed, the last one counts;
+ * `<id>.txt` for what it said. Lines are added because putting a file in the place of another makes many systems write to the
+ * disk at once, while calls wait for theirs.
+ */
+export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
+  const save = async (record: JobRecord): Promise<void> =>
+    files.append(`${record.job_id}.jsonl`, jobLine(record, await thisProcess()));
+  /** Nobody knows when a process that was killed ended; this is the last that it wrote. */
+  const lastHeardOf = async (id: string): Promise<number> => {
+    const found = await Promise.all([files.status(`${id}.jsonl`), files.status(`${id}.txt`)]);
+    return Math.floor(Math.max(...found.map((status) => status?.changedAt ?? 0)));
+  };
+  const read = async (id: string): Promise<ReturnType<typeof parseJob>> =>
+    lastJob((await files.read(`${id}.jsonl`, MOST_RECORD_BYTES)) ?? '');
+  const load = async (id: string): Promise<JobRecord | undefined> => {
+    // What becomes part of a path is one of our own ids.
+    const found = isUuid(id) ? await read(id) : undefined;
+    if (found === undefined || found.record.job_id !== id) return undefined;
+    if (isOver(found.record)) return found.record;
+    if (found.owner !== undefined && (await stateOf(found.owner)) !== 'gone') return found.record;
+    // The job may have ended, and its process after it, since we read.
+    const last = (await read(id))?.record ?? found.record;
+    if (isOver(last)) return last;
+    const ended = interrupted(last, await lastHeardOf(id));
+    await save(ended).catch(() => {});
+    return ended;
+  };
+  /** Those that are over, as they were read last: they do not change any more. */
+  let known: ReadonlyMap<string, JobRecord> = new Map();
+  const list = async (): Promise<readonly JobRecord[]> => {
+    const ids = (await files.names()).flatMap((name) => (name.endsWith('.jsonl') ? [name.slice(0, -6)] : []));
+    const records: JobRecord[] = [];
+    for (let start = 0; start < ids.length; start += FILES_AT_ONCE) {
+      const some = ids.slice(start, start + FILES_AT_ONCE).map((id) => known.get(id) ?? load(id));
+      for (const record of await Promise.all(some)) if (record !== undefined) records.push(record);
+    }
+    known = new Map(records.filter(isOver).map((record) => [record.job_id, record]));
+    return records.sort(newestFirst);
+  };
+  return {
+    save,
+    list,
+    writer: (id) => jobWriter(files, id, save),
+    async find(id) {
+      const record = await load(id);
+      return record && { record, output: (await files.read(`${id}.txt`)) ?? '' };
+    },
+    async prune() {
+      let count = 0;
+      let bytes = 0;
+      const records = await list();
+      await removeStray(files, new Set(records.map(({ job_id }) => job_id)), clock.now());
+      for (const record of records) {
+        const { job_id: id, created_at } = record;
+        count += 1;
+        bytes += (await files.status(`${id}.txt`))?.size ?? 0;
+        const isOld = clock.now() - Date.parse(created_at) > LONGEST_MS;
+        if (!isOver(record) || (!isOld && count <= MOST_JOBS && bytes <= MOST_BYTES)) continue;
+        await Promise.all([files.remove(`${id}.jsonl`), files.remove(`${id}.txt`)]);
+      }
+    },
+  };
+}
+
+function jobWriter(files: RecordDirectory, id: string, save: JobStore['save']): JobWriter {
+  let known: RecordFile | undefined;
+  let said: RecordFile | undefined;
+  return {
+    async save(record) {
+      // Those that wait have no open file: there may be any number of them.
+      const isRunning = record.status === 'running';
+      try {
+        if (isRunning) known ??= await files.open(`${id}.jsonl`);
+        if (known === undefined) await save(record);
+        else known.append(jobLine(record, await thisProcess()));
+        // An answer that is there should not wait for this.
+        if (isRunning) said ??= await files.open(`${id}.txt`);
+      } finally {
+        if (isOver(record)) void Promise.all([known?.close(), said?.close()]);
+      }
+    },
+    async append(delta) {
+      said ??= await files.open(`${id}.txt`);
+      said.append(delta);
+    },
+  };
+}
+
+/** What was left half written, or was damaged: nobody is at it any more after a day. */
+async function removeStray(files: RecordDirectory, known: ReadonlySet<string>, now: number): Promise<void> {
+  for (const name of await files.names()) {
+    if (known.has(name.replace(/\.(?:jsonl|txt)$/, ''))) continue;
+    const changedAt = (await files.status(name))?.changedAt ?? now;
+    if (now - changedAt > STRAY_MS) await files.remove(name);
+  }
+}
+
+/** A line that was cut off is none: the one before it counts. */
+function lastJob(text: string): ReturnType<typeof parseJob> {
+  for (const line of text.split('\n').reverse()) {
+    const job = parseJob(parseJson(line));
+    if (job !== undefined) return job;
+  }
+  return undefined;
+}
+
+function interrupted(record: JobRecord, at: number): JobRecord {
+  return {
+    ...record,
+    status: 'failed',
+    ...endedAt(record, at),
+    error: 'the server that ran it ended before the job did',
+    code: 'INTERRUPTED',
+  };
+}

@@ -1,0 +1,124 @@
+import { AppError } from '../../../core/error.ts';
+import type { Clock } from '../../../core/io.ts';
+import { recentIds } from '../recent.ts';
+import { isOver, type JobRecord, type JobView, newestFirst } from './job.ts';
+import { type JobRunner, type JobsOptions, jobRunner, type LiveJob } from './runner.ts';
+import { MOST_JOBS } from './store.ts';
+
+/** The jobs of this process, and a look at those of others inside its roots. */
+export interface Jobs {
+  readonly submit: JobRunner['submit'];
+  find(id: string): Promise<JobView | undefined>;
+  /** As `find`, but waits up to `ms` for the job to be over. Throws the signal's reason. */
+  wait(id: string, ms: number, signal: AbortSignal): Promise<JobView | undefined>;
+  list(): Promise<readonly JobRecord[]>;
+  /** Ends it, with its request and its children; one that is over stays as it is. Throws AppError `usage` for one of another process. */
+  cancel(id: string): Promise<JobView | undefined>;
+  /** Ends all that is under way as INTERRUPTED, and resolves when that is written down. */
+  close(): Promise<void>;
+}
+
+const POLL_MS = 250;
+const PRUNE_EVERY_MS = 3_600_000;
+
+/** The jobs that are run here, and those on disk. */
+export function jobTable(options: JobsOptions): Jobs {
+  const { store, clock } = options;
+  const { live, submit } = jobRunner(options);
+  let prunedAt = Number.NEGATIVE_INFINITY;
+  /** Those that work nowhere belong to nobody but this process. No more of them are on disk for long. */
+  const placeless = recentIds(MOST_JOBS);
+  const isVisible = ({ job_id, working_directory }: JobRecord): boolean => {
+    if (working_directory !== undefined) return options.isInside(working_directory);
+    return live.has(job_id) || placeless.has(job_id);
+  };
+  const find = async (id: string): Promise<JobView | undefined> => {
+    const job = live.get(id);
+    const view = await (job === undefined ? store.find(id) : told(job));
+    return view && isVisible(view.record) ? view : undefined;
+  };
+
+  return {
+    submit(work) {
+      if (clock.now() - prunedAt >= PRUNE_EVERY_MS) {
+        prunedAt = clock.now();
+        void store.prune();
+      }
+      const job = submit(work);
+      if (work.workingDirectory === undefined) placeless.add(job.id);
+      return job;
+    },
+    find,
+    async wait(id, ms, signal) {
+      const job = live.get(id);
+      if (job === undefined) return watched(() => find(id), clock, { ms, signal });
+      await overOrAfter(job, clock, { ms, signal });
+      return told(job);
+    },
+    async list() {
+      // One that ends meanwhile may have been read as it was before.
+      const before = [...live.values()];
+      const stored = await store.list();
+      const views = await Promise.all([...before, ...live.values()].map(told));
+      const own = new Map(views.map(({ record }) => [record.job_id, record]));
+      const others = stored.filter((record) => !own.has(record.job_id) && isVisible(record));
+      return [...own.values(), ...others].sort(newestFirst);
+    },
+    async cancel(id) {
+      const job = live.get(id);
+      if (job !== undefined) {
+        job.stop('cancelled');
+        await job.over;
+        return told(job);
+      }
+      const view = await find(id);
+      if (view !== undefined && !isOver(view.record)) throw foreign(id);
+      return view;
+    },
+    async close() {
+      const all = [...live.values()];
+      for (const job of all) job.stop('interrupted');
+      await Promise.all(all.map(({ over }) => over));
+      await Promise.all(all.map((job) => job.idle()));
+    },
+  };
+}
+
+interface Patience {
+  readonly ms: number;
+  readonly signal: AbortSignal;
+}
+
+/** Resolves when the job is over, or the time. Throws the signal's reason. */
+async function overOrAfter(job: LiveJob, clock: Clock, { ms, signal }: Patience): Promise<void> {
+  const done = new AbortController();
+  const patience = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
+  await Promise.race([job.over, patience]);
+  done.abort();
+  signal.throwIfAborted();
+}
+
+/** As `over`: that a job is over is told once it is written down. */
+async function told(job: LiveJob): Promise<JobView> {
+  if (isOver(job.view().record)) await job.idle();
+  return job.view();
+}
+
+/** A job of another process: all we can do is look again. */
+async function watched(
+  look: () => Promise<JobView | undefined>,
+  clock: Clock,
+  { ms, signal }: Patience,
+): Promise<JobView | undefined> {
+  const endsAt = clock.now() + ms;
+  for (;;) {
+    const view = await look();
+    const leftMs = endsAt - clock.now();
+    if (view === undefined || isOver(view.record) || leftMs <= 0) return view;
+    await clock.sleep(Math.min(POLL_MS, leftMs), signal);
+  }
+}
+
+function foreign(id: string): AppError {
+  return new AppError('usage', `job ${id} runs in another gmn process`, { hint: 'Cancel it there.' });
+}

@@ -1,0 +1,74 @@
+import { isObject } from '../../../core/json.ts';
+import { instructions } from '../help.ts';
+import type { SdkMessage } from '../sdk.ts';
+import type { Service } from '../tool.ts';
+import { PROMPT_LIST } from './prompts.ts';
+import { publishedTool } from './published-tool.ts';
+import { RESOURCE_LIST, RESOURCE_TEMPLATES } from './resources.ts';
+
+/** The revisions that open with `initialize`, the newest first. A test compares them with those of the SDK. */
+const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
+
+const CAPABILITIES = { tools: {}, resources: {}, prompts: {} } as const;
+
+/** What a client asks first, answered without the SDK, which takes longer to load than all the rest. */
+export interface Opening {
+  /** The answer; `heard` for what needs none; undefined once the SDK has to take over. */
+  answer(message: SdkMessage): SdkMessage | 'heard' | undefined;
+  /** What the SDK must be told to be where the client thinks it is; the first is the client's `initialize`. */
+  readonly heard: readonly SdkMessage[];
+}
+
+/** The opening of a client of the older revisions. Anything but the usual questions ends it. */
+export function opening({ host, tools }: Service): Opening {
+  const heard: SdkMessage[] = [];
+  const results: Readonly<Record<string, () => object>> = {
+    ping: () => ({}),
+    'tools/list': () => ({ tools: tools.map((tool) => publishedTool(tool, host.allowed)) }),
+    'prompts/list': () => ({ prompts: PROMPT_LIST }),
+    'resources/list': () => ({ resources: RESOURCE_LIST }),
+    'resources/templates/list': () => ({ resourceTemplates: RESOURCE_TEMPLATES }),
+  };
+  return {
+    heard,
+    answer(message) {
+      if (!('method' in message)) return undefined;
+      const { method, params } = message;
+      if (!('id' in message)) return method === 'notifications/initialized' ? noted(heard, message) : undefined;
+      if (heard.length === 0) {
+        if (method !== 'initialize' || isObject(params?._meta)) return undefined;
+        heard.push(message);
+        return parseAnswer(message.id, greeting(params, host));
+      }
+      const result = Object.hasOwn(results, method) && isPlain(params) ? results[method] : undefined;
+      return result && parseAnswer(message.id, result());
+    },
+  };
+}
+
+function noted(heard: SdkMessage[], message: SdkMessage): 'heard' | undefined {
+  if (heard.length === 0) return undefined;
+  // Once is enough, however often it is said.
+  if (heard.length === 1) heard.push(message);
+  return 'heard';
+}
+
+/** Without a page to go on from, and without what newer revisions put there. */
+function isPlain(params: unknown): boolean {
+  return params === undefined || (isObject(params) && Object.keys(params).length === 0);
+}
+
+function greeting(params: Readonly<Record<string, unknown>> | undefined, host: Service['host']): object {
+  const { name, version } = host;
+  const protocolVersion = REVISIONS.find((revision) => revision === params?.protocolVersion) ?? REVISIONS[0];
+  return {
+    protocolVersion,
+    capabilities: CAPABILITIES,
+    serverInfo: { name, version },
+    instructions: instructions(host),
+  };
+}
+
+function parseAnswer(id: string | number, result: object): SdkMessage {
+  return { jsonrpc: '2.0', id, result } as SdkMessage;
+}

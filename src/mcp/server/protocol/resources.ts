@@ -1,0 +1,122 @@
+import type { JsonObject } from '../../../core/json.ts';
+import { helpText } from '../help.ts';
+import type { Host } from '../host.ts';
+import { jobPage, publishedJob } from '../jobs/job.ts';
+import { publishedSession, visibleSessions } from '../sessions.ts';
+
+interface Resource {
+  readonly uri: string;
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly mimeType: string;
+  readonly read: (host: Host) => Promise<string>;
+}
+
+/** The contents of a resource. */
+export interface ReadResource {
+  readonly mimeType: string;
+  readonly text: string;
+  readonly next?: string;
+}
+
+const JSON_TYPE = 'application/json';
+
+const RESOURCES: readonly Resource[] = [
+  {
+    uri: 'gmn://models',
+    name: 'models',
+    title: 'Models',
+    description: 'The models this server knows, what they can do, and their short names.',
+    mimeType: JSON_TYPE,
+    read: async (host) => jsonText((await host.engine()).models().document),
+  },
+  {
+    uri: 'gmn://capabilities',
+    name: 'capabilities',
+    title: 'Capabilities',
+    description: 'The tools of this server, its roots, and what the model may do there.',
+    mimeType: JSON_TYPE,
+    read: async (host) => jsonText(capabilities(host)),
+  },
+  {
+    uri: 'gmn://sessions',
+    name: 'sessions',
+    title: 'Sessions',
+    description: 'The saved conversations that can be continued here, newest first.',
+    mimeType: JSON_TYPE,
+    read: async (host) => jsonText({ sessions: (await visibleSessions(host)).map(publishedSession) }),
+  },
+  {
+    uri: 'gmn://jobs',
+    name: 'jobs',
+    title: 'Jobs',
+    description: 'The delegated jobs, newest first, without their output.',
+    mimeType: JSON_TYPE,
+    read: async (host) => jsonText({ jobs: (await host.jobs.list()).map((job) => ({ ...job })) }),
+  },
+  {
+    uri: 'gmn://help',
+    name: 'help',
+    title: 'Help',
+    description: 'What this server can do, and its limits.',
+    mimeType: 'text/markdown',
+    read: async (host) => helpText(host),
+  },
+];
+
+/** What `resources/list` says. */
+export const RESOURCE_LIST: readonly Omit<Resource, 'read'>[] = RESOURCES.map(({ read: _, ...listed }) => listed);
+
+/** What `resources/templates/list` says. */
+export const RESOURCE_TEMPLATES = [
+  {
+    uriTemplate: 'gmn://answers/{id}/{page}',
+    name: 'answer-page',
+    title: 'Page of a long answer',
+    description: 'Where an answer of more than 40,000 characters goes on; _meta.next of the answer names it.',
+    mimeType: 'text/plain',
+  },
+  {
+    uriTemplate: 'gmn://jobs/{job_id}',
+    name: 'job',
+    title: 'Job',
+    description: 'One delegated job with its output.',
+    mimeType: JSON_TYPE,
+  },
+  {
+    uriTemplate: 'gmn://jobs/{job_id}/{page}',
+    name: 'job-page',
+    title: 'Page of the output of a job',
+    description: 'Where an output of more than 2,000,000 characters goes on; next of the job names it.',
+    mimeType: 'text/plain',
+  },
+] as const;
+
+/** The resource of this name; undefined if there is none. Throws AppError if it cannot be made. */
+export async function readResource(host: Host, uri: string): Promise<ReadResource | undefined> {
+  const known = RESOURCES.find((resource) => resource.uri === uri);
+  if (known !== undefined) return { mimeType: known.mimeType, text: await known.read(host) };
+  const page = host.pages.read(uri);
+  if (page !== undefined) return { mimeType: 'text/plain', ...page };
+  const [, id, number] = /^gmn:\/\/jobs\/([^/]+)(?:\/(\d{1,6}))?$/.exec(uri) ?? [];
+  const job = id === undefined ? undefined : await host.jobs.find(id);
+  if (job === undefined || number === undefined)
+    return job && { mimeType: JSON_TYPE, text: jsonText(publishedJob(job)) };
+  const part = jobPage(job, Number(number));
+  return part && { mimeType: 'text/plain', ...part };
+}
+
+function capabilities({ name, version, offers, roots, allowed }: Host): JsonObject {
+  return {
+    server: { name, version },
+    tools: offers.map((tool) => ({ name: tool.name, title: tool.title })),
+    roots: roots.list,
+    allowed: { ...allowed, read: roots.list.length > 0 },
+    resources: RESOURCES.map(({ uri }) => uri),
+  };
+}
+
+function jsonText(value: JsonObject): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

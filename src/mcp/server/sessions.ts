@@ -1,0 +1,97 @@
+import { AppError } from '../../core/error.ts';
+import type { JsonObject } from '../../core/json.ts';
+import type { SessionSummary } from '../../core/session.ts';
+import { visible } from '../../core/text/terminal.ts';
+import { isUuid } from '../../core/text/uuid.ts';
+import { CodedError } from './coded-error.ts';
+import type { Host } from './host.ts';
+
+/** What callers say for the newest, as people do after `-r`. */
+const NEWEST: readonly string[] = ['latest', 'last'];
+
+/** What a reply goes on with: the session of this whole id, or the newest of those there are here. Throws as `earlierSession` does. */
+export function sessionToReplyIn(
+  host: Host,
+  reference: string | undefined,
+  cwd: string | undefined,
+): Promise<SessionSummary> {
+  const isNewest = reference === undefined || NEWEST.includes(reference.trim().toLowerCase());
+  return isNewest ? newestSession(host, cwd) : earlierSession(host, reference);
+}
+
+/**
+ * The session of this whole id: a host's own "1" or name must not lead into a stranger's conversation. Throws CodedError
+ * `SESSION_NOT_FOUND`, in the same words, if there is none and if it was begun outside the roots: what was said in another
+ * project is not for this caller, nor is its id.
+ */
+export async function earlierSession(host: Host, reference: string): Promise<SessionSummary> {
+  const { sessions } = await host.engine();
+  // The answer that named it may have come before its file.
+  await host.settled();
+  const id = reference.trim().toLowerCase();
+  const found = isUuid(id) ? sessions.find(id) : Promise.resolve(undefined);
+  return visibleOne(host, found, `there is no session "${visible(reference.slice(0, 80))}" here`);
+}
+
+/** What this server went on with last, else the newest of the directory. Throws as `earlierSession` does if there is none. */
+async function newestSession(host: Host, cwd: string | undefined): Promise<SessionSummary> {
+  const { sessions } = await host.engine();
+  await host.settled();
+  const { sessionId } = host.latest;
+  const directory = host.roots.directory(cwd) ?? host.startDirectory;
+  const found = sessionId === undefined ? sessions.newestIn(directory) : sessions.find(sessionId);
+  return visibleOne(host, found, 'there is no session of this directory to go on with');
+}
+
+/** The newest first. */
+export async function visibleSessions(host: Host): Promise<readonly SessionSummary[]> {
+  const { sessions } = await host.engine();
+  return (await sessions.list()).filter((summary) => isVisible(host, summary));
+}
+
+/** Where a turn works: the directory that was asked for, else that of its session, else the first root. Throws as `Roots` do. */
+export function directoryFor(
+  { roots }: Host,
+  name: string | undefined,
+  earlier: SessionSummary | undefined,
+): string | undefined {
+  if (name === undefined && earlier !== undefined && roots.has(earlier.cwd)) return roots.directory(earlier.cwd);
+  return roots.directory(name);
+}
+
+/** A session as callers see it. */
+export function publishedSession(summary: SessionSummary): JsonObject & {
+  readonly session_id: string;
+  readonly last_accessed: string;
+  readonly name?: string;
+} {
+  const { id, name, createdAt, updatedAt, turns, cwd, model } = summary;
+  return {
+    session_id: id,
+    ...(name === undefined ? {} : { name }),
+    created_at: new Date(createdAt).toISOString(),
+    last_accessed: new Date(updatedAt).toISOString(),
+    turn_count: turns,
+    working_directory: cwd,
+    ...(model === undefined ? {} : { model }),
+  };
+}
+
+async function visibleOne(
+  host: Host,
+  found: Promise<SessionSummary | undefined>,
+  words: string,
+): Promise<SessionSummary> {
+  const summary = await found.catch((thrown: unknown) => {
+    if (thrown instanceof AppError && thrown.fault === 'usage') return undefined;
+    throw thrown;
+  });
+  if (summary !== undefined && isVisible(host, summary)) return summary;
+  throw new CodedError('SESSION_NOT_FOUND', words, {
+    hint: 'Give the whole id. The resource gmn://sessions lists those begun inside the roots. Whoever runs the server can add one: --root <dir>',
+  });
+}
+
+function isVisible({ roots, ownSessions }: Host, { id, cwd }: SessionSummary): boolean {
+  return roots.has(cwd) || ownSessions.has(id);
+}

@@ -1,0 +1,50 @@
+import type { AppError } from '../../../core/error.ts';
+import type { JsonObject } from '../../../core/json.ts';
+import { failureText } from '../errors.ts';
+import type { Pages } from '../pages.ts';
+import type { CallResult } from '../tool.ts';
+
+/** A failure of a plain tool. */
+export function plainFailure(error: AppError): CallResult {
+  return { content: [{ type: 'text', text: failureText(error) }], isError: true };
+}
+
+/** What a plain tool has to say. */
+export interface PlainAnswer {
+  readonly text: string;
+  readonly refused?: readonly string[];
+  readonly notices?: readonly string[];
+  readonly metadata?: JsonObject;
+  readonly meta?: JsonObject;
+}
+
+/** The answer of a plain tool: text alone, its rest in pages that `_meta.next` names. */
+export function plainResult(
+  pages: Pages,
+  { text, refused = [], notices = [], metadata, meta = {} }: PlainAnswer,
+): CallResult {
+  const { text: first, next } = pages.split(text);
+  const _meta = {
+    ...meta,
+    ...metadata,
+    ...(refused.length === 0 ? {} : { refused }),
+    ...(notices.length === 0 ? {} : { notices }),
+    ...(next === undefined ? {} : { next }),
+  };
+  const more = next === undefined ? [] : [`The answer goes on in the resource ${next}`];
+  const notes = [...more, ...notesOf({ refused, notices })].map((note) => ({ type: 'text', text: note }) as const);
+  return {
+    content: [{ type: 'text', text: first }, ...notes],
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(Object.keys(_meta).length === 0 ? {} : { _meta }),
+  };
+}
+
+/** One text about what to know of an answer, one about what was not allowed; none if there is nothing to say. */
+export function notesOf({ refused = [], notices = [] }: Pick<PlainAnswer, 'refused' | 'notices'>): readonly string[] {
+  return [...listed('Note:', notices), ...listed('Refused by this server:', refused)];
+}
+
+function listed(title: string, lines: readonly string[]): readonly string[] {
+  return lines.length === 0 ? [] : [`${title}\n${lines.map((line) => `- ${line}`).join('\n')}`];
+}

@@ -1,0 +1,96 @@
+import { randomId } from '../../../platform/runtime/random-id.ts';
+import { protocolServer } from '../protocol/server.ts';
+import type { Sdk, SdkMessage } from '../sdk.ts';
+import type { SdkHttp, SdkHttpTransport } from '../sdk-http.ts';
+import type { Service } from '../tool.ts';
+
+/** More clients than this at once, and of those that wait for nothing the one that was silent longest is let go. */
+const MOST_SESSIONS = 64;
+
+/** The clients that open with `initialize`: each has a session, and in it a protocol of its own. */
+export interface HttpSessions {
+  answer(request: Request, body: SdkMessage | undefined): Promise<Response>;
+  close(): Promise<void>;
+}
+
+interface Client {
+  readonly transport: SdkHttpTransport;
+  /** How many of its questions are being answered. */
+  waiting: number;
+}
+
+/** At most 64 of them, and those that wait for an answer. */
+export function httpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions {
+  /** The last is the one that was heard of last. */
+  const open = new Map<string, Client>();
+
+  function makeRoom(newest: string): void {
+    for (const [id, { transport, waiting }] of open) {
+      if (open.size <= MOST_SESSIONS) return;
+      if (waiting > 0 || id === newest) continue;
+      open.delete(id);
+      void transport.close();
+    }
+  }
+
+  async function begin(): Promise<Client> {
+    const client: Client = {
+      waiting: 0,
+      transport: new sdk.WebStandardStreamableHTTPServerTransport({
+        sessionIdGenerator: randomId,
+        onsessioninitialized: (id) => {
+          open.set(id, client);
+          makeRoom(id);
+        },
+        onsessionclosed: (id) => void open.delete(id),
+      }),
+    };
+    await protocolServer(sdk, service).connect(client.transport);
+    return client;
+  }
+
+  async function ask(client: Client, request: Request, body: SdkMessage | undefined): Promise<Response> {
+    if (request.method === 'POST') {
+      client.waiting += 1;
+      // It is aborted after a complete answer, too.
+      request.signal.addEventListener('abort', () => (client.waiting -= 1), { once: true });
+    }
+    const response = await client.transport.handleRequest(request, { parsedBody: body });
+    const takenBack = cancelledId(body);
+    // No answer comes to a call that was taken back, so nothing else would end its stream.
+    if (takenBack !== undefined) client.transport.closeSSEStream(takenBack);
+    return response;
+  }
+
+  return {
+    async answer(request, body) {
+      const id = request.headers.get('mcp-session-id');
+      if (id === null) {
+        const isOpening = body !== undefined && 'method' in body && body.method === 'initialize';
+        return isOpening ? ask(await begin(), request, body) : Response.json(NO_SESSION, { status: 400 });
+      }
+      const client = open.get(id);
+      if (client === undefined) return Response.json(UNKNOWN, { status: 404 });
+      open.delete(id);
+      open.set(id, client);
+      return ask(client, request, body);
+    },
+    async close() {
+      await Promise.all([...open.values()].map(({ transport }) => transport.close()));
+      open.clear();
+    },
+  };
+}
+
+function cancelledId(body: SdkMessage | undefined): string | number | undefined {
+  if (body === undefined || !('method' in body) || body.method !== 'notifications/cancelled') return undefined;
+  const id = body.params?.requestId;
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
+}
+
+const UNKNOWN = { jsonrpc: '2.0', id: null, error: { code: -32001, message: 'Session not found' } } as const;
+const NO_SESSION = {
+  jsonrpc: '2.0',
+  id: null,
+  error: { code: -32600, message: 'Invalid Request: begin with initialize, then send its Mcp-Session-Id' },
+} as const;

@@ -1,0 +1,97 @@
+import { randomId } from '../../../platform/runtime/random-id.ts';
+import type { ClaimedStdout } from '../../../platform/terminal/claimed-stdout.ts';
+import { type Line, linesOf } from '../../wire/lines.ts';
+import { type Read, readMessage, TOO_LONG } from '../../wire/message--message.ts';
+import { opening } from '../protocol/handshake.ts';
+import { protocolServer } from '../protocol/server.ts';
+import type { Sdk, SdkMessage, SdkTransport } from '../sdk.ts';
+import type { Service } from '../tool.ts';
+import { pending } from './pending.ts';
+
+export interface StdioOptions {
+  readonly input: AsyncIterable<Uint8Array>;
+  readonly output: ClaimedStdout;
+  readonly trace: (line: string) => void;
+  readonly loadSdk: () => Promise<Sdk>;
+}
+
+/** How long the last answers may take. */
+const PATIENCE_MS = 2000;
+
+/** Serves one client, one message a line, until its input ends or nobody reads the output. Never throws. */
+export async function serveLines(service: Service, options: StdioOptions): Promise<void> {
+  const { input, output } = options;
+  const write = (message: SdkMessage): Promise<void> => output.write(`${JSON.stringify(message)}\n`);
+  const first = opening(service);
+  let wire: Wire | undefined;
+  const pump = async (): Promise<void> => {
+    for await (const line of linesOf(input)) {
+      const read = readLine(line);
+      if (read === undefined) continue;
+      const answer = 'answer' in read ? read.answer : wire === undefined ? first.answer(read.message) : undefined;
+      if (answer === undefined && 'message' in read) {
+        wire ??= openWire(await options.loadSdk(), service, { ...options, write, heard: first.heard });
+        wire.deliver(read.message);
+      } else if (answer !== undefined && answer !== 'heard') await write(answer);
+      // Whoever does not read its answers is not asked for more questions.
+      await output.ready();
+    }
+  };
+  const patience = new AbortController();
+  const heard = pump()
+    .catch(() => {})
+    .then(() =>
+      Promise.race([wire?.answered(), service.host.clock.sleep(PATIENCE_MS, patience.signal).catch(() => {})]),
+    );
+  await Promise.race([heard, output.gone]);
+  patience.abort();
+  await wire?.close();
+}
+
+function readLine(line: Line): Read | undefined {
+  if (!('text' in line)) return { answer: TOO_LONG };
+  return line.text.trim() === '' ? undefined : readMessage(line.text);
+}
+
+/** The SDK's side of the line. */
+interface Wire {
+  deliver(message: SdkMessage): void;
+  /** Resolves when there is an answer to all that needs nobody else. */
+  answered(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface WireOptions extends Pick<StdioOptions, 'trace'> {
+  readonly write: (message: SdkMessage) => Promise<void>;
+  /** What was answered without it. */
+  readonly heard: readonly SdkMessage[];
+}
+
+function openWire(sdk: Sdk, service: Service, { write, trace, heard }: WireOptions): Wire {
+  /** Under which the SDK is told of an `initialize` that was answered without it. */
+  const openingId = randomId();
+  const unanswered = pending(service);
+  const transport: SdkTransport = {
+    start: async () => {},
+    async send(message) {
+      // The client has its answer to that.
+      if (!('id' in message) || message.id !== openingId) await write(message).catch(() => {});
+      unanswered.sent(message);
+    },
+    close: async () => {},
+  };
+  const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
+  const handle = sdk.serveStdio(() => protocolServer(sdk, service), { transport, onerror });
+  for (const message of heard) transport.onmessage?.('id' in message ? { ...message, id: openingId } : message);
+  return {
+    deliver(message) {
+      unanswered.heard(message);
+      transport.onmessage?.(message);
+    },
+    answered: () => unanswered.none(),
+    async close() {
+      transport.onclose?.();
+      await handle.close().catch(() => {});
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import { AppError } from '../core/error.ts';
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { type ModelFacts, modelFacts, type ThinkingLevel, thinks } from './table.ts';
+
+/** What the sampling flags may set; everything absent gets the documented default. */
+export interface Sampling {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly maxOutputTokens?: number;
+  readonly seed?: number;
+  readonly stop?: readonly string[];
+  /** `key=value`: any other field. */
+  readonly option?: readonly string[];
+  readonly thinkingLevel?: ThinkingLevel;
+  readonly thinkingBudget?: number;
+  readonly showThoughts?: boolean;
+}
+
+const CLASSIC_OUTPUT_LIMIT = 8192;
+
+/** Thinking is paid for in output tokens, so the classic limit could leave such a model without an answer. */
+const THINKING_OUTPUT_LIMIT = 65_536;
+
+const MAX_INT32 = 2 ** 31 - 1;
+
+/**
+ * The `generationConfig` of a request: flags, else what the settings have for the model (`preset`), else the documented
+ * defaults. An explicit 0 is kept. Throws AppError `usage`, before anything is sent, for a flag whose value is out of its
+ * range, for a thinking level or budget the model does not have, and for both of them together.
+ */
+export function generationConfig(model: string, sampling: Sampling, preset: JsonObject = {}): JsonObject {
+  checkSampling(sampling);
+  const { temperature, topP, topK, maxOutputTokens, seed, stop } = sampling;
+  const { thinkingConfig: usual, ...rest } = preset;
+  const thinkingConfig = { ...usualThinking(usual, sampling), ...thinkingOf(model, sampling) };
+  const flags = { temperature, topP, topK, maxOutputTokens, seed, stopSequences: stop };
+  const given = Object.fromEntries(Object.entries(flags).filter(([, value]) => value !== undefined));
+  return {
+    ...rest,
+    ...otherFields(sampling.option ?? []),
+    temperature: rest.temperature ?? 1,
+    topP: rest.topP ?? 0.95,
+    topK: rest.topK ?? 40,
+    maxOutputTokens: rest.maxOutputTokens ?? outputLimit(model),
+    ...given,
+    ...(Object.keys(thinkingConfig).length === 0 ? {} : { thinkingConfig }),
+  };
+}
+
+function checkSampling({ temperature, topP, topK, maxOutputTokens, seed, stop }: Sampling): void {
+  if (temperature !== undefined) checkRange('--temperature', temperature, { min: 0, max: 2 });
+  if (topP !== undefined) checkRange('--top-p', topP, { min: 0, max: 1 });
+  if (topK !== undefined) checkRange('--top-k', topK, { min: 0, max: MAX_INT32, isWhole: true });
+  if (maxOutputTokens !== undefined) {
+    checkRange('--max-output-tokens', maxOutputTokens, { min: 1, max: MAX_INT32, isWhole: true });
+  }
+  if (seed !== undefined) checkRange('--seed', seed, { min: -MAX_INT32 - 1, max: MAX_INT32, isWhole: true });
+  if (stop !== undefined) checkStop(stop);
+}
+
+/** How a model thinks by the settings; a flag says it anew. Thoughts are asked for by those who show them. */
+function usualThinking(usual: JsonValue | undefined, { thinkingLevel, thinkingBudget }: Sampling): JsonObject {
+  if (!isObject(usual) || thinkingLevel !== undefined || thinkingBudget !== undefined) return {};
+  const { includeThoughts: _, ...rest } = usual as JsonObject;
+  return rest;
+}
+
+const MAX_STOPS = 5;
+
+function checkStop(stop: readonly string[]): void {
+  if (stop.length > MAX_STOPS) {
+    throw new AppError('usage', `--stop: ${stop.length} texts are too many`, {
+      hint: `At most ${MAX_STOPS} are possible.`,
+    });
+  }
+  if (stop.includes('')) throw new AppError('usage', '--stop: the text is empty', { hint: 'Example: --stop END' });
+}
+
+/** The fields that have a flag of their own, where they are checked. */
+const FLAGS: ReadonlyMap<string, string> = new Map([
+  ['temperature', '--temperature'],
+  ['topP', '--top-p'],
+  ['topK', '--top-k'],
+  ['maxOutputTokens', '--max-output-tokens'],
+  ['seed', '--seed'],
+  ['stopSequences', '--stop'],
+  ['thinkingConfig', '--thinking-level, --thinking-budget or --show-thoughts'],
+  ['responseSchema', '--output-schema'],
+  ['responseJsonSchema', '--output-schema'],
+]);
+
+function otherFields(options: readonly string[]): JsonObject {
+  return Object.fromEntries(options.map(otherField));
+}
+
+function otherField(option: string): readonly [string, JsonValue] {
+  const [, key = '', text = ''] = /^([A-Za-z]\w*)=(.*)$/s.exec(option) ?? [];
+  if (key === '') {
+    throw new AppError('usage', `--option: "${option}" is not key=value`, {
+      hint: 'Example: --option presencePenalty=0.5',
+    });
+  }
+  const flag = FLAGS.get(key);
+  if (flag !== undefined)
+    throw new AppError('usage', `--option: ${key} has a flag of its own`, { hint: `Use ${flag}.` });
+  return [key, parseValue(text)];
+}
+
+/** As JSON if it is some, else the text itself. */
+function parseValue(text: string): JsonValue {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function outputLimit(model: string): number {
+  if (!thinks(model)) return CLASSIC_OUTPUT_LIMIT;
+  return Math.min(THINKING_OUTPUT_LIMIT, modelFacts(model)?.outputLimit ?? THINKING_OUTPUT_LIMIT);
+}
+
+function thinkingOf(model: string, { thinkingLevel, thinkingBudget, showThoughts }: Sampling): JsonObject {
+  if (thinkingLevel !== undefined && thinkingBudget !== undefined) {
+    throw new AppError('usage', '--thinking-level and --thinking-budget cannot be used together', {
+      hint: 'Use one of them. To see which the model takes: gmn models',
+    });
+  }
+  const facts = modelFacts(model);
+  if (thinkingLevel !== undefined) checkLevel(model, facts, thinkingLevel);
+  if (thinkingBudget !== undefined) checkBudget(model, facts, thinkingBudget);
+  return {
+    ...(thinkingLevel === undefined ? {} : { thinkingLevel: thinkingLevel.toUpperCase() }),
+    ...(thinkingBudget === undefined ? {} : { thinkingBudget }),
+    // A model that does not think rejects the question for its thoughts.
+    ...(showThoughts && thinks(model) ? { includeThoughts: true } : {}),
+  };
+}
+
+function checkLevel(model: string, facts: ModelFacts | undefined, level: ThinkingLevel): void {
+  const isUnknown = facts?.levels === undefined && facts?.budget === undefined && !isThoughtless(model);
+  if (isUnknown || facts?.levels?.includes(level)) return;
+  const instead = facts?.budget && `Give it a budget instead: --thinking-budget ${range(facts.budget)}`;
+  const has = facts?.levels ? `has no thinking level "${level}"` : 'has no thinking levels';
+  throw new AppError('usage', `${model} ${has}`, {
+    hint: facts?.levels ? `Its levels: ${facts.levels.join(', ')}` : (instead ?? 'Leave --thinking-level out.'),
+  });
+}
+
+/** A model of Google's that is older than thinking. Of others, tuned ones say, nothing is known. */
+function isThoughtless(model: string): boolean {
+  return /^gem(?:ini|ma)-/.test(model) && !thinks(model);
+}
+
+function checkBudget(model: string, facts: ModelFacts | undefined, budget: number): void {
+  if (isThoughtless(model)) {
+    throw new AppError('usage', `${model} does not think`, { hint: 'Leave --thinking-budget out.' });
+  }
+  const allowed = facts?.budget ?? { min: 0, max: facts?.outputLimit ?? THINKING_OUTPUT_LIMIT };
+  const isAllowed = budget >= allowed.min && budget <= allowed.max;
+  if (Number.isInteger(budget) && (isAllowed || budget === -1 || (budget === 0 && facts?.budget?.canBeOff))) return;
+  throw new AppError('usage', `--thinking-budget: ${budget} is not possible with ${model}`, {
+    hint: `Possible: ${range(allowed)}, or -1 to leave it to the model`,
+  });
+}
+
+function range({
+  min,
+  max,
+  canBeOff,
+}: {
+  readonly min: number;
+  readonly max: number;
+  readonly canBeOff?: true;
+}): string {
+  return `${canBeOff ? '0, or ' : ''}${min} to ${max}`;
+}
+
+interface Range {
+  readonly min: number;
+  readonly max: number;
+  readonly isWhole?: true;
+}
+
+function checkRange(flag: string, value: number, { min, max, isWhole }: Range): void {
+  if (value >= min && value <= max && (!isWhole || Number.isInteger(value))) return;
+  const end = max === MAX_INT32 && min >= 0 ? `${min} or more` : `${min} to ${max}`;
+  throw new AppError('usage', `${flag}: ${value} is out of range`, {
+    hint: `It must be ${isWhole ? 'a whole number, ' : ''}${end}.`,
+  });
+}

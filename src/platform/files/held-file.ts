@@ -1,0 +1,283 @@
+import { type BigIntStats, constants } from 'node:fs';
+import { type FileHandle, link, lstat, open, rename, unlink } from 'node:fs/promises';
+import { AppError } from '../../core/error.ts';
+import { errnoOf, reasonOf } from '../runtime/system.ts';
+import { type HeldDirectory, moved } from './held-directory.ts';
+import { uniqueEnding, writeSynced } from './synced-file.ts';
+
+/** A regular file, open for reading. */
+export interface OpenedFile {
+  readonly size: number;
+  /** The permission bits. */
+  readonly mode: number;
+  /** How many names it has: more than one if there are hard links. */
+  readonly names: number;
+  /** Differs whenever the file was written or replaced. */
+  readonly version: string;
+  /** The same for as long as it is the same file, whatever it holds. */
+  readonly identity: string;
+  /** When it was last written, in milliseconds since the epoch. */
+  readonly modifiedMs: number;
+  /** The bytes from a place on; fewer than asked for only at the end. */
+  read(position: number, length: number): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+const READ_FLAGS =
+  constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NOCTTY ?? 0);
+
+/**
+ * Opens a regular file of a held directory. Never waits on a FIFO or a device, never follows a link.
+ * Undefined if there is none. Throws AppError `usage` if it is something else, `moved` and the system's own errors.
+ */
+export async function openRegular(directory: HeldDirectory, name: string): Promise<OpenedFile | undefined> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(directory.at(name), READ_FLAGS);
+    const status = await handle.stat({ bigint: true });
+    await directory.verify();
+    if (status.isDirectory()) throw new AppError('usage', 'it is a directory', { hint: 'Name a file in it.' });
+    if (!status.isFile()) throw irregular();
+    return opened(handle, status);
+  } catch (thrown) {
+    await handle?.close();
+    if (errnoOf(thrown) === 'ENOENT') return undefined;
+    if (errnoOf(thrown) === 'ELOOP') throw moved();
+    // What open says of a socket, and of some devices.
+    if (errnoOf(thrown) === 'ENXIO' || errnoOf(thrown) === 'ENODEV') throw irregular();
+    throw thrown;
+  }
+}
+
+function irregular(): AppError {
+  return new AppError('usage', 'it is not a regular file', { hint: 'Pipes, sockets and devices cannot be used.' });
+}
+
+function opened(handle: FileHandle, status: BigIntStats): OpenedFile {
+  return {
+    size: Number(status.size),
+    mode: Number(status.mode) & 0o7777,
+    names: Number(status.nlink),
+    version: versionOf(status),
+    identity: `${status.dev}.${status.ino}`,
+    modifiedMs: Number(status.mtimeMs),
+    read: async (position, length) => {
+      const buffer = Buffer.allocUnsafe(length);
+      let filled = 0;
+      while (filled < length) {
+        const { bytesRead } = await handle.read(buffer, filled, length - filled, position + filled);
+        if (bytesRead === 0) break;
+        filled += bytesRead;
+      }
+      return buffer.subarray(0, filled);
+    },
+    close: () => handle.close(),
+  };
+}
+
+function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
+  return [dev, ino, size, mtimeNs, ctimeNs].join('.');
+}
+
+export interface Replacement {
+  readonly bytes: Uint8Array;
+  /** The file that is replaced; absent: there must be none. */
+  readonly old?: { readonly version: string };
+  /** The permission bits afterwards; those a new file gets, if absent. */
+  readonly mode?: number;
+}
+
+/**
+ * Puts bytes in the place of a file of a held directory, so that every reader sees the old ones or the new ones. Owner, group
+ * and, where the system can copy them, extended attributes stay; a file that would change hands is written in place instead.
+ * `changed`: the file is another than the one to be replaced, or one is there now; it was left alone.
+ */
+export async function replaceIn(
+  directory: HeldDirectory,
+  name: string,
+  { bytes, old, mode }: Replacement,
+): Promise<'written' | 'changed'> {
+  const former = old === undefined ? undefined : await openFormer(directory, name, old.version);
+  if (former === 'changed') return 'changed';
+  try {
+    return await replaceWith(directory, name, { bytes, mode, former, ...(old && { old }) });
+  } catch (thrown) {
+    if (thrown !== FOREIGN_OWNER || old === undefined) throw thrown;
+    return await overwrite(directory, name, bytes, old.version);
+  } finally {
+    await former?.close();
+  }
+}
+
+/** The file that is to be replaced, open: what it carries besides its content goes over to the new one. */
+async function openFormer(directory: HeldDirectory, name: string, version: string): Promise<FileHandle | 'changed'> {
+  await directory.verify();
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(directory.at(name), READ_FLAGS);
+    if (versionOf(await handle.stat({ bigint: true })) === version) return handle;
+  } catch (thrown) {
+    await handle?.close();
+    if (!['ENOENT', 'ELOOP', 'ENXIO', 'ENODEV'].includes(errnoOf(thrown))) throw thrown;
+    return 'changed';
+  }
+  await handle.close();
+  return 'changed';
+}
+
+async function replaceWith(
+  directory: HeldDirectory,
+  name: string,
+  {
+    bytes,
+    old,
+    mode,
+    former,
+  }: Omit<Replacement, 'mode'> & { readonly mode: number | undefined; readonly former: FileHandle | undefined },
+): Promise<'written' | 'changed'> {
+  const prepare = former === undefined ? undefined : (handle: FileHandle) => inherit(handle, former);
+  const temporary = await writeBeside(directory, name, bytes, { mode, prepare });
+  try {
+    await directory.verify();
+    if (old === undefined) return await linkNew(temporary, directory.at(name));
+    const now = await lstat(directory.at(name), { bigint: true }).catch(() => undefined);
+    if (now === undefined || versionOf(now) !== old.version) return 'changed';
+    await rename(temporary, directory.at(name));
+    return 'written';
+  } finally {
+    // After a rename there is nothing left of it.
+    await unlink(temporary).catch(() => {});
+  }
+}
+
+/** A link, unlike a rename, never replaces what somebody put there in the meantime. */
+async function linkNew(temporary: string, target: string): Promise<'written' | 'changed'> {
+  try {
+    await link(temporary, target);
+    return 'written';
+  } catch (thrown) {
+    if (errnoOf(thrown) === 'EEXIST') return 'changed';
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errnoOf(thrown))) throw thrown;
+    // A file system without such links.
+    if ((await lstat(target).catch(() => undefined)) !== undefined) return 'changed';
+    await rename(temporary, target);
+    return 'written';
+  }
+}
+
+async function writeBeside(
+  directory: HeldDirectory,
+  name: string,
+  bytes: Uint8Array,
+  {
+    mode,
+    prepare,
+  }: { readonly mode: number | undefined; readonly prepare: ((handle: FileHandle) => Promise<void>) | undefined },
+): Promise<string> {
+  await directory.verify();
+  // Names may have 255 bytes, and this one is longer than the file's own.
+  const stem = Buffer.from(name)
+    .subarray(0, 100)
+    .toString('latin1')
+    .replace(/[^\w.-]/g, '_');
+  const temporary = directory.at(`.${stem}.${uniqueEnding()}`);
+  await writeSynced(temporary, [bytes], mode, prepare);
+  return temporary;
+}
+
+/** A new file would belong to us, and the old one does not. */
+const FOREIGN_OWNER = new Error('the owner cannot be kept');
+
+/** Gives a file what another has besides content and mode. Throws `FOREIGN_OWNER` if it cannot have the same owner and group. */
+async function inherit(handle: FileHandle, former: FileHandle): Promise<void> {
+  if (process.platform === 'win32') return;
+  const [before, now] = await Promise.all([former.stat(), handle.stat()]);
+  if (before.uid !== now.uid || before.gid !== now.gid) {
+    await handle.chown(before.uid, before.gid).catch((thrown: unknown) => {
+      throw errnoOf(thrown) === 'EPERM' ? FOREIGN_OWNER : thrown;
+    });
+  }
+  if (process.platform === 'linux') await copyAttributes(former.fd, handle.fd);
+}
+
+const COPY_MS = 5000;
+
+/**
+ * Copies access control lists and extended attributes, for which Node has no call. Without the `cp` of GNU they stay behind.
+ * The files are handed over as descriptors, so that no name can lead elsewhere.
+ */
+async function copyAttributes(from: number, to: number): Promise<void> {
+  const { spawn } = process.getBuiltinModule('node:child_process');
+  const args = ['--attributes-only', '--preserve=mode,xattr', '--', '/dev/fd/3', '/dev/fd/4'];
+  const child = spawn('/bin/cp', args, { stdio: ['ignore', 'ignore', 'ignore', from, to], env: {}, timeout: COPY_MS });
+  await new Promise<void>((resolve) => {
+    child.once('error', () => resolve());
+    child.once('close', () => resolve());
+  });
+}
+
+/** Writes a file where it is: whoever owns it still does, but a reader may see a part of it, and so may a loss of power. */
+async function overwrite(
+  directory: HeldDirectory,
+  name: string,
+  bytes: Uint8Array,
+  version: string,
+): Promise<'written' | 'changed'> {
+  await directory.verify();
+  const flags = constants.O_WRONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
+  const handle = await open(directory.at(name), flags);
+  try {
+    if (versionOf(await handle.stat({ bigint: true })) !== version) return 'changed';
+    await handle.truncate(bytes.length);
+    await handle.writeFile(bytes);
+    await handle.sync();
+    return 'written';
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Removes a file of a held directory if it is still that version of it. */
+export async function removeFrom(
+  directory: HeldDirectory,
+  name: string,
+  version: string | undefined,
+): Promise<'removed' | 'changed'> {
+  await directory.verify();
+  const now = await lstat(directory.at(name), { bigint: true }).catch(() => undefined);
+  if (now === undefined || versionOf(now) !== version) return 'changed';
+  await unlink(directory.at(name));
+  return 'removed';
+}
+
+const WORDS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
+  ENOENT: ['there is no such file or directory', 'Look with list_directory or glob.'],
+  ENOTDIR: ['a part of the path is a file, not a directory', 'Look with list_directory.'],
+  EACCES: ['permission denied', 'It cannot be used.'],
+  EPERM: ['permission denied', 'It cannot be used.'],
+  ENAMETOOLONG: ['the name is too long', 'Use a shorter one.'],
+  ELOOP: ['it has too many symbolic links', 'Name the file itself.'],
+  EISDIR: ['it is a directory', 'Name a file in it.'],
+  ENOSPC: ['the disk is full', 'Nothing was changed.'],
+  EDQUOT: ['the disk quota is used up', 'Nothing was changed.'],
+  EMOVED: ['the directories on its path are being changed', 'Nothing was done. Try again.'],
+  EROFS: ['the file system is read-only', 'Nothing was changed.'],
+};
+
+/** The SHA-256 of bytes, in hex. */
+export function fingerprint(bytes: Uint8Array): string {
+  return process.getBuiltinModule('node:crypto').createHash('sha256').update(bytes).digest('hex');
+}
+
+/** What went wrong with a file, as an AppError `usage` that begins with its name. What is no system's error stays as it is. */
+export function fileFault(thrown: unknown, name: string): unknown {
+  if (thrown instanceof AppError) {
+    return new AppError('usage', `${name}: ${thrown.message}`, {
+      cause: thrown,
+      ...(thrown.hint === undefined ? {} : { hint: thrown.hint }),
+    });
+  }
+  if (errnoOf(thrown) === '') return thrown;
+  const [what, hint] = WORDS[errnoOf(thrown)] ?? [`the system says ${reasonOf(thrown)}`, 'It cannot be used.'];
+  return new AppError('usage', `${name}: ${what}`, { cause: thrown, hint });
+}

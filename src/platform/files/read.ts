@@ -1,0 +1,132 @@
+import { constants, type Dirent, type Stats } from 'node:fs';
+import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
+import { AppError } from '../../core/error.ts';
+import { errnoOf, reasonOf } from '../runtime/system.ts';
+
+export type FileKind = 'file' | 'directory' | 'link' | 'other';
+
+export interface FoundPath {
+  /** Free of links. */
+  readonly path: string;
+  readonly kind: FileKind;
+}
+
+export interface DirectoryEntry {
+  readonly name: string;
+  readonly kind: FileKind;
+}
+
+export interface ReadOptions {
+  /** How the path is called in errors; the path itself if absent. */
+  readonly name?: string;
+  readonly maxBytes: number;
+  /** What to throw when there is more. */
+  readonly tooLarge: (bytes: number) => AppError;
+  /** `never` refuses a path whose last step is a link. */
+  readonly links?: 'follow' | 'never';
+}
+
+/**
+ * What is behind a path, links followed; undefined if nothing is. Throws AppError `usage` if that cannot be told.
+ */
+export async function lookUp(path: string, name = path): Promise<FoundPath | undefined> {
+  try {
+    if (path.includes('\0')) return undefined;
+    const real = await realpath(path);
+    return { path: real, kind: kindOf(await stat(real)) };
+  } catch (thrown) {
+    const code = errnoOf(thrown);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw readFault(thrown, name);
+  }
+}
+
+/**
+ * The bytes of a regular file. Never waits on a FIFO or a device, never reads more than `maxBytes`.
+ * Throws AppError `usage`, in words, for whatever prevents it.
+ */
+export async function readBytes(path: string, options: ReadOptions): Promise<Uint8Array> {
+  const name = options.name ?? path;
+  const noFollow = options.links === 'never' ? constants.O_NOFOLLOW : 0;
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY | noFollow);
+    const status = await handle.stat();
+    if (status.isDirectory()) throw directoryFault(name);
+    if (!status.isFile()) throw irregularFault(name);
+    if (status.size > options.maxBytes) throw options.tooLarge(status.size);
+    return await readToEnd(handle, status.size, options);
+  } catch (thrown) {
+    throw thrown instanceof AppError ? thrown : readFault(thrown, name);
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** What `readBytes` gives; undefined if there is no such file. */
+export async function readBytesIfAny(path: string, options: ReadOptions): Promise<Uint8Array | undefined> {
+  return (await lookUp(path))?.kind === 'file' ? readBytes(path, options) : undefined;
+}
+
+/** The entries of a directory, in the order of their names, links not followed. Throws AppError `usage`. */
+export async function listDirectory(path: string, name = path): Promise<readonly DirectoryEntry[]> {
+  try {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries
+      .map((entry) => ({ name: entry.name, kind: kindOf(entry) }))
+      .sort((left, right) => (left.name < right.name ? -1 : 1));
+  } catch (thrown) {
+    throw readFault(thrown, name);
+  }
+}
+
+function kindOf(status: Stats | Dirent): FileKind {
+  if (status.isFile()) return 'file';
+  if (status.isDirectory()) return 'directory';
+  return status.isSymbolicLink() ? 'link' : 'other';
+}
+
+/** The size is a hint only: files grow while they are read, and those below /proc all claim to be empty. */
+async function readToEnd(handle: FileHandle, size: number, options: ReadOptions): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for (;;) {
+    const buffer = Buffer.allocUnsafe(Math.max(4096, size + 1 - total));
+    const { bytesRead } = await handle.read(buffer, 0, buffer.length, null);
+    if (bytesRead === 0)
+      return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks, total);
+    total += bytesRead;
+    if (total > options.maxBytes) throw options.tooLarge(total);
+    chunks.push(buffer.subarray(0, bytesRead));
+  }
+}
+
+const MAX_NAME = 80;
+
+const FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
+  ENOENT: ['no such file', 'Check the path; it is relative to the working directory.'],
+  ENOTDIR: ['no such file', 'A part of the path is a file, not a directory.'],
+  EACCES: ['permission denied', 'Check who may read it: ls -l'],
+  EPERM: ['permission denied', 'Check who may read it: ls -l'],
+  ENAMETOOLONG: ['file name too long', 'Is it text? Then give it as the prompt, without -f.'],
+  ELOOP: ['too many symbolic links', 'Give the path of the file itself.'],
+  EMFILE: ['too many open files', 'Raise the limit (ulimit -n) and try again.'],
+  ENFILE: ['too many open files', 'Close some programs and try again.'],
+};
+
+function readFault(thrown: unknown, name: string): AppError {
+  const code = errnoOf(thrown);
+  // What open says of a socket.
+  if (code === 'ENXIO') return irregularFault(name);
+  const [what, hint] = FAULTS[code] ?? [`cannot read (${reasonOf(thrown)})`, 'Check the file and try again.'];
+  const shown = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
+  return new AppError('usage', `${what}: ${shown}`, { cause: thrown, hint });
+}
+
+function directoryFault(name: string): AppError {
+  return new AppError('usage', `${name} is a directory`, { hint: 'Name a file in it.' });
+}
+
+function irregularFault(name: string): AppError {
+  return new AppError('usage', `${name} is not a regular file`, { hint: 'Pipe it in instead: … | gmn "…"' });
+}

@@ -1,0 +1,72 @@
+import { appendFileSync, constants } from 'node:fs';
+import { appendFile, open, readdir, readFile, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { makePrivateDirectory } from './write.ts';
+
+/** A FIFO in the place of a file is empty, not waited for. */
+const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** Small files of ours in one private directory, which appears with the first of them. */
+export interface RecordDirectory {
+  /** None if there is no such directory. */
+  names(): Promise<readonly string[]>;
+  /** Undefined if it is not there, cannot be read, or is larger than it may be. */
+  read(name: string, maxBytes?: number): Promise<string | undefined>;
+  /** Undefined if it is not there. Times are milliseconds since the epoch. */
+  status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
+  /** With one write where there is room. Rejects if it cannot be written; a part of it may be there then. */
+  append(name: string, text: string): Promise<void>;
+  /** Opens a file that is added to more than once, and makes it if it is not there. Rejects if it cannot be opened. */
+  open(name: string): Promise<RecordFile>;
+  /** Never rejects. */
+  remove(name: string): Promise<void>;
+}
+
+/** A file that is held open: adding to it does not wait for the pool of threads, which others may fill. */
+export interface RecordFile {
+  /** Throws if it cannot be written; a part of it may be there then. */
+  append(text: string): void;
+  /** Never rejects. */
+  close(): Promise<void>;
+}
+
+/**
+ * The files of a directory, for our eyes only. They survive a process that is killed; that the machine itself stops, nobody
+ * waits for.
+ */
+export function recordDirectory(directory: string): RecordDirectory {
+  let made: Promise<void> | undefined;
+  const ready = (): Promise<void> => {
+    made ??= makePrivateDirectory(directory).catch((thrown: unknown) => {
+      made = undefined;
+      throw thrown;
+    });
+    return made;
+  };
+  return {
+    names: () => readdir(directory).catch(() => []),
+    async read(name, maxBytes) {
+      const file = join(directory, name);
+      try {
+        if (maxBytes !== undefined && (await stat(file)).size > maxBytes) return undefined;
+        return await readFile(file, { encoding: 'utf8', flag: FLAGS });
+      } catch {
+        return undefined;
+      }
+    },
+    async status(name) {
+      const found = await stat(join(directory, name)).catch(() => undefined);
+      return found && { size: found.size, changedAt: found.mtimeMs };
+    },
+    async append(name, text) {
+      await ready();
+      await appendFile(join(directory, name), text, { mode: 0o600 });
+    },
+    async open(name) {
+      await ready();
+      const file = await open(join(directory, name), 'a', 0o600);
+      return { append: (text) => appendFileSync(file.fd, text), close: () => file.close().catch(() => {}) };
+    },
+    remove: (name) => unlink(join(directory, name)).catch(() => {}),
+  };
+}

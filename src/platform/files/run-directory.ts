@@ -1,0 +1,52 @@
+import { rmSync } from 'node:fs';
+import { readdir, realpath, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomId } from '../runtime/random-id.ts';
+import { createFile, makePrivateDirectory } from './write.ts';
+
+/** Where one run keeps what is too long for an answer. For this user's eyes only. */
+export interface OutputShelf {
+  /** Keeps a text until the process ends, and says under which path, free of links. Undefined if it cannot be kept. */
+  keep(text: string): Promise<string | undefined>;
+  /** Whether this very path is of a text that this shelf keeps. */
+  holds(path: string): boolean;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A shelf in a directory of its own below that one. What runs that were killed have left there goes after a day. */
+export function outputShelf(parent: string, now: () => number): OutputShelf {
+  const paths = new Set<string>();
+  let opened: Promise<string> | undefined;
+  return {
+    keep: async (text) => {
+      try {
+        opened ??= openShelf(parent, now());
+        const path = join(await opened, `${paths.size + 1}.txt`);
+        // Calls that end at the same moment must not share a name.
+        paths.add(path);
+        return (await createFile(path, text)) === 'created' ? path : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    holds: (path) => paths.has(path),
+  };
+}
+
+async function openShelf(parent: string, nowMs: number): Promise<string> {
+  await makePrivateDirectory(parent);
+  await prune(parent, nowMs - DAY_MS);
+  const directory = join(await realpath(parent), randomId());
+  await makePrivateDirectory(directory);
+  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+async function prune(parent: string, beforeMs: number): Promise<void> {
+  for (const name of await readdir(parent)) {
+    const path = join(parent, name);
+    const status = await stat(path).catch(() => undefined);
+    if (status !== undefined && status.mtimeMs < beforeMs) await rm(path, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,225 @@
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open, readdir, realpath, rename, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { AppError } from '../../core/error.ts';
+import { errnoOf, reasonOf } from '../runtime/system.ts';
+import { makeDirectories } from './directories.ts';
+import { uniqueEnding, writeSynced } from './synced-file.ts';
+
+const MAX_BYTES = 1_000_000;
+
+export type FileState =
+  | { readonly kind: 'absent' }
+  /** Something is there, but it is no regular file, too large, or not for us to read. */
+  | { readonly kind: 'unreadable'; readonly why: string }
+  | FileText;
+
+export interface FileText {
+  readonly kind: 'text';
+  readonly text: string;
+  /** The permission bits; 0 on systems without them. */
+  readonly mode: number;
+  readonly isOurs: boolean;
+  /** Differs whenever the file was written or replaced. */
+  readonly version: string;
+}
+
+/** What a small file holds now; it is ours if it belongs to `uid`. Never throws or waits on a FIFO; links are followed. */
+export async function readFileState(path: string, uid = process.getuid?.()): Promise<FileState> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const status = await handle.stat({ bigint: true });
+    if (!status.isFile()) return { kind: 'unreadable', why: 'it is not a regular file' };
+    if (status.size > MAX_BYTES) return { kind: 'unreadable', why: 'it is larger than 1 MB' };
+    const text = await handle.readFile('utf8');
+    const mode = process.platform === 'win32' ? 0 : Number(status.mode) & 0o777;
+    return { kind: 'text', text, mode, isOurs: isOurs(status, uid), version: versionOf(status) };
+  } catch (thrown) {
+    const code = errnoOf(thrown);
+    if (code === 'ENOENT' || code === 'ENOTDIR') return { kind: 'absent' };
+    return { kind: 'unreadable', why: code === 'EACCES' ? 'permission denied' : reasonOf(thrown) };
+  } finally {
+    await handle?.close();
+  }
+}
+
+type Text = string | Iterable<string>;
+
+export interface ReplaceOptions {
+  /** The permission bits afterwards; without them those of the file that is replaced, else 0600. */
+  readonly mode?: number;
+  /** Whose file may be replaced; this process's user unless given. */
+  readonly uid?: number;
+}
+
+/**
+ * Puts `text`, whole or in pieces, in the place of a file, so that every reader sees the old bytes or the new ones. A link
+ * stays a link. Throws AppError `config` if it cannot be written or belongs to someone else; the old file is then untouched.
+ */
+export async function replaceFile(path: string, text: Text, options: ReplaceOptions = {}): Promise<void> {
+  await replace(path, text, options);
+}
+
+/**
+ * The same, but only for the version of the file named by `expected`; `changed`: it is another by now, and was left alone.
+ * The look and the replacement are two steps, so a writer may slip in between them.
+ */
+export async function replaceVersion(
+  path: string,
+  text: string,
+  options: ReplaceOptions & { readonly expected: string },
+): Promise<'written' | 'changed'> {
+  return replace(path, text, options);
+}
+
+async function replace(
+  path: string,
+  text: Text,
+  { mode, expected, uid = process.getuid?.() }: ReplaceOptions & { readonly expected?: string },
+): Promise<'written' | 'changed'> {
+  let temporary: string | undefined;
+  try {
+    const target = await realpath(path).catch(() => path);
+    const before = await stat(target, { bigint: true }).catch(() => undefined);
+    if (before !== undefined && !isOurs(before, uid)) throw foreign(path);
+    temporary = await writeBeside(target, text, mode ?? (before === undefined ? 0o600 : Number(before.mode) & 0o777));
+    if (expected !== undefined) {
+      const now = await stat(target, { bigint: true }).catch(() => undefined);
+      if (now === undefined || versionOf(now) !== expected) return 'changed';
+    }
+    await renameOver(temporary, target);
+    temporary = undefined;
+    await syncDirectory(dirname(target));
+    return 'written';
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause;
+    throw new AppError('config', `cannot write ${path}: ${reasonOf(cause)}`, {
+      cause,
+      hint: 'Check the free space and the permissions there.',
+    });
+  } finally {
+    if (temporary !== undefined) await unlink(temporary).catch(() => {});
+  }
+}
+
+function foreign(path: string): AppError {
+  return new AppError('config', `cannot write ${path}: it belongs to another user`, {
+    hint: 'Remove it, or make it yours (chown), and try again.',
+  });
+}
+
+/** Makes a directory, and those above it, for our eyes only. One that exists is left as it is. Throws AppError `config`. */
+export async function makePrivateDirectory(path: string): Promise<void> {
+  try {
+    makeDirectories(path);
+  } catch (cause) {
+    throw new AppError('config', `cannot create ${path}: ${reasonOf(cause)}`, {
+      cause,
+      hint: 'Check the permissions there, or name another place with GMN_HOME.',
+    });
+  }
+}
+
+/** Creates a file that must not exist yet. `failed`: the place cannot be written to. */
+export async function createFile(path: string, text: string): Promise<'created' | 'exists' | 'failed'> {
+  try {
+    await makePrivateDirectory(dirname(path));
+    const handle = await open(path, 'wx', 0o600);
+    try {
+      await handle.writeFile(text);
+    } catch (thrown) {
+      await unlink(path).catch(() => {});
+      throw thrown;
+    } finally {
+      await handle.close();
+    }
+    return 'created';
+  } catch (thrown) {
+    return errnoOf(thrown) === 'EEXIST' ? 'exists' : 'failed';
+  }
+}
+
+/** Moves a broken file out of the way, to `<path>.corrupt-<time>`. Never throws. */
+export async function setAside(path: string, now: number): Promise<void> {
+  const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '');
+  await rename(path, `${path}.corrupt-${stamp}`).catch(() => {});
+}
+
+/**
+ * Deletes the regular files of a directory whose names are `wanted`; says how many. Those of another user than `uid` are
+ * left alone. Throws AppError `config` if one stays.
+ */
+export async function removeFiles(
+  directory: string,
+  wanted: (name: string) => boolean,
+  uid = process.getuid?.(),
+): Promise<number> {
+  let count = 0;
+  let left: string | undefined;
+  for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
+    if (!entry.isFile() || !wanted(entry.name)) continue;
+    const path = join(directory, entry.name);
+    const status = await lstat(path, { bigint: true }).catch(() => undefined);
+    if (status === undefined) continue;
+    if (!isOurs(status, uid)) {
+      left = path;
+      continue;
+    }
+    await unlink(path).catch((cause: unknown) => {
+      throw new AppError('config', `cannot remove ${path}: ${reasonOf(cause)}`, { cause, hint: 'Remove it by hand.' });
+    });
+    count += 1;
+  }
+  if (left === undefined) return count;
+  throw new AppError('config', `cannot remove ${left}: it belongs to another user`, {
+    hint: 'gmn leaves it alone. Remove it yourself, or make it yours (chown).',
+  });
+}
+
+async function writeBeside(target: string, text: Text, mode: number): Promise<string> {
+  const temporary = join(dirname(target), `.${basename(target)}.${uniqueEnding()}`);
+  await writeSynced(temporary, typeof text === 'string' ? [text] : text, mode);
+  return temporary;
+}
+
+/** On Windows a file that is being read cannot be replaced at that moment. */
+async function renameOver(from: string, to: string): Promise<void> {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await rename(from, to);
+    } catch (thrown) {
+      if (attempt >= 9 || !['EPERM', 'EBUSY', 'EACCES'].includes(errnoOf(thrown))) throw thrown;
+      await new Promise((resolve) => setTimeout(resolve, 10 * (attempt + 1)));
+    }
+  }
+}
+
+/** Makes the names in a directory survive a loss of power, where the system can. Never throws. */
+export async function syncDirectory(path: string): Promise<void> {
+  try {
+    const handle = await open(path, constants.O_RDONLY);
+    await handle.sync().finally(() => handle.close());
+  } catch {
+    // Not every system can; the rename itself has happened.
+  }
+}
+
+function isOurs(status: { readonly uid: bigint }, uid: number | undefined): boolean {
+  return uid === undefined || Number(status.uid) === uid;
+}
+
+function versionOf(status: { ino: bigint; mtimeNs: bigint; size: bigint }): string {
+  return `${status.ino}:${status.mtimeNs}:${status.size}`;
+}
+
+/** Makes an empty file there, unless there is one, and lets it be written at that time. Throws what the system says. */
+export async function touchFile(path: string, now: number): Promise<void> {
+  await makePrivateDirectory(dirname(path));
+  const handle = await open(path, constants.O_WRONLY | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
+  try {
+    await handle.utimes(new Date(now), new Date(now));
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,142 @@
+import type { AppError } from '../../core/error.ts';
+import { startTimer } from '../runtime/clock.ts';
+
+const HIGH_WATER_BYTES = 64 * 1024;
+
+/** What a body is read from. */
+export interface BodySource {
+  pause(): void;
+  resume(): void;
+  /** Called when the reader leaves before the end. */
+  destroy(): void;
+}
+
+/** The writing end of a body: callbacks in, async iteration out. */
+export interface BodyFeed {
+  readonly body: AsyncIterable<Uint8Array>;
+  push(chunk: Uint8Array): void;
+  end(): void;
+  /** Ends the body with an error, after what had arrived; `fail` and `end` count once, the first of them. */
+  fail(error: unknown): void;
+  /** As `fail`, but at once. */
+  abort(reason: unknown): void;
+}
+
+/** How long a reader may wait for bytes, and what to do then. */
+export interface IdleLimit {
+  /** Asked anew for every wait. */
+  ms(): number;
+  expire(): AppError;
+}
+
+/** Calls `action` after `ms` unless the returned function is called first; `0` is never. */
+export function timeLimit(ms: number, action: () => void): () => void {
+  return ms > 0 ? startTimer(ms, action) : () => {};
+}
+
+/**
+ * A body that loses nothing when the line is cut (a stream drops what it had buffered), holds about 64 KB,
+ * and counts as idle only while its reader waits.
+ */
+export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
+  const queue = chunkQueue();
+  let outcome: { readonly error?: unknown } | undefined;
+  let wake: (() => void) | undefined;
+
+  function settle(result: { readonly error?: unknown }): void {
+    outcome ??= result;
+    wake?.();
+  }
+
+  function leave(result: { readonly error?: unknown }): void {
+    const isOver = outcome !== undefined;
+    settle(result);
+    // What has come to its end closes by itself.
+    if (!isOver) source.destroy();
+  }
+
+  async function next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    if (queue.size() === 0 && outcome === undefined) await arrival();
+    if (queue.size() > 0) {
+      const value = queue.take();
+      if (queue.size() < HIGH_WATER_BYTES) source.resume();
+      return { done: false, value };
+    }
+    if (outcome && 'error' in outcome) throw outcome.error;
+    return { done: true, value: undefined };
+  }
+
+  function arrival(): Promise<void> {
+    return new Promise((resolve) => {
+      const stopTimer = idle && timeLimit(idle.ms(), () => leave({ error: idle.expire() }));
+      wake = () => {
+        stopTimer?.();
+        wake = undefined;
+        resolve();
+      };
+    });
+  }
+
+  async function leaveEarly(): Promise<IteratorResult<Uint8Array, undefined>> {
+    leave({});
+    return { done: true, value: undefined };
+  }
+
+  return {
+    body: { [Symbol.asyncIterator]: () => ({ next, return: leaveEarly }) },
+    push(chunk) {
+      if (outcome !== undefined || chunk.length === 0) return;
+      if (queue.add(chunk) >= HIGH_WATER_BYTES) source.pause();
+      wake?.();
+    },
+    end: () => settle({}),
+    fail: (error) => settle({ error }),
+    abort(reason) {
+      queue.clear();
+      leave({ error: reason });
+    },
+  };
+}
+
+interface ChunkQueue {
+  size(): number;
+  /** Returns the new size. */
+  add(chunk: Uint8Array): number;
+  /** The next bytes: a chunk as it came, or several crumbs as one, which saves the reader many steps. */
+  take(): Uint8Array;
+  clear(): void;
+}
+
+const CRUMB_BYTES = 4096;
+/** Fewer chunks than this are handed over as they came. */
+const CROWD = 8;
+
+function chunkQueue(): ChunkQueue {
+  let chunks: Uint8Array[] = [];
+  let size = 0;
+  return {
+    size: () => size,
+    add(chunk) {
+      chunks.push(chunk);
+      size += chunk.length;
+      return size;
+    },
+    take() {
+      const wantedBytes = chunks.length < CROWD ? 0 : CRUMB_BYTES;
+      let count = 0;
+      let bytes = 0;
+      do {
+        bytes += chunks[count]?.length ?? 0;
+        count += 1;
+      } while (count < chunks.length && bytes < wantedBytes);
+      const taken = chunks.splice(0, count);
+      size -= bytes;
+      const [first] = taken;
+      return count === 1 && first ? first : Buffer.concat(taken, bytes);
+    },
+    clear() {
+      chunks = [];
+      size = 0;
+    },
+  };
+}

@@ -1,0 +1,102 @@
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createUnzip } from 'node:zlib';
+import { AppError } from '../../core/error.ts';
+import { bodyFeed } from './body.ts';
+
+const MAX_BOMB_BYTES = 256 * 1024 * 1024;
+const MAX_RATIO = 100;
+
+/**
+ * The decoded bytes of a gzip, deflate or br body, as they come. The body throws AppError `api` if the data is damaged or
+ * cut short, and for a bomb: more than 256 MB out of less than a hundredth of that.
+ * Throws AppError `api`, and closes the body, if the encoding is another.
+ */
+export async function decompressed(
+  body: AsyncIterable<Uint8Array>,
+  encoding: string,
+): Promise<AsyncIterable<Uint8Array>> {
+  const engine = engineFor(encoding);
+  if (engine === undefined) {
+    await body[Symbol.asyncIterator]().return?.();
+    throw new AppError('api', `the server sent an answer in an unknown encoding (${encoding.slice(0, 40)})`, {
+      hint: 'gmn reads gzip, deflate and br. A proxy or gateway in between may have changed the answer.',
+    });
+  }
+  return decode(body, engine);
+}
+
+function engineFor(encoding: string): Transform | undefined {
+  switch (encoding) {
+    case 'gzip':
+    case 'x-gzip':
+    case 'deflate':
+      return createUnzip();
+    case 'br':
+      return createBrotliDecompress();
+    default:
+      return undefined;
+  }
+}
+
+/**
+ * Not a pipe: a stream that fails drops what it holds, and what was decoded before the line was lost is still an answer.
+ * So the end, good or bad, is told to the engine only when everything before it has been read from there.
+ */
+function decode(body: AsyncIterable<Uint8Array>, engine: Transform): AsyncIterable<Uint8Array> {
+  const source = body[Symbol.asyncIterator]();
+  let encodedBytes = 0;
+  let decodedBytes = 0;
+  let onEmpty = (): void => {};
+  const leave = (): void => {
+    engine.destroy();
+    source.return?.().catch(() => {});
+  };
+  const feed = bodyFeed({ pause: () => engine.pause(), resume: () => engine.resume(), destroy: leave });
+  engine.on('data', (chunk: Buffer) => {
+    decodedBytes += chunk.length;
+    if (decodedBytes > MAX_BOMB_BYTES && decodedBytes > MAX_RATIO * encodedBytes) feed.abort(bomb());
+    else feed.push(chunk);
+    if (engine.readableLength === 0) onEmpty();
+  });
+  engine.on('end', feed.end);
+  engine.on('error', (cause) => {
+    feed.fail(damaged(cause));
+    leave();
+  });
+
+  const written = (chunk: Uint8Array): Promise<void> => new Promise((done) => engine.write(chunk, () => done()));
+  const emptied = async (): Promise<void> => {
+    if (engine.readableLength > 0) await new Promise<void>((done) => (onEmpty = done));
+  };
+  const pump = async (): Promise<void> => {
+    for (let step = await source.next(); !step.done && !engine.destroyed; step = await source.next()) {
+      encodedBytes += step.value.length;
+      await written(step.value);
+    }
+    await emptied();
+    if (encodedBytes > 0) return void engine.end();
+    // Nothing, whatever it is called, is nothing.
+    feed.end();
+    engine.destroy();
+  };
+  pump().catch(async (error: unknown) => {
+    await emptied();
+    feed.fail(error);
+    engine.destroy();
+  });
+  return feed.body;
+}
+
+function damaged(cause: unknown): AppError {
+  return new AppError('api', 'the answer was cut short: its compressed data is incomplete or damaged', {
+    cause,
+    hint: 'Send the prompt again.',
+    retry: {},
+  });
+}
+
+function bomb(): AppError {
+  return new AppError('api', 'the server sent compressed data that expands beyond 256 MB', {
+    hint: 'Check which server GOOGLE_GEMINI_BASE_URL names.',
+  });
+}

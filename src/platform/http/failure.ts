@@ -1,0 +1,131 @@
+import { AppError, type ErrorOptions } from '../../core/error.ts';
+import { formatDuration } from '../../core/text/format.ts';
+
+/** The other end of a connection, in the words used for people. */
+export interface Peer {
+  /** `host:port`, with `proxy ` in front if it is one. Never credentials. */
+  readonly name: string;
+  readonly hostname: string;
+  /** The variables to look at when it cannot be reached. */
+  readonly advice: string;
+}
+
+/** How far an exchange had come. */
+export type Phase = 'connect' | 'headers' | 'body';
+
+/** The server a URL names. */
+export function peerOf(url: URL): Peer {
+  return { name: addressOf(url), hostname: url.hostname, advice: 'Check the network connection and try again.' };
+}
+
+/** The proxy a URL names. */
+export function proxyPeer(url: URL): Peer {
+  return {
+    name: `proxy ${addressOf(url)}`,
+    hostname: `proxy ${url.hostname}`,
+    advice: 'Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY; NO_PROXY lists hosts to reach without a proxy.',
+  };
+}
+
+function addressOf(url: URL): string {
+  return `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
+}
+
+/** AppError `api` for a phase that lasted too long. */
+export function timeoutFailure(phase: Phase, ms: number, peer: Peer): AppError {
+  const time = formatDuration(ms);
+  switch (phase) {
+    case 'connect':
+      return api(`connection to ${peer.name} timed out after ${time}`, {
+        hint: peer.advice,
+        retry: { atMost: 1 },
+        isTimeout: true,
+      });
+    case 'headers':
+      return api(`no answer from ${peer.name} within ${time}`, {
+        hint: `Try again. ${wait('HEADERS')}`,
+        retry: {},
+        isTimeout: true,
+      });
+    case 'body':
+      return api(`${peer.name} sent nothing for ${time}`, {
+        hint: `Try again. ${wait('IDLE')}`,
+        retry: {},
+        isTimeout: true,
+      });
+  }
+}
+
+function wait(timer: string): string {
+  return `GMN_${timer}_TIMEOUT sets how long gmn waits.`;
+}
+
+const CERTIFICATE = /^(?:CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|ERROR_IN_|INVALID_|HOSTNAME_|ERR_TLS_CERT_)/;
+
+const CERTIFICATE_REASONS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet; is the clock right?',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its chain holds a self-signed certificate',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its issuer is unknown',
+  UNABLE_TO_GET_ISSUER_CERT: 'its issuer is unknown',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is unknown',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host name',
+};
+
+/** AppError `api` for what the system or the library threw; an AppError is returned as it is. */
+export function networkFailure(cause: unknown, phase: Phase, peer: Peer): AppError {
+  if (cause instanceof AppError) return cause;
+  const code = codeOf(cause);
+  const hint = peer.advice;
+  if (CERTIFICATE.test(code)) {
+    return api(`certificate of ${peer.name} refused: ${CERTIFICATE_REASONS[code] ?? code}`, {
+      cause,
+      hint:
+        code === 'ERR_TLS_CERT_ALTNAME_INVALID'
+          ? 'Check the host name in the URL, and that no proxy answers in its place.'
+          : 'If you trust its issuer, put the CA certificate in a file and set NODE_EXTRA_CA_CERTS to its path.',
+    });
+  }
+  if (phase !== 'body' && (code === 'EPROTO' || code.startsWith('ERR_SSL_'))) {
+    return api(`TLS handshake with ${peer.name} failed (${code})`, {
+      cause,
+      hint: 'Check that the URL names a TLS server and its port; for a CA of your own set NODE_EXTRA_CA_CERTS.',
+    });
+  }
+  if (code.startsWith('HPE_'))
+    return api(`${peer.name} does not speak HTTP (${code})`, { cause, hint, retry: { atMost: 1 } });
+  switch (code) {
+    case 'ENOTFOUND':
+      return api(`cannot resolve ${peer.hostname}`, { cause, hint, retry: { atMost: 1 } });
+    case 'EAI_AGAIN':
+      return api(`cannot resolve ${peer.hostname} right now`, { cause, hint, retry: {} });
+    case 'ECONNREFUSED':
+      return api(`connection to ${peer.name} refused`, { cause, hint, retry: {} });
+    case 'ENETUNREACH':
+    case 'EHOSTUNREACH':
+      return api(`no route to ${peer.name}`, { cause, hint, retry: {} });
+    case 'ETIMEDOUT':
+      return api(`connection to ${peer.name} timed out`, { cause, hint, retry: { atMost: 1 } });
+    default:
+      return api(closedWords(phase, peer, code), { cause, hint, retry: {} });
+  }
+}
+
+function closedWords(phase: Phase, peer: Peer, code: string): string {
+  const detail = code === '' || code === 'ECONNRESET' ? '' : ` (${code})`;
+  return phase === 'body'
+    ? `the answer was cut short: connection to ${peer.name} lost${detail}`
+    : `connection to ${peer.name} closed before an answer came${detail}`;
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  if (!(error instanceof Error)) return '';
+  if ('code' in error && typeof error.code === 'string' && !error.code.startsWith('UND_ERR_')) return error.code;
+  return codeOf(error.cause);
+}
+
+function api(message: string, options: ErrorOptions): AppError {
+  return new AppError('api', message, options);
+}

@@ -1,0 +1,111 @@
+import { isIP } from 'node:net';
+import { Readable } from 'node:stream';
+import { type buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
+import type { HttpRequest, HttpResponse } from '../../core/http.ts';
+import { type Dispatch, LONG_BODY_BYTES, openExchange, slices } from './exchange.ts';
+import { peerOf, proxyPeer } from './failure.ts';
+import { basicToken, proxyRefusal } from './proxy-refusal.ts';
+
+/** Our own timers decide, so undici's are off. */
+const NO_TIMERS = { headersTimeout: 0, bodyTimeout: 0 };
+const NO_CONNECT_TIMER = { timeout: 0 };
+
+/**
+ * Sends one request through an http(s) proxy: https through a tunnel, http as the proxy's own request.
+ * The same promise as the direct way; failures of the proxy itself say so, and never show its credentials.
+ */
+export async function sendThroughProxy(dispatch: Dispatch, proxy: URL): Promise<HttpResponse> {
+  const { request } = dispatch;
+  let isThrough = false;
+  let controller: Dispatcher.DispatchController | undefined;
+  const agent = request.url.protocol === 'https:' ? tunnelAgent(proxy, onTunnel) : new Client(proxy.origin, CLIENT);
+  const exchange = openExchange(dispatch, {
+    // Until the way to the server is open, whatever fails is the proxy's.
+    peer: () =>
+      isThrough
+        ? { ...proxyPeer(proxy), name: `${peerOf(request.url).name} through proxy ${proxy.host}` }
+        : proxyPeer(proxy),
+    pause: () => controller?.pause(),
+    resume: () => controller?.resume(),
+    destroy: () => agent.destroy(null, () => {}),
+  });
+
+  function onTunnel(outcome: number | Error): void {
+    isThrough = outcome === 200;
+    if (outcome !== 200) exchange.fail(typeof outcome === 'number' ? proxyRefusal(proxy, outcome) : outcome);
+  }
+
+  agent.dispatch(wireRequest(request, proxy, exchange.progress), {
+    onRequestStart(started) {
+      controller = started;
+      isThrough = true;
+      exchange.connected();
+    },
+    onResponseStart(_, status, headers) {
+      if (status === 407) exchange.fail(proxyRefusal(proxy, status));
+      else if (status >= 200) exchange.headers(status, headers);
+    },
+    onResponseData: (_, chunk) => exchange.data(chunk),
+    onResponseEnd() {
+      exchange.end();
+      agent.destroy(null, () => {});
+    },
+    onResponseError: (_, error) => exchange.fail(error),
+  });
+  return exchange.answer;
+}
+
+const CLIENT = { connect: NO_CONNECT_TIMER };
+
+function wireRequest(request: HttpRequest, proxy: URL, progress: () => void): Dispatcher.DispatchOptions {
+  const { url, method } = request;
+  const isTunnel = url.protocol === 'https:';
+  const body = request.body === undefined ? null : Buffer.from(request.body);
+  const headers: Record<string, string> = { ...request.headers };
+  if (body) headers['content-length'] = String(body.length);
+  if (!isTunnel) {
+    headers.host = url.host;
+    if (proxy.username !== '') headers['proxy-authorization'] = basicToken(proxy);
+  }
+  return {
+    origin: isTunnel ? url.origin : proxy.origin,
+    path: isTunnel ? `${url.pathname}${url.search}` : `${url.origin}${url.pathname}${url.search}`,
+    method,
+    headers,
+    body: body && body.length > LONG_BODY_BYTES ? Readable.from(slices(body, progress)) : body,
+    ...NO_TIMERS,
+  };
+}
+
+/** An agent that reports how the proxy took the tunnel: its status, or why there was none. */
+function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): ProxyAgent {
+  const watch: Dispatcher.DispatcherComposeInterceptor = (send) => (options, handler) =>
+    send(options, {
+      onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+      onRequestUpgrade(controller, status, headers, socket) {
+        report(status);
+        handler.onRequestUpgrade?.(controller, status, headers, socket);
+      },
+      onResponseError(controller, error) {
+        // Left to itself undici would dial a proxy that hangs up again and again.
+        report(error);
+        handler.onResponseError?.(controller, error);
+      },
+    });
+  return new ProxyAgent({
+    uri: proxy.origin,
+    ...(proxy.username === '' ? {} : { token: basicToken(proxy) }),
+    proxyTls: NO_CONNECT_TIMER,
+    requestTls: NO_CONNECT_TIMER,
+    clientFactory: (origin, { connect }: { readonly connect?: buildConnector.connector }) =>
+      new Pool(origin, { ...NO_TIMERS, ...(connect ? { connect: nameless(connect) } : {}) }).compose(watch),
+  });
+}
+
+/** An address is no name that TLS could ask for, and Node warns on stderr of whoever does (DEP0123); undici does. */
+function nameless(connect: buildConnector.connector): buildConnector.connector {
+  return ({ servername, ...options }, callback) => {
+    const isName = servername && !isIP(servername.replace(/^\[|\]$/g, ''));
+    connect(isName ? { ...options, servername } : options, callback);
+  };
+}

@@ -1,0 +1,171 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { AppError } from '../../core/error.ts';
+
+const BODY_LIMIT_BYTES = 64_000_000;
+const TOO_LARGE = Symbol('body over the limit');
+
+/** A request before its body. */
+export interface RequestHead {
+  readonly method: string;
+  /** Without the query, as it came: not decoded. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ServedRequest extends RequestHead {
+  readonly body: string;
+}
+
+/** A no, said before the body is read. */
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface ServedReply {
+  /** Aborted once the client is gone or the server closes; after a complete answer too. */
+  readonly signal: AbortSignal;
+  /** A whole answer at once. */
+  send(status: number, headers: Readonly<Record<string, string>>, body: string): void;
+  /** Status and headers leave now; the body follows through `write`. */
+  begin(status: number, headers: Readonly<Record<string, string>>): void;
+  /** Resolves when there is room for more; rejects with the signal's reason once nobody listens. */
+  write(chunk: string): Promise<void>;
+  end(): void;
+  /** Sends what was written so far, then drops the line without a proper end. */
+  cut(): void;
+}
+
+/** A rejection becomes a 500, or a cut line if the answer had begun. */
+export type ServeHandler = (request: ServedRequest, reply: ServedReply) => Promise<void>;
+
+export interface HttpServer {
+  /** `http://127.0.0.1:<port>`, without a slash at the end. */
+  readonly url: string;
+  /** Resolves when the port is free again; open connections are dropped. */
+  close(): Promise<void>;
+}
+
+export interface ListenOptions {
+  readonly port: number;
+  readonly handler: ServeHandler;
+  /** Asked first; what it refuses is not read. */
+  readonly admit?: (head: RequestHead) => Refusal | undefined;
+  /** 64 MB unless given. */
+  readonly maxBodyBytes?: number;
+}
+
+/** Serves plain http on 127.0.0.1 only; port 0 takes a free one. Throws AppError `usage` if the port cannot be had. */
+export async function listen(options: ListenOptions): Promise<HttpServer> {
+  const server = createServer((incoming, outgoing) => {
+    serve(incoming, outgoing, options).catch(() => outgoing.destroy());
+  });
+  await bind(server, options.port);
+  const address = server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : options.port;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function bind(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === 'EADDRINUSE' ? 'is already in use' : `cannot be used (${cause.code ?? cause.message})`;
+      const hint = 'Choose another port, or leave it out to get a free one.';
+      reject(new AppError('usage', `port ${port} ${why}`, { cause, hint }));
+    });
+    server.listen(port, '127.0.0.1', resolve);
+  });
+}
+
+async function serve(incoming: IncomingMessage, outgoing: ServerResponse, options: ListenOptions): Promise<void> {
+  const gone = new AbortController();
+  outgoing.on('close', () => gone.abort());
+  // The 'close' that follows says all there is to know.
+  outgoing.on('error', () => undefined);
+  const reply = replyTo(outgoing, gone.signal);
+  const head = headOf(incoming);
+  const refusal = options.admit?.(head);
+  if (refusal !== undefined) {
+    reply.send(refusal.status, { connection: 'close', ...refusal.headers }, refusal.body);
+    return;
+  }
+  const body = await readBody(incoming, options.maxBodyBytes ?? BODY_LIMIT_BYTES);
+  if (body === TOO_LARGE) {
+    reply.send(413, { connection: 'close', 'content-type': 'text/plain' }, 'The request body is too large.\n');
+    return;
+  }
+  try {
+    await options.handler({ ...head, body }, reply);
+  } catch (thrown) {
+    if (gone.signal.aborted) return;
+    if (outgoing.headersSent) outgoing.destroy();
+    else reply.send(500, { 'content-type': 'text/plain' }, `${thrown instanceof Error ? thrown.message : 'failed'}\n`);
+  }
+}
+
+function headOf({ method = 'GET', url = '/', headers: given }: IncomingMessage): RequestHead {
+  // What starts with two slashes would name another host.
+  const { pathname, searchParams } = new URL(`http://127.0.0.1${url.startsWith('/') ? url : '/'}`);
+  const headers: Record<string, string | undefined> = {};
+  for (const [name, value] of Object.entries(given)) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  return { method, path: pathname, query: searchParams, headers };
+}
+
+/** Reads to the end in any case: leaving early would close the line before the refusal is said. */
+async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<string | typeof TOO_LARGE> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of incoming) {
+    size += chunk.length;
+    if (size > maxBytes) chunks.length = 0;
+    else chunks.push(chunk);
+  }
+  return size > maxBytes ? TOO_LARGE : Buffer.concat(chunks).toString('utf8');
+}
+
+function replyTo(outgoing: ServerResponse, signal: AbortSignal): ServedReply {
+  return {
+    signal,
+    send(status, headers, body) {
+      outgoing.writeHead(status, {
+        ...headers,
+        'content-length': Buffer.byteLength(body),
+      });
+      outgoing.end(body);
+    },
+    begin(status, headers) {
+      outgoing.writeHead(status, headers);
+      outgoing.flushHeaders();
+    },
+    async write(chunk) {
+      signal.throwIfAborted();
+      if (!outgoing.write(chunk)) await drained(outgoing, signal);
+    },
+    end: () => outgoing.end(),
+    cut: () => outgoing.socket?.destroySoon(),
+  };
+}
+
+function drained(outgoing: ServerResponse, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      outgoing.off('drain', onDrain);
+      reject(signal.reason);
+    };
+    const onDrain = () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    };
+    outgoing.once('drain', onDrain);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -1,0 +1,85 @@
+import { accessSync, constants } from 'node:fs';
+import { posix, win32 } from 'node:path';
+import type { Env } from '../../core/io.ts';
+import { windowsProgram } from './windows-command.ts';
+
+/** A shell, and what stands before the command in its arguments. */
+export interface Shell {
+  readonly path: string;
+  readonly args: readonly string[];
+  /** Windows: the command is not quoted again on its way. */
+  readonly isVerbatim: boolean;
+}
+
+/** Shells that read the language models write; fish is not among them. */
+const POSIX_SHELLS = new Set(['sh', 'bash', 'dash', 'ash', 'zsh', 'ksh', 'mksh']);
+
+/**
+ * The shell for commands: `wanted` (`--shell`) if given, else the user's own if it is one we know, else the system's.
+ * Never throws: one that is not there fails when it is started.
+ */
+export function chooseShell(wanted: string | undefined, env: Env, platform: string = process.platform): Shell {
+  if (platform === 'win32') return windowsShell(wanted ?? env.ComSpec ?? windowsProgram('cmd', env));
+  const own = env.SHELL ?? '';
+  const isKnown = posix.isAbsolute(own) && POSIX_SHELLS.has(posix.basename(own)) && isExecutable(own);
+  return { path: wanted ?? (isKnown ? own : '/bin/sh'), args: ['-c'], isVerbatim: false };
+}
+
+function windowsShell(path: string): Shell {
+  const name = win32
+    .basename(path)
+    .toLowerCase()
+    .replace(/\.exe$/, '');
+  if (name === 'cmd') return { path, args: ['/d', '/s', '/c'], isVerbatim: true };
+  if (name === 'powershell' || name === 'pwsh') {
+    return { path, args: ['-NoLogo', '-NoProfile', '-NonInteractive', '-Command'], isVerbatim: false };
+  }
+  return { path, args: ['-c'], isVerbatim: false };
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Marks the processes of a command; nested runs add theirs to it. */
+export const MARKER = 'GMN_COMMAND';
+
+/** `GMN_MCP_DEPTH` counts how many servers stand behind each other; a command may start one. */
+const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'GMN_MCP_DEPTH'];
+
+/** Without these few, programs on Windows do not even start. */
+const PASSED_ON_WINDOWS = [
+  ...['SystemRoot', 'SystemDrive', 'windir', 'ComSpec', 'PATHEXT', 'Path', 'TEMP', 'TMP', 'USERNAME', 'USERPROFILE'],
+  ...['HOMEDRIVE', 'HOMEPATH', 'APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles', 'ProgramFiles(x86)'],
+  ...['NUMBER_OF_PROCESSORS', 'PROCESSOR_ARCHITECTURE'],
+];
+
+/**
+ * The environment of a command, built from nothing: where programs, home and temporary files are, the language, and that
+ * there is no terminal. No key or token of the caller gets in, and nothing that makes a shell or loader run more.
+ */
+export function shellEnvironment(env: Env, shell: Shell, platform: string = process.platform): Record<string, string> {
+  const names = platform === 'win32' ? [...PASSED, ...PASSED_ON_WINDOWS] : PASSED;
+  const locale = Object.keys(env).filter((name) => /^LC_[A-Z]+$/.test(name));
+  const passed: Record<string, string> = {};
+  for (const name of [...names, ...locale]) {
+    const value = env[name];
+    // Old shells take such a value for a function, and run it.
+    if (value !== undefined && !value.startsWith('()')) passed[name] = value;
+  }
+  return {
+    ...(platform === 'win32' ? {} : { PATH: '/usr/local/bin:/usr/bin:/bin' }),
+    ...passed,
+    SHELL: shell.path,
+    TERM: 'dumb',
+    NO_COLOR: '1',
+    PAGER: 'cat',
+    GIT_PAGER: 'cat',
+    GIT_TERMINAL_PROMPT: '0',
+  };
+}

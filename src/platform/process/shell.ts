@@ -1,0 +1,163 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { StringDecoder } from 'node:string_decoder';
+import { AppError } from '../../core/error.ts';
+import type { Env } from '../../core/io.ts';
+import { startTimer } from '../runtime/clock.ts';
+import { reasonOf } from '../runtime/system.ts';
+import { cappedText } from './capped-text.ts';
+import { type Family, type FoundProcess, killFamily, stopFamily } from './group.ts';
+import { MARKER, type Shell, shellEnvironment } from './shell-choice.ts';
+
+export interface ShellRun {
+  readonly shell: Shell;
+  /** Handed to the shell as it is. */
+  readonly command: string;
+  readonly cwd: string;
+  /** Little of it is passed on; see `shellEnvironment`. */
+  readonly env: Env;
+  readonly timeoutMs: number;
+  readonly maxChars: number;
+}
+
+export interface ShellResult {
+  /** Both outputs as they came; if there was too much, `omitted` characters are missing between `head` and `tail`. */
+  readonly head: string;
+  readonly tail: string;
+  readonly omitted: number;
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  readonly hasTimedOut: boolean;
+  /** How long nothing had been written when it ended. */
+  readonly silentMs: number;
+  /** What it had left running when it ended by itself, and was stopped then. */
+  readonly strays: readonly FoundProcess[];
+  /** What could not be stopped. */
+  readonly survivors: readonly FoundProcess[];
+}
+
+/** How long the output of a command that has ended may still trickle in. */
+const LINGER_MS = 200;
+/** The same, however much there is of it. */
+const MAX_LINGER_MS = 1000;
+
+/**
+ * Runs one command to its end, in a session of its own, without input and without a terminal. When it ends, runs out of
+ * time or is aborted, what it has started is stopped, as far as `stopFamily` finds it. Throws the signal's reason after an abort, and
+ * AppError `usage` if it cannot be started.
+ */
+export async function runShell(run: ShellRun, signal: AbortSignal): Promise<ShellResult> {
+  signal.throwIfAborted();
+  const { child, family } = await start(run);
+  // A second Ctrl+C ends this process at once, but not with the child still running.
+  const atExit = (): void => killFamily(family);
+  process.on('exit', atExit);
+  try {
+    const output = collect(child, run.maxChars);
+    const ending = await ended(child, run.timeoutMs, signal);
+    const silentMs = output.silentMs();
+    const { found, survivors } = await stopFamily(family);
+    await output.settled(signal);
+    signal.throwIfAborted();
+    return {
+      ...output.kept(),
+      exitCode: child.exitCode,
+      signal: child.signalCode,
+      hasTimedOut: ending === 'timeout',
+      silentMs,
+      strays: ending === 'exit' ? found : [],
+      survivors,
+    };
+  } finally {
+    process.off('exit', atExit);
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }
+}
+
+function start({ shell, command, cwd, env }: ShellRun): Promise<{ child: ChildProcess; family: Family }> {
+  const marker = randomUUID();
+  return new Promise((resolve, reject) => {
+    const refuse = (cause: unknown): void =>
+      reject(
+        new AppError('usage', `cannot start ${shell.path} in ${cwd}: ${reasonOf(cause)}`, {
+          cause,
+          hint: 'Check that both are there, and may be used.',
+        }),
+      );
+    try {
+      const child = spawn(shell.path, [...shell.args, shell.isVerbatim ? `"${command}"` : command], {
+        cwd,
+        env: { ...shellEnvironment(env, shell), [MARKER]: [env[MARKER], marker].filter(Boolean).join(':') },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: process.platform !== 'win32',
+        windowsHide: true,
+        windowsVerbatimArguments: shell.isVerbatim,
+      });
+      child.once('error', refuse);
+      const leader = child.pid;
+      if (leader !== undefined) child.once('spawn', () => resolve({ child, family: { leader, marker } }));
+    } catch (thrown) {
+      // A command with a NUL in it.
+      refuse(thrown);
+    }
+  });
+}
+
+function collect(child: ChildProcess, maxChars: number) {
+  const text = cappedText(maxChars);
+  let lastMs = performance.now();
+  let onData = (): void => {};
+  for (const stream of [child.stdout, child.stderr]) {
+    // One decoder for each: the two are cut, and mixed, at any byte.
+    const decoder = new StringDecoder('utf8');
+    stream?.on('data', (chunk: Buffer) => {
+      lastMs = performance.now();
+      text.add(decoder.write(chunk));
+      onData();
+    });
+    stream?.once('end', () => text.add(decoder.end()));
+  }
+  const closed = new Promise<void>((resolve) => void child.once('close', () => resolve()));
+  return {
+    kept: text.kept,
+    silentMs: () => performance.now() - lastMs,
+    /** Resolves when all was read; where something holds the pipes that could not be stopped, a moment later; at an abort. */
+    settled: (signal: AbortSignal) =>
+      new Promise<void>((resolve) => {
+        const finish = (): void => {
+          onData = () => {};
+          stopQuiet();
+          stopLatest();
+          signal.removeEventListener('abort', finish);
+          resolve();
+        };
+        let stopQuiet = startTimer(LINGER_MS, finish);
+        const stopLatest = startTimer(MAX_LINGER_MS, finish);
+        onData = () => {
+          stopQuiet();
+          stopQuiet = startTimer(LINGER_MS, finish);
+        };
+        signal.addEventListener('abort', finish, { once: true });
+        if (signal.aborted) finish();
+        void closed.then(finish);
+      }),
+  };
+}
+
+/** Waits for the shell itself: a process it left behind may hold the pipes for ever. */
+function ended(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Promise<'exit' | 'timeout' | 'abort'> {
+  return new Promise((resolve) => {
+    const finish = (ending: 'exit' | 'timeout' | 'abort') => (): void => {
+      stopTimer();
+      signal.removeEventListener('abort', onAbort);
+      resolve(ending);
+    };
+    const onAbort = finish('abort');
+    const stopTimer = startTimer(timeoutMs, finish('timeout'));
+    signal.addEventListener('abort', onAbort, { once: true });
+    child.once('exit', finish('exit'));
+    // While it was being started.
+    if (signal.aborted) onAbort();
+  });
+}

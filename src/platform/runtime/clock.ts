@@ -1,0 +1,133 @@
+import { setMaxListeners } from 'node:events';
+import type { Clock } from '../../core/io.ts';
+import { abortable, onAbort } from './abort.ts';
+
+/** A longer timer would fire at once. */
+const LONGEST_MS = 2 ** 31 - 1;
+/** A timer that fires later than this did not get to run: the process was stopped, or busy. */
+const LATE_MS = 20;
+/** How long a process that goes on has for what arrived meanwhile (some of it needs other threads, or a last request): as long as it was late, within these. */
+const CATCH_UP_MS = { least: 100, most: 1000 };
+
+/**
+ * Calls `action` once, after `ms`, unless the returned function is called first. What has arrived by then is read before:
+ * a process that was stopped (Ctrl+Z, a laptop's sleep) finds its timers overdue and its answers unread, and Node runs the
+ * timers first. `isIdle`: waiting for it keeps no process alive.
+ */
+export function startTimer(ms: number, action: () => void, { isIdle = false } = {}): () => void {
+  let timer: NodeJS.Timeout | undefined;
+  let turn: NodeJS.Immediate | undefined;
+  const wait = (forMs: number, over: () => void): void => {
+    timer = setTimeout(over, forMs);
+    if (isIdle) timer.unref();
+  };
+  // After one turn of the event loop, in which all is read that is there.
+  const judge = (): void => {
+    turn = setImmediate(action);
+  };
+  const wantedMs = Math.min(ms, LONGEST_MS);
+  const dueAt = steadyMs() + wantedMs;
+  wait(wantedMs, () => {
+    const lateMs = steadyMs() - dueAt;
+    // Once only: a process that is always busy must come to its end all the same.
+    if (lateMs > LATE_MS) wait(Math.min(Math.max(lateMs, CATCH_UP_MS.least), CATCH_UP_MS.most), judge);
+    else judge();
+  });
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(turn);
+  };
+}
+
+/** Time that nobody sets; `performance` would have to be loaded for it. */
+function steadyMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
+}
+
+/** The real time. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const stop = (): void => {
+        stopTimer();
+        reject(signal.reason);
+      };
+      const stopTimer = startTimer(ms, () => {
+        signal.removeEventListener('abort', stop);
+        resolve();
+      });
+      signal.addEventListener('abort', stop, { once: true });
+    }),
+};
+
+/** Calls `action` every `ms` until the returned function is called. Progress alone does not keep the process alive. */
+export function every(ms: number, action: () => void): () => void {
+  const timer = setInterval(action, ms).unref();
+  return () => clearInterval(timer);
+}
+
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** Stops the time, for as long as a person is asked for something. Holds nest: each has a `resume` of its own. */
+  hold(): void;
+  /** Lets it run on from where it was held, once nobody holds it any more. */
+  resume(): void;
+  /** When it will abort, in milliseconds since the epoch; undefined if it never will, or while it is held. */
+  endsAt(): number | undefined;
+  /** Lets go of the timer, so that the process can end. */
+  clear(): void;
+}
+
+/** A signal that follows `parent` and aborts with `reason()` after `ms` (0 = never). */
+export function deadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
+  if (ms === 0) return { signal: parent, hold: () => {}, resume: () => {}, endsAt: () => undefined, clear: () => {} };
+  const controller = abortable();
+  // Twenty servers may hang on one signal, which is no leak.
+  setMaxListeners(0, parent, controller.signal);
+  let stopTimer = (): void => {};
+  let startedMs = 0;
+  let leftMs = Math.min(ms, LONGEST_MS);
+  let holds = 0;
+  let isCleared = false;
+  const follow = (): void => controller.abort(parent.reason);
+  const run = (): void => {
+    startedMs = Date.now();
+    stopTimer = startTimer(leftMs, () => controller.abort(reason()));
+  };
+  if (parent.aborted) follow();
+  const unfollow = onAbort(parent, follow);
+  run();
+  return {
+    signal: controller.signal,
+    hold() {
+      holds += 1;
+      if (holds > 1) return;
+      stopTimer();
+      leftMs = Math.max(leftMs - (Date.now() - startedMs), 0);
+    },
+    resume() {
+      if (holds > 0) holds -= 1;
+      if (holds === 0 && !isCleared) run();
+    },
+    endsAt: () => (holds > 0 ? undefined : startedMs + leftMs),
+    clear() {
+      isCleared = true;
+      stopTimer();
+      unfollow();
+    },
+  };
+}
+
+/** Resolves when all that can be done at once is done, and what was sent meanwhile is on its way: for what can wait that long. */
+export function afterUrgent(): Promise<void> {
+  // A connection that stands at once carries its request in the turn after this one.
+  return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+}
+
+/** Calls `action` once, after `ms`, unless the returned function is called first. Waiting for it keeps no process alive. */
+export function after(ms: number, action: () => void): () => void {
+  return startTimer(ms, action, { isIdle: true });
+}

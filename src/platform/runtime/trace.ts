@@ -1,0 +1,57 @@
+import { constants, openSync, writeSync } from 'node:fs';
+import { AppError } from '../../core/error.ts';
+import type { Clock, Trace } from '../../core/io.ts';
+import { concealed } from '../../core/text/secret-forms.ts';
+import { redact } from '../../core/text/secret-text.ts';
+import { writingTarget } from '../files/path.ts';
+import { errnoOf, reasonOf } from './system.ts';
+
+const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
+
+/**
+ * Lines for `--debug`, each with the time since the start. They go to `file` if one is given, else to stderr.
+ * `secrets` and anything that looks like a credential are replaced. Throws AppError `usage` if the file cannot be
+ * written; the trace itself never throws, it falls silent.
+ */
+export function debugTrace(options: {
+  readonly file: string | undefined;
+  readonly clock: Clock;
+  readonly secrets: ReadonlySet<string>;
+}): Trace {
+  const { file, clock, secrets } = options;
+  const start = clock.now();
+  const write = file === undefined ? toStderr() : appendTo(file, clock.now());
+  return (line) => {
+    write(`[+${clock.now() - start} ms] ${redact(concealed(line, secrets), '‹redacted›')}\n`);
+  };
+}
+
+function toStderr(): (line: string) => void {
+  process.stderr.on('error', () => {});
+  return (line) => void process.stderr.write(line);
+}
+
+function appendTo(file: string, now: number): (line: string) => void {
+  let descriptor: number | undefined;
+  try {
+    // A FIFO that nobody reads must not hold us up.
+    descriptor = openSync(writingTarget(file), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK, 0o600);
+    writeSync(descriptor, `${new Date(now).toISOString()} gmn\n`);
+  } catch (cause) {
+    const why = errnoOf(cause) === '' ? `: ${reasonOf(cause)}` : '';
+    throw new AppError('usage', `cannot write the debug file ${file}${why}`, {
+      cause,
+      hint: 'Give --debug-file a path that can be written.',
+    });
+  }
+  const target = descriptor;
+  let isBroken = false;
+  return (line) => {
+    try {
+      if (!isBroken) writeSync(target, line);
+    } catch {
+      // The disk filled up: the answer matters more than its trace.
+      isBroken = true;
+    }
+  };
+}

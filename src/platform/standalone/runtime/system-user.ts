@@ -1,0 +1,30 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import type { SystemUser, systemUser as systemUserNode } from '../../runtime/system-user.ts';
+
+/** The same promise. What the runtime calls the user's information is what the environment says. */
+export const systemUser: typeof systemUserNode = () => {
+  const uid = process.getuid?.();
+  if (uid === undefined) return userInfo();
+  const user = parsePasswd(readFileSync('/etc/passwd', 'utf8'), uid) ?? parsePasswd(asked(uid), uid);
+  if (user === undefined) throw new Error('a user without a name');
+  return user;
+};
+
+/** Users may be kept elsewhere than in that file: on a Mac, and in most companies. */
+function asked(uid: number): string {
+  const [program, ...args] =
+    process.platform === 'darwin' ? ['/usr/bin/id', '-P'] : ['/usr/bin/getent', 'passwd', String(uid)];
+  return spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '';
+}
+
+/** `name:password:uid:gid:…:home:shell`, with more in the middle on a Mac. */
+function parsePasswd(text: string, uid: number): SystemUser | undefined {
+  const fields = text
+    .split('\n')
+    .map((line) => line.split(':'))
+    .find(([, , id]) => id === String(uid));
+  const [username, homedir] = [fields?.[0], fields?.at(-2)];
+  return username === undefined || homedir === undefined ? undefined : { username, homedir };
+}

@@ -1,0 +1,99 @@
+import { fstatSync } from 'node:fs';
+import type { OutputStream, outputStream as outputStreamNode } from '../../terminal/output-stream.ts';
+
+declare const Bun: {
+  file(descriptor: number): { writer(): FileSink };
+};
+
+/** https://bun.com/docs/runtime/file-io#incremental-writing-with-filesink: a promise where the system takes no more for now. */
+interface FileSink {
+  write(chunk: string): number | Promise<number>;
+  flush(): number | Promise<number>;
+}
+
+/** The same promise; the runtime's copies of Node's streams cost a start more than all the rest of it. */
+export const outputStream: typeof outputStreamNode = (descriptor) => {
+  const sink = Bun.file(descriptor).writer();
+  const drains: (() => void)[] = [];
+  let onError = (_: NodeJS.ErrnoException): void => {};
+  let waiting = 0;
+
+  const left = (length: number): void => {
+    waiting -= length;
+    if (waiting === 0) for (const drained of drains.splice(0)) drained();
+  };
+  /** Undefined: it has left. */
+  const send = (chunk: string): Promise<unknown> | undefined => {
+    const written = sink.write(chunk);
+    // Should `flush` throw, nobody would wait for this any more.
+    if (typeof written !== 'number') written.catch(() => {});
+    const flushed = sink.flush();
+    const pending = [written, flushed].filter((step) => typeof step !== 'number');
+    return pending.length === 0 ? undefined : Promise.all(pending);
+  };
+  const write = (chunk: string, done = (): void => {}): boolean => {
+    try {
+      const sending = send(chunk);
+      // At least one, so that an empty chunk, which waits for those before it, counts as waiting.
+      const length = chunk.length || 1;
+      if (sending !== undefined) waiting += length;
+      sending?.then(() => left(length)).then(done, (error) => onError(error));
+      if (sending === undefined) done();
+    } catch (thrown) {
+      onError(parseSystemError(thrown));
+    }
+    return waiting === 0;
+  };
+  const terminal = lazyTerminal(descriptor, (error) => onError(error));
+  return {
+    write,
+    on(_, listener) {
+      onError = listener;
+    },
+    once: (_, listener) => drains.push(listener),
+    get writableLength() {
+      return waiting;
+    },
+    get writableNeedDrain() {
+      return waiting > 0;
+    },
+    get isTTY() {
+      return terminal() !== undefined;
+    },
+    get columns() {
+      return terminal()?.columns ?? 0;
+    },
+  } satisfies OutputStream;
+};
+
+/**
+ * The runtime's own stream, which knows the window; undefined, and not loaded, where there is no terminal. Who draws on the
+ * terminal writes to that stream; what fails there fails here.
+ */
+function lazyTerminal(
+  descriptor: 1 | 2,
+  onError: (error: NodeJS.ErrnoException) => void,
+): () => NodeJS.WriteStream | undefined {
+  let found: { readonly stream: NodeJS.WriteStream | undefined } | undefined;
+  const find = (): NodeJS.WriteStream | undefined => {
+    if (!isTerminal(descriptor)) return undefined;
+    return (descriptor === 1 ? process.stdout : process.stderr).on('error', onError);
+  };
+  return () => {
+    found ??= { stream: find() };
+    return found.stream;
+  };
+}
+
+/** Asked in two steps: the second loads a module, which a file or a pipe can do without. */
+function isTerminal(descriptor: number): boolean {
+  try {
+    return fstatSync(descriptor).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(descriptor);
+  } catch {
+    return false;
+  }
+}
+
+function parseSystemError(thrown: unknown): NodeJS.ErrnoException {
+  return thrown as NodeJS.ErrnoException;
+}

@@ -1,0 +1,43 @@
+import { AppError } from '../../core/error.ts';
+import { outputStream } from './output-stream.ts';
+
+/** Our standard output, for one writer alone. */
+export interface ClaimedStdout {
+  /** Resolves when there is room for more. Rejects with fault `pipe` once nobody reads. */
+  write(text: string): Promise<void>;
+  /** Resolves when there is room for more. Rejects as `write` does. */
+  ready(): Promise<void>;
+  /** Resolves when nobody reads any more. */
+  readonly gone: Promise<void>;
+}
+
+/** Takes standard output for a protocol: whatever else is printed in this process, by whomever, goes to standard error. */
+export function claimStdout(): ClaimedStdout {
+  const { stdout, stderr } = process;
+  const own = outputStream(1);
+  const write = own.write.bind(own);
+  stdout.write = stderr.write.bind(stderr);
+  let failure: AppError | undefined;
+  let leave: () => void = () => {};
+  const gone = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  own.on('error', (cause) => {
+    failure = new AppError('pipe', 'the reader closed the pipe', { cause });
+    leave();
+  });
+  const ready = async (): Promise<void> => {
+    if (failure === undefined && own.writableNeedDrain) {
+      await Promise.race([new Promise((resolve) => own.once('drain', () => resolve(undefined))), gone]);
+    }
+    if (failure !== undefined) throw failure;
+  };
+  return {
+    gone,
+    ready,
+    write(text) {
+      if (failure === undefined) write(text);
+      return ready();
+    },
+  };
+}

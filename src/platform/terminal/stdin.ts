@@ -1,0 +1,104 @@
+import { fstatSync, read } from 'node:fs';
+import { AppError } from '../../core/error.ts';
+import { reasonOf } from '../runtime/system.ts';
+import type { ByteStream } from './pipe-stream.ts';
+
+/** What stands behind descriptor 0. `none`: a terminal, another character device, or nothing at all. */
+export type StdinKind = 'none' | 'file' | 'pipe' | 'socket' | 'directory';
+
+export interface Stdin {
+  /** One fstat, nothing else; never throws. */
+  kind(): StdinKind;
+  /** Whether a person would have to type it. */
+  isTerminal(): Promise<boolean>;
+  /**
+   * The bytes to the end. Leaving the iteration, or aborting, lets go of the descriptor, so that the process can end;
+   * an abort makes the pending step throw the signal's reason. Throws AppError `usage` if it cannot be read.
+   */
+  read(signal: AbortSignal): AsyncIterableIterator<Uint8Array, void>;
+}
+
+const DESCRIPTOR = 0;
+const CHUNK_BYTES = 262_144;
+
+/** The standard input of this process. Creating it does nothing. */
+export function systemStdin(): Stdin {
+  return {
+    kind,
+    isTerminal: async () => (await import('node:tty')).isatty(DESCRIPTOR),
+    read: readAll,
+  };
+}
+
+function kind(): StdinKind {
+  try {
+    const status = fstatSync(DESCRIPTOR);
+    if (status.isCharacterDevice()) return 'none';
+    if (status.isFIFO()) return 'pipe';
+    if (status.isSocket()) return 'socket';
+    return status.isDirectory() ? 'directory' : 'file';
+  } catch {
+    return 'none';
+  }
+}
+
+async function* readAll(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  try {
+    switch (kind()) {
+      case 'directory':
+        throw new AppError('usage', 'stdin is a directory', {
+          hint: 'Send its files: gmn -f <directory> "…"',
+        });
+      case 'file':
+        return yield* readBlocks(signal);
+      case 'pipe':
+      case 'socket': {
+        const { pipeStream } = await import('./pipe-stream.ts');
+        return yield* readStream(() => pipeStream(DESCRIPTOR), signal);
+      }
+      case 'none': {
+        const { isatty } = await import('node:tty');
+        if (!isatty(DESCRIPTOR)) return yield* readBlocks(signal);
+        const { ttyStream } = await import('./input-stream.ts');
+        return yield* readStream(() => ttyStream(DESCRIPTOR), signal);
+      }
+    }
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (thrown instanceof AppError) throw thrown;
+    throw new AppError('usage', `cannot read stdin: ${reasonOf(thrown)}`, {
+      cause: thrown,
+      hint: 'Use --no-stdin to go without it.',
+    });
+  }
+}
+
+/** Files never make a reader wait, so there is no pending step to give up. */
+async function* readBlocks(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  for (;;) {
+    signal.throwIfAborted();
+    const block = await new Promise<Uint8Array>((resolve, reject) => {
+      read(DESCRIPTOR, Buffer.allocUnsafe(CHUNK_BYTES), 0, CHUNK_BYTES, null, (error, length, buffer) =>
+        error === null ? resolve(buffer.subarray(0, length)) : reject(error),
+      );
+    });
+    if (block.length === 0) return;
+    yield block;
+  }
+}
+
+async function* readStream(open: () => ByteStream, signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
+  signal.throwIfAborted();
+  const stream = open();
+  const stop = (): void => {
+    stream.destroy();
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    for await (const chunk of stream) if (chunk instanceof Uint8Array) yield chunk;
+    signal.throwIfAborted();
+  } finally {
+    signal.removeEventListener('abort', stop);
+    stream.destroy();
+  }
+}

@@ -1,0 +1,92 @@
+/** What two texts differ in, as a unified diff. */
+export interface UnifiedDiff {
+  readonly diff: string;
+  readonly added: number;
+  readonly removed: number;
+}
+
+/** Two texts, and what they are called. */
+export interface DiffJob {
+  readonly name: string;
+  /** Undefined: the file is new. */
+  readonly before: string | undefined;
+  readonly after: string;
+}
+
+/** Longer texts are compared in a thread of their own. */
+const MAX_LENGTH = 65_536;
+const SHORT_MS = 40;
+const NO_FEED = '\\ No newline at end of file';
+
+/**
+ * Compares two texts line by line; loaded when a change is shown. `before` undefined: the file is new. Texts that are long, or
+ * that take longer than `shortMs`, are compared in a thread that the signal ends. If that takes too long, all lines go and all
+ * come.
+ */
+export async function unifiedDiff(
+  name: string,
+  before: string | undefined,
+  after: string,
+  signal: AbortSignal,
+  shortMs = SHORT_MS,
+): Promise<UnifiedDiff> {
+  if (!before || after === '') return wholeDiff(name, before, after);
+  const isShort = before.length + after.length <= MAX_LENGTH;
+  const found =
+    (isShort && (await patchOf(name, before, after, shortMs))) || (await diffInThread(name, before, after, signal));
+  return found ?? wholeDiff(name, before, after);
+}
+
+async function diffInThread(
+  name: string,
+  before: string,
+  after: string,
+  signal: AbortSignal,
+): Promise<UnifiedDiff | undefined> {
+  const { textThread } = await import('../platform/process/text-thread.ts');
+  const job: DiffJob = { name, before, after };
+  // The thread gives what `patchOf` does.
+  return (await textThread(signal).run('diff', job)) as UnifiedDiff | undefined;
+}
+
+/** The smallest difference; undefined if finding it takes longer than `longestMs`. */
+export async function patchOf(
+  name: string,
+  before: string | undefined,
+  after: string,
+  longestMs: number,
+): Promise<UnifiedDiff | undefined> {
+  const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff');
+  const options = { context: 3, headerOptions: FILE_HEADERS_ONLY, timeout: longestMs };
+  const [from, to] = namesOf(name, before);
+  const patch = createTwoFilesPatch(from, to, before ?? '', after, undefined, undefined, options);
+  if (patch === undefined) return undefined;
+  const lines = patch.split('\n').slice(2);
+  const count = (mark: string): number => lines.filter((line) => line.startsWith(mark)).length;
+  return { diff: patch, added: count('+'), removed: count('-') };
+}
+
+function namesOf(name: string, before: string | undefined): readonly [string, string] {
+  return [before === undefined ? '/dev/null' : `a/${name}`, `b/${name}`];
+}
+
+/** Everything goes, everything comes: all there is to say of a new file, and where finding the smallest difference takes too long. */
+function wholeDiff(name: string, before: string | undefined, after: string): UnifiedDiff {
+  const [from, to] = namesOf(name, before);
+  const [old, next] = [marked(before ?? '', '-'), marked(after, '+')] as const;
+  const header = `--- ${from}\n+++ ${to}\n`;
+  if (old.count + next.count === 0) return { diff: header, added: 0, removed: 0 };
+  const ranges = [old, next].map(({ count }) => `${Math.min(count, 1)},${count}`);
+  const diff = `${header}@@ -${ranges[0]} +${ranges[1]} @@\n${old.text}${next.text}`;
+  return { diff, added: next.count, removed: old.count };
+}
+
+/** A text with a mark before each of its lines. A line feed ends a line; where the last has none, the diff says so. */
+function marked(text: string, mark: string): { readonly text: string; readonly count: number } {
+  if (text === '') return { text: '', count: 0 };
+  const isEnded = text.endsWith('\n');
+  const body = isEnded ? text.slice(0, -1) : text;
+  let count = 1;
+  for (let at = body.indexOf('\n'); at !== -1; at = body.indexOf('\n', at + 1)) count += 1;
+  return { text: `${mark}${body.split('\n').join(`\n${mark}`)}\n${isEnded ? '' : `${NO_FEED}\n`}`, count };
+}

@@ -1,0 +1,304 @@
+import { availableParallelism } from 'node:os';
+import type { Worker } from 'node:worker_threads';
+import { AppError } from '../../core/error.ts';
+import { endThread, startThread } from '../../platform/process/worker.ts';
+import type { WalkedDirectory } from './walk.ts';
+import {
+  encodingOf,
+  type FoundFile,
+  folded,
+  type Hunt,
+  lineCollector,
+  linesOf,
+  lookThrough,
+  serve,
+  type Task,
+  type TaskResult,
+  wideLinesOf,
+} from './worker.ts';
+
+/** Where something was found. */
+export interface Finding extends Omit<FoundFile, 'name'> {
+  /** Below the start, with slashes. */
+  readonly path: string;
+}
+
+export interface Findings {
+  /** In the order of the walk. */
+  readonly files: readonly Finding[];
+  /** Files that are no text, and hold a match. */
+  readonly binary: number;
+  readonly unreadable: number;
+  /** Files of which only the beginning was looked at, and nothing was found there. */
+  readonly cut: number;
+  /** Whether there were enough before the end. */
+  readonly isFull: boolean;
+  /** Why the search ended before its time; absent if it did not. */
+  readonly stopped?: string;
+}
+
+export interface SearchRequest extends Omit<Hunt, 'progress'> {
+  /** Matching lines, at most. */
+  readonly total: number;
+  /** How long it may take; what was found until then is given. */
+  readonly maxMs: number;
+}
+
+const STUCK_MS = 2000;
+/** A thread that was just started on a busy machine. */
+const SLOW_START_MS = 10_000;
+const LOOK_MS = 100;
+const FILES_PER_TASK = 128;
+const MAX_UNDER_WAY = 48;
+const MAX_WORKERS = 4;
+
+/**
+ * Looks through the files of a walk, in threads of their own that can be ended at any moment. Throws AppError `usage` if
+ * the pattern takes too long on one of them, and the signal's reason at once. Closes every directory it was given.
+ */
+export async function searchFiles(
+  walk: AsyncIterable<WalkedDirectory>,
+  request: SearchRequest,
+  signal: AbortSignal,
+): Promise<Findings> {
+  const crew = crewOf(request, signal);
+  try {
+    for await (const directory of walk) {
+      if (!(await crew.add(directory))) break;
+    }
+    return await crew.finish();
+  } finally {
+    await crew.dismiss();
+  }
+}
+
+interface Crew {
+  /** False if there is enough already. */
+  add(directory: WalkedDirectory): Promise<boolean>;
+  finish(): Promise<Findings>;
+  dismiss(): Promise<void>;
+}
+
+interface Underway {
+  readonly below: string;
+  readonly files: readonly string[];
+  readonly worker: Hand;
+  /** Called when the task is done. */
+  readonly release: () => void;
+}
+
+interface Hand {
+  readonly worker: Worker;
+  readonly progress: Int32Array;
+  tasks: number;
+  seenProgress: number;
+  seenAt: number;
+}
+
+function crewOf(request: SearchRequest, signal: AbortSignal): Crew {
+  const hands: Hand[] = [];
+  const underWay = new Map<number, Underway>();
+  const open = new Set<() => void>();
+  const tally = tallyOf(request.total);
+  const bell = bellOf(signal);
+  const endsAt = performance.now() + request.maxMs;
+  let isLate = false;
+  const isOver = (): boolean => isLate || tally.isFull();
+  const watch = setInterval(() => {
+    isLate ||= performance.now() > endsAt;
+    if (isLate) bell.ring();
+    const stuck = stuckFile(hands, underWay);
+    if (stuck !== undefined) bell.fail(tooSlow(stuck));
+  }, LOOK_MS);
+  const done = (result: TaskResult): void => {
+    const task = underWay.get(result.id);
+    if (task === undefined) return;
+    underWay.delete(result.id);
+    task.worker.tasks -= 1;
+    task.release();
+    tally.add(result, task.below);
+    bell.ring();
+  };
+  let nextId = 0;
+  const give = ({ below, address }: WalkedDirectory, files: readonly string[], release: () => void): void => {
+    const hand = freest(hands, () => handOf(request, done, bell.fail));
+    const task: Task = { id: nextId, address, files };
+    underWay.set(nextId, { below, files, worker: hand, release });
+    nextId += 1;
+    hand.tasks += 1;
+    hand.worker.postMessage(task);
+  };
+  return {
+    add: async (directory) => {
+      open.add(directory.close);
+      for (const [files, release] of slices(directory, open)) {
+        give(directory, files, release);
+        await bell.until(() => underWay.size <= MAX_UNDER_WAY || isOver());
+      }
+      return !isOver();
+    },
+    finish: async () => {
+      await bell.until(() => underWay.size === 0 || isOver());
+      return { ...tally.findings(), ...(isLate ? { stopped: `after ${request.maxMs / 1000} seconds` } : {}) };
+    },
+    dismiss: async () => {
+      clearInterval(watch);
+      bell.remove();
+      // Not before they have ended: the number of a closed directory may soon be that of another.
+      await Promise.all(hands.map(({ worker }) => endThread(worker)));
+      for (const close of open) close();
+    },
+  };
+}
+
+/** The files of a directory in portions; when the last portion is released, the directory is closed. */
+function slices(
+  { files, close }: WalkedDirectory,
+  open: Set<() => void>,
+): readonly (readonly [files: readonly string[], release: () => void])[] {
+  const count = Math.ceil(files.length / FILES_PER_TASK);
+  let left = count;
+  const release = (): void => {
+    left -= 1;
+    if (left === 0 && open.delete(close)) close();
+  };
+  return Array.from({ length: count }, (_, index) => {
+    const from = index * FILES_PER_TASK;
+    return [files.slice(from, from + FILES_PER_TASK), release] as const;
+  });
+}
+
+interface Bell {
+  /** Something has changed. */
+  ring(): void;
+  fail(reason: unknown): void;
+  /** Waits until it is so. Throws what was told to `fail`, and the signal's reason. */
+  until(isSo: () => boolean): Promise<void>;
+  remove(): void;
+}
+
+function bellOf(signal: AbortSignal): Bell {
+  let wake = (): void => {};
+  let failure: { readonly reason: unknown } | undefined;
+  const fail = (reason: unknown): void => {
+    failure ??= { reason };
+    wake();
+  };
+  const onAbort = (): void => fail(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener('abort', onAbort, { once: true });
+  return {
+    ring: () => wake(),
+    fail,
+    until: async (isSo) => {
+      while (failure === undefined && !isSo()) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      if (failure !== undefined) throw failure.reason;
+    },
+    remove: () => signal.removeEventListener('abort', onAbort),
+  };
+}
+
+function handOf(request: SearchRequest, done: (result: TaskResult) => void, fail: (reason: unknown) => void): Hand {
+  const progress = new Int32Array(new SharedArrayBuffer(8));
+  const { total: _, maxMs: __, ...hunt } = request;
+  const readers = `encodingOf:${encodingOf},linesOf:${linesOf},wideLinesOf:${wideLinesOf},folded:${folded}`;
+  const parts = `{lineCollector:${lineCollector},lookThrough:${lookThrough},${readers}}`;
+  const program = `(${serve})(require,${parts})`;
+  const worker = startThread(program, { ...hunt, progress });
+  worker.on('message', done);
+  worker.on('error', fail);
+  return { worker, progress, tasks: 0, seenProgress: -1, seenAt: performance.now() };
+}
+
+/** One more is started only when all have plenty to do: most searches need one. */
+function freest(hands: Hand[], start: () => Hand): Hand {
+  const size = Math.min(MAX_WORKERS, availableParallelism());
+  const least = hands.reduce<Hand | undefined>(
+    (best, hand) => (best && best.tasks <= hand.tasks ? best : hand),
+    undefined,
+  );
+  if (least !== undefined && (least.tasks < 4 || hands.length === size)) return least;
+  const hand = start();
+  hands.push(hand);
+  return hand;
+}
+
+function stuckFile(hands: readonly Hand[], underWay: ReadonlyMap<number, Underway>): string | undefined {
+  const now = performance.now();
+  for (const hand of hands) {
+    const progress = Atomics.load(hand.progress, 0);
+    if (hand.tasks === 0 || progress !== hand.seenProgress) {
+      hand.seenProgress = progress;
+      hand.seenAt = now;
+    } else if (now - hand.seenAt > (progress === 0 ? SLOW_START_MS : STUCK_MS)) {
+      const task = [...underWay.values()].find(({ worker }) => worker === hand);
+      const name = task?.files[Atomics.load(hand.progress, 1)] ?? '';
+      return task === undefined || task.below === '' ? name : `${task.below}/${name}`;
+    }
+  }
+  return undefined;
+}
+
+function tooSlow(path: string): AppError {
+  return new AppError('usage', `the pattern takes too long on ${path}`, {
+    hint: 'Use a simpler pattern, without repetitions inside repetitions.',
+  });
+}
+
+interface Tally {
+  add(result: TaskResult, below: string): void;
+  isFull(): boolean;
+  findings(): Findings;
+}
+
+/** Puts results in order, whichever thread was first. Enough means: enough without a gap before it. */
+function tallyOf(total: number): Tally {
+  const waiting = new Map<number, readonly Finding[]>();
+  const files: Finding[] = [];
+  const counts = { binary: 0, unreadable: 0, cut: 0 };
+  let next = 0;
+  let matches = 0;
+  return {
+    add: ({ id, found, binary, unreadable, cut }, below) => {
+      counts.binary += binary;
+      counts.unreadable += unreadable;
+      counts.cut += cut;
+      waiting.set(
+        id,
+        found.map(({ name, ...rest }) => ({ ...rest, path: below === '' ? name : `${below}/${name}` })),
+      );
+      for (let ready = waiting.get(next); ready !== undefined; ready = waiting.get(next)) {
+        waiting.delete(next);
+        next += 1;
+        files.push(...ready);
+        for (const { lines } of ready) matches += lines.filter(({ isMatch }) => isMatch).length;
+      }
+    },
+    isFull: () => matches >= total,
+    findings: () => {
+      // Only if it was stopped is there something left behind a gap.
+      const rest = [...waiting].sort(([left], [right]) => left - right).flatMap(([, found]) => found);
+      return { ...counts, files: firstOf([...files, ...rest], total), isFull: matches >= total };
+    },
+  };
+}
+
+/** The files up to so many matching lines. */
+function firstOf(files: readonly Finding[], total: number): readonly Finding[] {
+  const kept: Finding[] = [];
+  let left = total;
+  for (const file of files) {
+    if (left === 0) break;
+    const lines = file.lines.filter(({ isMatch }) => {
+      if (isMatch && left > 0) left -= 1;
+      else if (isMatch) return false;
+      return true;
+    });
+    kept.push({ ...file, lines });
+  }
+  return kept;
+}

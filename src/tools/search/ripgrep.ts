@@ -1,0 +1,148 @@
+import { spawn } from 'node:child_process';
+import { accessSync, closeSync, constants, fstatSync, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join, sep } from 'node:path';
+import type { Env } from '../../core/io.ts';
+import { contains } from '../../core/text/path.ts';
+
+/** A line ripgrep found: where, never what. The text is read by us, through the fence. */
+export interface Sighting {
+  /** Below the start, with slashes. */
+  readonly path: string;
+  readonly line: number;
+  /** Where in the file the line begins, in bytes. */
+  readonly offset: number;
+  /** Where in the line the match begins, in bytes, counted from 1; absent for a line around one. */
+  readonly column?: number;
+}
+
+export interface RipgrepRun {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly maxMs: number;
+  /** Takes what it has printed, and gives back what is not whole yet; undefined if that is enough. */
+  readonly take: (printed: Buffer) => Buffer | undefined;
+}
+
+export interface RipgrepEnd {
+  /** Why it was stopped before its end; undefined if it was not. */
+  readonly stopped: 'enough' | 'time' | undefined;
+  /** Whether it did what it was asked; false, for example, if it does not understand the pattern. */
+  readonly isGood: boolean;
+}
+
+/** Where ripgrep is, by its real path; undefined if it is not there. One inside the workspace is somebody else's program. */
+export function findRipgrep(env: Env, roots: readonly string[]): string | undefined {
+  const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
+  for (const directory of (env.PATH ?? env.Path ?? '').split(delimiter)) {
+    if (!isAbsolute(directory)) continue;
+    const found = programAt(join(directory, name));
+    if (found !== undefined && !roots.some((root) => contains(root, found) || contains(root, directory))) return found;
+  }
+  return undefined;
+}
+
+function programAt(path: string): string | undefined {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile() ? realpathSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs ripgrep to its end, or until there is enough. Throws the signal's reason at once; the program is ended then. */
+export function runRipgrep({ program, args, cwd, maxMs, take }: RipgrepRun, signal: AbortSignal): Promise<RipgrepEnd> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    let stopped: RipgrepEnd['stopped'];
+    let rest: Buffer = Buffer.alloc(0);
+    let hasPrinted = false;
+    // No variable of ours: some change what it does.
+    const child = spawn(program, args, { cwd, env: {}, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true });
+    const stop = (why: RipgrepEnd['stopped']): void => {
+      stopped ??= why;
+      child.kill('SIGKILL');
+    };
+    const timer = setTimeout(() => stop('time'), maxMs);
+    const onAbort = (): void => {
+      child.kill('SIGKILL');
+      finish();
+      reject(signal.reason);
+    };
+    const finish = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    child.stdout.on('data', (chunk: Buffer) => {
+      if (stopped !== undefined) return;
+      hasPrinted = true;
+      const left = take(rest.length === 0 ? chunk : Buffer.concat([rest, chunk]));
+      if (left === undefined) stop('enough');
+      else rest = left;
+    });
+    child.on('error', () => {
+      finish();
+      resolve({ stopped, isGood: false });
+    });
+    child.on('close', (code) => {
+      finish();
+      // 1: nothing was found; 2: some files could not be read, or the pattern is none of its own.
+      resolve({ stopped, isGood: stopped !== undefined || code === 0 || code === 1 || hasPrinted });
+    });
+  });
+}
+
+/** Reads paths with a NUL behind each; gives back what is left. */
+export function takePaths(bytes: Buffer, found: string[]): Buffer {
+  const end = bytes.lastIndexOf(0);
+  if (end === -1) return bytes;
+  for (const path of bytes.toString('utf8', 0, end).split('\0')) found.push(belowOf(path));
+  return bytes.subarray(end + 1);
+}
+
+const HEAD_BYTES = 8192;
+
+/** The first bytes of a file, enough to tell what it is; links are not followed. Undefined if it cannot be read. */
+export function headOf(path: string): Uint8Array | undefined {
+  let descriptor: number | undefined;
+  try {
+    const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+    descriptor = openSync(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+    if (!fstatSync(descriptor).isFile()) return undefined;
+    const head = Buffer.alloc(HEAD_BYTES);
+    return head.subarray(0, readSync(descriptor, head, 0, HEAD_BYTES, 0));
+  } catch {
+    return undefined;
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor);
+  }
+}
+
+function belowOf(path: string): string {
+  const below = path.startsWith('./') || path.startsWith('.\\') ? path.slice(2) : path;
+  return sep === '/' ? below : below.replaceAll(sep, '/');
+}
+
+/** Only matches have a column. */
+const LINE = /^(\d+)(?::(\d+):(\d+):|-(\d+)-)/;
+
+/** Reads whole lines, `path NUL line:offset:text`; gives back what is left. */
+export function takeSightings(bytes: Buffer, found: Sighting[]): Buffer {
+  let from = 0;
+  for (let feed = bytes.indexOf(10, from); feed !== -1; feed = bytes.indexOf(10, from)) {
+    // A name may hold a line feed; the text comes after the NUL only.
+    const nul = bytes.indexOf(0, from);
+    if (nul === -1) break;
+    if (feed < nul) feed = bytes.indexOf(10, nul);
+    if (feed === -1) break;
+    const [, line, column, place, around] =
+      LINE.exec(bytes.toString('latin1', nul + 1, Math.min(feed, nul + 80))) ?? [];
+    const path = belowOf(bytes.toString('utf8', from, nul));
+    const at = { path, line: Number(line), offset: Number(place ?? around) };
+    if (line !== undefined) found.push(column === undefined ? at : { ...at, column: Number(column) });
+    from = feed + 1;
+  }
+  return bytes.subarray(from);
+}

@@ -1,0 +1,160 @@
+import { join, relative, resolve, sep } from 'node:path';
+import { AppError } from '../../core/error.ts';
+import { contains } from '../../core/text/path.ts';
+import { isSensitivePath, isState, type RootedPath, rootedPath } from '../../core/text/secrets.ts';
+import { locate } from '../../platform/files/held-directory.ts';
+import { fileFault } from '../../platform/files/held-file.ts';
+import { isPlanted, isProtected, isSystemPath, isWindowsTrap } from './protection.ts';
+
+/** A place in the workspace, by its real path. */
+export interface Place {
+  /** Free of links. */
+  readonly path: string;
+  /** As the model knows it: below the first root, with slashes; absolute in another root. */
+  readonly name: string;
+  /** Steps of `path` that do not exist yet. */
+  readonly missing: number;
+  /** Whether it needs a person's permission to be read. */
+  readonly isSensitive: boolean;
+}
+
+export interface FenceOptions {
+  /** The working directory first, then those that were named besides it. */
+  readonly roots: readonly string[];
+  /** Directories that are never read or written although they may lie in a root: where credentials and sessions are. */
+  readonly denied?: readonly string[];
+  /** Names of files that are not written, besides those that never are: what models are told by. */
+  readonly protectedNames?: readonly string[];
+  /** Whether names mean what they mean to Windows. */
+  readonly isWindows?: boolean;
+}
+
+/** Where the tools may go. */
+export interface Fence {
+  /** Free of links. */
+  readonly roots: readonly string[];
+  /** Where a path leads. Throws AppError `usage` if it is not for tools, in the same words whether it exists or not. */
+  place(path: string, use: 'read' | 'write'): Promise<Place>;
+  /** Whether a real path may be shown by a walk: not denied, not sensitive. */
+  isListed(path: string): boolean;
+}
+
+const MAX_PATH = 4096;
+
+/** A fence around some directories. Throws AppError `usage` if one is not there. */
+export async function fenceAround({
+  roots: spelled,
+  denied = [],
+  protectedNames = [],
+  isWindows = sep === '\\',
+}: FenceOptions): Promise<Fence> {
+  const roots = spelled.map(realRoot);
+  const closed = [...new Set(denied)].flatMap((path) => [resolve(path), realOrSame(path)]);
+  const [first] = roots;
+  if (first === undefined) throw new AppError('usage', 'there is no directory to work in', { hint: 'Name one.' });
+  const grounds: Grounds = {
+    first,
+    roots,
+    spelled: [...spelled.map((root) => resolve(root)), ...roots],
+    denied: closed,
+    protectedNames,
+    isWindows,
+  };
+  return {
+    roots,
+    place: (path, use) => placeOf(grounds, path, use),
+    isListed: (path) => !isDenied(grounds, path) && !isSensitive(tailOf(roots, path)),
+  };
+}
+
+interface Grounds {
+  /** Paths that are not absolute begin here. */
+  readonly first: string;
+  /** Free of links. */
+  readonly roots: readonly string[];
+  /** The roots as they were named, and free of links. */
+  readonly spelled: readonly string[];
+  readonly denied: readonly string[];
+  readonly protectedNames: readonly string[];
+  readonly isWindows: boolean;
+}
+
+function realRoot(root: string): string {
+  const located = locate(resolve(root));
+  if (located !== undefined && located.rest.length === 0) return located.real;
+  throw new AppError('usage', `no such directory: ${root}`, { hint: 'Name one that exists.' });
+}
+
+function realOrSame(path: string): string {
+  const located = locate(resolve(path));
+  return located === undefined ? path : join(located.real, ...located.rest);
+}
+
+function isDenied({ denied }: Grounds, path: string): boolean {
+  return isSystemPath(path) || isState(path, denied);
+}
+
+/** Checks what is written first, without touching the disk: a path outside must not even be looked up. */
+async function placeOf(grounds: Grounds, path: string, use: 'read' | 'write'): Promise<Place> {
+  const name = path.length > 200 ? `${path.slice(0, 200)}…` : path;
+  if (path === '' || path.includes('\0') || Buffer.byteLength(path) > MAX_PATH) {
+    throw new AppError('usage', 'this is not a path', { hint: 'Give a path relative to the working directory.' });
+  }
+  if (grounds.isWindows && isWindowsTrap(path)) throw outside(name, grounds);
+  const { first, roots, spelled, protectedNames } = grounds;
+  const wanted = resolve(first, path);
+  if (!isIn(spelled, wanted)) throw outside(name, grounds);
+  const located = locate(wanted);
+  if (located === undefined || !isIn(roots, located.real)) throw outside(name, grounds);
+  const real = join(located.real, ...located.rest);
+  if (isDenied(grounds, real)) throw outside(name, grounds);
+  if (located.fault !== undefined) throw fileFault(located.fault, name);
+  const tails = [tailOf(roots, real), tailOf(spelled, wanted)];
+  const isClosed = ({ tail, above }: RootedPath): boolean => isProtected(tail, above, protectedNames);
+  if (use === 'write' && tails.some(isClosed)) throw protectedPath(name);
+  if (use === 'write' && located.rest.length > 0 && isPlanted(real)) throw protectedPath(name);
+  return {
+    path: real,
+    name: nameOf(grounds, real),
+    missing: located.rest.length,
+    isSensitive: tails.some(isSensitive),
+  };
+}
+
+function isIn(roots: readonly string[], path: string): boolean {
+  return roots.some((root) => contains(root, path));
+}
+
+function tailOf(roots: readonly string[], path: string): RootedPath {
+  return rootedPath(roots.findLast((candidate) => contains(candidate, path)) ?? path, path);
+}
+
+function isSensitive({ tail, above }: RootedPath): boolean {
+  return isSensitivePath(tail, above);
+}
+
+function nameOf({ first }: Grounds, path: string): string {
+  const shown = contains(first, path) ? relative(first, path) || '.' : path;
+  return shown.split(sep).join('/');
+}
+
+function outside(name: string, { roots }: Grounds): AppError {
+  return new AppError('usage', `${name} is outside the workspace`, {
+    hint: `Only paths below ${roots.join(' and ')} can be used, and links must not lead out of it.`,
+  });
+}
+
+function protectedPath(name: string): AppError {
+  return new AppError('usage', `${name} is protected`, {
+    hint: 'Files that other programs run or believe are never written by tools. Tell the user what to change there.',
+  });
+}
+
+/** Gives the errors of some work with a file its name: they become AppErrors `usage`. */
+export async function named<T>(name: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw fileFault(thrown, name);
+  }
+}

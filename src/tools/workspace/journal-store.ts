@@ -1,0 +1,150 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, readdir, readFile, rmdir, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AppError } from '../../core/error.ts';
+import type { Clock } from '../../core/io.ts';
+import { fingerprint } from '../../platform/files/held-file.ts';
+import { acquireLock } from '../../platform/files/lock.ts';
+import { putSynced } from '../../platform/files/synced-file.ts';
+import { makePrivateDirectory, replaceFile } from '../../platform/files/write.ts';
+import { errnoOf, reasonOf } from '../../platform/runtime/system.ts';
+
+/** A FIFO in the place of a file is empty, not waited for. */
+const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+
+/** Lines that are added to, and bytes found again by their fingerprint. For the user's eyes only. */
+export interface JournalFiles {
+  /** Does some work while no other process does such; false: another did not let go of it, and it may be at work as well. */
+  alone<T>(work: (isAlone: boolean) => Promise<T>): Promise<T>;
+  /** Adds a line; it is on the disk when this resolves. Throws AppError `config`. */
+  append(line: string): Promise<void>;
+  /** Where the lines are. */
+  readonly path: string;
+  /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
+  lines(): Promise<readonly string[]>;
+  /** Keeps bytes, and says under which fingerprint. Throws AppError `config`. */
+  keep(bytes: Uint8Array): Promise<string>;
+  /** What was kept. Throws AppError `config` if it is gone, or not what it was. */
+  fetch(print: string): Promise<Uint8Array>;
+  /** The fingerprints of all that is kept, with its size in bytes. Throws AppError `config`. */
+  sizes(): Promise<ReadonlyMap<string, number>>;
+  /** Puts these lines in the place of all others, so that readers see the old ones or the new. Throws AppError `config`. */
+  replaceLines(lines: readonly string[]): Promise<void>;
+  /** Lets go of what was kept. Never throws. */
+  drop(print: string): Promise<void>;
+}
+
+const PATIENCE_MS = 5000;
+
+/** Removes a directory that has nothing in it; false if it has, or is none. Never throws. */
+export async function removeEmptyDirectory(path: string): Promise<boolean> {
+  return rmdir(path).then(
+    () => true,
+    () => false,
+  );
+}
+
+const LINE_FEED = 10;
+
+/** The files of a journal in a directory, which is made when something is first written. */
+export function journalFiles(directory: string, clock: Clock): JournalFiles {
+  const index = join(directory, 'changes.jsonl');
+  const blobs = join(directory, 'blobs');
+  return {
+    path: index,
+    alone: async (work) => {
+      const { signal } = new AbortController();
+      const options = { clock, signal, patienceMs: PATIENCE_MS, isDone: async () => false };
+      const lock = await acquireLock(join(directory, 'lock'), options);
+      try {
+        return await work(lock?.isHeld === true);
+      } finally {
+        await lock?.release();
+      }
+    },
+    append: (line) => writing(index, () => appendLine(directory, index, line)),
+    lines: () =>
+      writing(index, async () => {
+        const text = await readLines(index).catch((thrown: unknown) => {
+          if (errnoOf(thrown) === 'ENOENT') return '';
+          throw thrown;
+        });
+        return text.split('\n').filter((line) => line !== '');
+      }),
+    keep: (bytes) => writing(blobs, () => keepBlob(blobs, bytes)),
+    fetch: async (print) => {
+      const bytes = await readFile(join(blobs, print), { flag: FLAGS }).catch(() => undefined);
+      if (bytes !== undefined && fingerprint(bytes) === print) return bytes;
+      throw new AppError('config', 'what was there before is not kept any more', {
+        hint: 'It was removed from the undo directory, or damaged there.',
+      });
+    },
+    sizes: () => writing(blobs, () => sizesIn(blobs)),
+    replaceLines: (lines) => replaceFile(index, lines.map((line) => `${line}\n`).join('')),
+    drop: (print) => unlink(join(blobs, print)).catch(() => {}),
+  };
+}
+
+async function readLines(path: string): Promise<string> {
+  const handle = await open(path, FLAGS);
+  try {
+    if (!(await handle.stat()).isFile()) {
+      throw new AppError('config', `cannot use the undo journal ${path}: it is not a regular file`, {
+        hint: 'Move it away; what was noted in it cannot be taken back.',
+      });
+    }
+    return await handle.readFile('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
+async function writing<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    if (thrown instanceof AppError) throw thrown;
+    throw new AppError('config', `cannot use the undo journal ${path}: ${reasonOf(thrown)}`, {
+      cause: thrown,
+      hint: 'Check the free space and the permissions there.',
+    });
+  }
+}
+
+async function appendLine(directory: string, path: string, line: string): Promise<void> {
+  await makePrivateDirectory(directory);
+  const handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600);
+  try {
+    // What a crash left of a line must not swallow this one.
+    const start = (await endsInFeed(handle)) ? '' : '\n';
+    await handle.appendFile(`${start}${line}\n`);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+}
+
+async function endsInFeed(handle: FileHandle): Promise<boolean> {
+  const { size } = await handle.stat();
+  if (size === 0) return true;
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1);
+  return buffer[0] === LINE_FEED;
+}
+
+async function sizesIn(blobs: string): Promise<ReadonlyMap<string, number>> {
+  const sizes = new Map<string, number>();
+  for (const name of await readdir(blobs).catch(() => [])) {
+    const status = await stat(join(blobs, name)).catch(() => undefined);
+    if (status !== undefined) sizes.set(name, status.size);
+  }
+  return sizes;
+}
+
+async function keepBlob(blobs: string, bytes: Uint8Array): Promise<string> {
+  const print = fingerprint(bytes);
+  const path = join(blobs, print);
+  if ((await stat(path).catch(() => undefined))?.size === bytes.length) return print;
+  await makePrivateDirectory(blobs);
+  await putSynced(path, bytes);
+  return print;
+}

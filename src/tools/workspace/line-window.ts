@@ -1,0 +1,113 @@
+import { AppError } from '../../core/error.ts';
+import type { OpenedFile } from '../../platform/files/held-file.ts';
+
+/** Lines of a file as they are shown, and where they are in it. */
+export interface LineWindow {
+  readonly lines: readonly string[];
+  /** The first of them, counted from 1. */
+  readonly first: number;
+  /** How many the file has; undefined if it was not read to its end. */
+  readonly total: number | undefined;
+  /** Whether characters are missing at the end of a line. */
+  readonly isCut: boolean;
+  /** After how many characters a line is cut. */
+  readonly lineLimit: number;
+}
+
+export interface WantedLines {
+  readonly first: number;
+  /** The last, included; as many as may be shown if absent. */
+  readonly last: number | undefined;
+  /** The first character of each line, counted from 1. */
+  readonly column: number;
+}
+
+const MAX_LINES = 2000;
+const MAX_LINE_LENGTH = 2000;
+/** The same for a line that is asked for alone: whoever does so wants all of it. */
+const MAX_ONLY_LINE_LENGTH = 100_000;
+const MAX_LENGTH = 256_000;
+const CHUNK_BYTES = 1_000_000;
+const MAX_SCANNED_BYTES = 1_000_000_000;
+
+/** The same text with longer lines broken, so that a window cuts none of them. */
+export function shortLines(text: string): string {
+  // A character may be two units long.
+  return text.replace(new RegExp(`[^\\n]{${MAX_LINE_LENGTH / 2}}(?=[^\\n])`, 'gu'), '$&\n');
+}
+
+/** The wanted lines of a text, as many as may be shown. */
+export function windowOfText(text: string, wanted: WantedLines): LineWindow & { readonly total: number } {
+  const chosen: string[] = [];
+  const last = lastOf(wanted);
+  let total = 0;
+  // Not by a split: of a large text few lines are wanted.
+  for (let from = 0; from < text.length; ) {
+    const feed = text.indexOf('\n', from);
+    const end = feed === -1 ? text.length : feed;
+    total += 1;
+    if (total >= wanted.first && total <= last) chosen.push(text.slice(from, end));
+    from = end + 1;
+  }
+  return { ...shown(chosen, wanted), first: wanted.first, total };
+}
+
+function lastOf({ first, last = Number.POSITIVE_INFINITY }: WantedLines): number {
+  return Math.min(last, first + MAX_LINES - 1);
+}
+
+type Shown = Pick<LineWindow, 'lines' | 'isCut' | 'lineLimit'>;
+
+function shown(lines: readonly string[], { first, last, column }: WantedLines): Shown {
+  const lineLimit = first === last ? MAX_ONLY_LINE_LENGTH : MAX_LINE_LENGTH;
+  const kept: string[] = [];
+  let length = 0;
+  let isCut = false;
+  for (const whole of lines) {
+    const line = whole.slice(column - 1);
+    const isLong = line.length > lineLimit;
+    const text = isLong ? `${line.slice(0, lineLimit)}… [line cut, ${whole.length} characters]` : line;
+    if (length + text.length > MAX_LENGTH) break;
+    length += text.length + 1;
+    isCut ||= isLong;
+    kept.push(text.endsWith('\r') ? text.slice(0, -1) : text);
+  }
+  return { lines: kept, isCut, lineLimit };
+}
+
+/**
+ * The wanted lines of a file that is too large to be read whole. It is read from the start until there, a piece at a time.
+ * Throws AppError `usage` if that is too far.
+ */
+export async function windowOfFile(file: OpenedFile, wanted: WantedLines, signal: AbortSignal): Promise<LineWindow> {
+  const collected: Buffer[] = [];
+  let size = 0;
+  let line = 1;
+  for (let position = 0; position < MAX_SCANNED_BYTES; position += CHUNK_BYTES) {
+    signal.throwIfAborted();
+    const chunk = Buffer.from(await file.read(position, CHUNK_BYTES));
+    let from = 0;
+    while (line < wanted.first && from < chunk.length) {
+      const feed = chunk.indexOf(10, from);
+      from = feed === -1 ? chunk.length : feed + 1;
+      if (feed !== -1) line += 1;
+    }
+    if (line === wanted.first && size < MAX_LENGTH * 4) {
+      collected.push(chunk.subarray(from));
+      size += chunk.length - from;
+    }
+    const isEnd = chunk.length < CHUNK_BYTES;
+    if (isEnd || size >= MAX_LENGTH * 4) return collectedWindow(collected, wanted, isEnd);
+  }
+  throw new AppError('usage', `line ${wanted.first} is more than 1 GB into the file`, {
+    hint: 'Find what you need with search_file_content.',
+  });
+}
+
+function collectedWindow(chunks: readonly Buffer[], wanted: WantedLines, isEnd: boolean): LineWindow {
+  const all = Buffer.concat(chunks).toString('utf8').split('\n');
+  if (isEnd && all.at(-1) === '') all.pop();
+  const some = shown(all.slice(0, lastOf(wanted) - wanted.first + 1), wanted);
+  const total = isEnd && some.lines.length > 0 ? wanted.first - 1 + all.length : undefined;
+  return { ...some, first: wanted.first, total };
+}
