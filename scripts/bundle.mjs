@@ -63,11 +63,11 @@ export async function commandTable(directory) {
     ...bundling,
     stdin: {
       contents: `export { ROOT } from './src/cli/table/root.ts';
-        export { SHELLS } from './src/cli/completion/shells.ts';
+        export { SHELLS } from './src/cli/completion/plan.ts';
         export { completionScript } from './src/cli/completion/script.ts';
         export { helpText } from './src/cli/help.ts';
         export { manPage } from './src/cli/man.ts';
-        export { outlineOf } from './src/cli/outline.ts';`,
+        export { outlineOf } from './src/cli/invocation.ts';`,
       resolveDir: root,
     },
     format: 'esm',

@@ -2,7 +2,7 @@ import { readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Env } from './core/io.ts';
 import { codeCache } from './platform/runtime/code-cache.ts';
-import { isStandalone } from './platform/runtime/standalone.ts';
+import { isStandalone } from './platform/runtime/system.ts';
 
 /** Set by the build: our version, the chunk that holds `main`, and the file of the chunks that an ordinary run needs. */
 declare const VERSION: string;

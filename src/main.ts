@@ -1,13 +1,17 @@
-import { completionCall, type Invocation, type Options, plainPrompt } from './cli/invocation.ts';
-import { guardNearMiss } from './cli/near-miss.ts';
-import type { Outline } from './cli/outline.ts';
+import {
+  completionCall,
+  guardNearMiss,
+  type Invocation,
+  type Options,
+  type Outline,
+  plainPrompt,
+} from './cli/invocation.ts';
 import { homes, homesIfAny } from './config/home.ts';
 import { loadSettings } from './config/settings.ts';
 import { AppError } from './core/error.ts';
 import type { Env } from './core/io.ts';
 import { type AppOptions, openIo, processApp } from './platform/app.ts';
-import type { ProcessIo } from './platform/terminal/io.ts';
-import { isAttended } from './platform/terminal/terminal.ts';
+import { isAttended, type ProcessIo } from './platform/terminal/io.ts';
 
 /** Set by the build. */
 declare const OUTLINE: Outline;

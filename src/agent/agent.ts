@@ -1,4 +1,4 @@
-import type { Content } from '../core/content.ts';
+import type { Content, KeptContent } from '../core/content.ts';
 import type { History } from '../core/history.ts';
 import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
@@ -36,4 +36,19 @@ export interface Turn {
   readonly prompt: Content;
   /** Its reason is an AppError. */
   readonly signal: AbortSignal;
+}
+
+interface MemoryOptions {
+  readonly keepsReplies?: boolean;
+  readonly earlier?: readonly KeptContent[];
+}
+
+/** A conversation that lasts as long as the process, going on from `earlier`. Keeps no replies unless told to. */
+export function memoryHistory({ keepsReplies = false, earlier = [] }: MemoryOptions = {}): History {
+  const contents = [...earlier];
+  return {
+    contents,
+    replyLimit: keepsReplies ? Number.POSITIVE_INFINITY : 0,
+    append: async ({ content }) => void contents.push(content),
+  };
 }

@@ -1,10 +1,9 @@
 import { AppError } from '../core/error.ts';
-import type { JsonObject } from '../core/json.ts';
+import { canonicalJson, type JsonObject, stringOf } from '../core/json.ts';
 import type { ReplyCall } from '../core/model.ts';
-import type { PendingCall, Tool, ToolOutcome } from '../core/tool.ts';
+import { nearestNames } from '../core/text/names.ts';
+import type { Effect, PendingCall, Tool, ToolCall, ToolOutcome } from '../core/tool.ts';
 import type { Agent } from './agent.ts';
-import { edited, refusal, unknownTool } from './outcomes.ts';
-import type { RepeatWatch } from './repeats.ts';
 
 /** More calls than this are not run. */
 const MAX_CALLS = { inReply: 64, inTurn: 200 } as const;
@@ -28,7 +27,7 @@ export interface Question {
   readonly tool: Tool | undefined;
 }
 
-export interface DecisionContext {
+interface DecisionContext {
   readonly agent: Agent;
   readonly repeats: RepeatWatch;
   readonly signal: AbortSignal;
@@ -94,4 +93,82 @@ function limitOf({ index, count }: Question): string | undefined {
 
 function refused(reason: string): Decision {
   return { kind: 'refused', outcome: refusal(reason) };
+}
+
+/** What the model gets for a call that was not run, or failed. */
+function refusal(error: string): ToolOutcome {
+  return { ok: false, response: { error } };
+}
+
+/** What the model gets for a call that was under way, or still to come, when the turn was ended. */
+export function cancelled(): ToolOutcome {
+  return refusal('[cancelled]');
+}
+
+/** What the model gets for a tool that was not offered to it: the names most like it, or all. */
+function unknownTool(name: string, tools: readonly Tool[]): ToolOutcome {
+  const names = tools.map((tool) => tool.name);
+  const near = nearestNames(name, names);
+  return refusal(
+    `there is no tool ${name}; ${near.length > 0 ? `did you mean ${near.join(' or ')}?` : `there is ${names.join(', ')}`}`,
+  );
+}
+
+/** What the model gets when a tool threw: a failure in our words, or a bug, which must not end the turn. */
+export function failed(thrown: unknown): ToolOutcome {
+  const { message } = AppError.from(thrown);
+  return refusal(thrown instanceof AppError ? message : `the tool failed unexpectedly: ${message}`);
+}
+
+/** The outcome of a call whose arguments the person changed: the model must not think its own were used. */
+function edited({ response, ...outcome }: ToolOutcome, args: JsonObject): ToolOutcome {
+  const own = stringOf(response.note);
+  const note = [...(own === undefined ? [] : [own]), 'the user changed the arguments'].join('\n');
+  return { ...outcome, response: { ...response, editedArgs: args, note } };
+}
+
+const MAX_SAME = 3;
+
+/** Notices a model that goes in circles. */
+interface RepeatWatch {
+  /** Counts the call; true from the third time on that it is made with the same arguments. */
+  isTooOften(call: ToolCall, tool: Tool): boolean;
+  /** What the model is told then. */
+  readonly words: string;
+  /** This call changed something: what was looked at or tried before may now turn out otherwise. */
+  changed(call: ToolCall, tool: Tool): void;
+  /** Throws AppError `limit` if a call was made once more after the model was told. */
+  throwIfStuck(): void;
+}
+
+/** A watch over one turn. */
+export function repeatWatch(): RepeatWatch {
+  const counts = new Map<string, { count: number; readonly effect: Effect }>();
+  let stuck: string | undefined;
+  return {
+    isTooOften(call, tool) {
+      const key = keyOf(call, tool);
+      const seen = counts.get(key) ?? { count: 0, effect: tool.effect };
+      seen.count += 1;
+      counts.set(key, seen);
+      if (seen.count > MAX_SAME) stuck ??= call.name;
+      return seen.count >= MAX_SAME;
+    },
+    words: `the same call was made ${MAX_SAME} times, and was not run again; use what it gave, or do something else`,
+    changed(call, tool) {
+      const own = keyOf(call, tool);
+      // The same text written a third time is a circle, whatever was done in between.
+      for (const [key, { effect }] of counts) if (key !== own && effect !== 'write') counts.delete(key);
+    },
+    throwIfStuck() {
+      if (stuck === undefined) return;
+      throw new AppError('limit', `the model keeps making the same call of ${stuck}`, {
+        hint: 'Say in the prompt what it should do instead, or choose another model with -m.',
+      });
+    },
+  };
+}
+
+function keyOf({ name, args }: ToolCall, tool: Tool): string {
+  return `${name} ${canonicalJson(tool.plain?.(args) ?? args)}`;
 }

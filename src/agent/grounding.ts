@@ -1,7 +1,6 @@
 import type { Source } from '../core/event.ts';
-import type { Ground, Grounded } from '../core/grounding.ts';
 import { isObject, type JsonObject, objectsOf, stringOf } from '../core/json.ts';
-import type { Model, ModelRequest } from '../core/model.ts';
+import type { Ground, Grounded, Model, ModelRequest } from '../core/model.ts';
 
 /** A search by one request of its own, grounded in Google Search. `request` chooses the model and its sampling. */
 export function grounder(model: Model, request: Pick<ModelRequest, 'model' | 'generationConfig'>): Ground {

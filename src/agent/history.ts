@@ -17,7 +17,7 @@ const LOST = { error: '[no answer was recorded]' };
 /** What a part may have besides its data. */
 const BESIDE_DATA: readonly string[] = ['thought', 'thoughtSignature'];
 
-export interface WireOptions {
+interface WireOptions {
   /** Whose signatures the server will know. */
   readonly origin: string;
   /** So many contents, from the first, go without their signatures. */

@@ -3,9 +3,7 @@ import type { TurnEvent } from '../core/event.ts';
 import type { ReplyCall } from '../core/model.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
 import type { Agent, Turn } from './agent.ts';
-import { type Decision, decide, type Question } from './decision.ts';
-import { cancelled, failed } from './outcomes.ts';
-import { repeatWatch } from './repeats.ts';
+import { cancelled, type Decision, decide, failed, type Question, repeatWatch } from './decision.ts';
 
 /** A call on its way to its answer. */
 interface Slot extends Question {

@@ -1,8 +1,11 @@
+import type { Content, KeptContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { ModelRequest, Reply } from '../core/model.ts';
+import type { Tool } from '../core/tool.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
-import { asker } from './ask.ts';
 
 /** What the person is told when something was withheld. */
 export const WITHHELD = "gmn's own credentials were in it: ‹redacted› is sent in their place";
@@ -40,3 +43,127 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
 }
 
 type Answer = ReturnType<typeof import('./tool-calls.ts').answerer>;
+
+/** What came of one reply so far. */
+interface Heard {
+  reply?: Reply;
+  /** Only as far as it is kept, in pieces; undefined once it is too long for that. */
+  text: string[] | undefined;
+  length: number;
+  /** The last character of the text. */
+  last: string;
+  /** Who answers, as far as that is known. */
+  model: string;
+}
+
+/**
+ * Asks for the next reply to the history, and records it; one that is cut off is recorded as far as it came. `begin` is
+ * told once, text before calls ends its line. A history whose signatures are refused is sent once more without them.
+ * Throws what the model throws.
+ */
+function asker(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<TurnEvent, Reply> {
+  const limit = history.replyLimit;
+  const keepLimit = agent.tools.length > 0 ? Number.POSITIVE_INFINITY : limit;
+  let hasBegun = false;
+  /** So many contents go without their signatures. */
+  let distrusted = 0;
+
+  async function* hear(request: ModelRequest, heard: Heard): AsyncGenerator<TurnEvent, void> {
+    for await (const event of repliesInto(heard, agent.model.stream(request, signal))) {
+      if (event.type === 'begin') heard.model = event.model;
+      if (event.type === 'begin' && hasBegun) continue;
+      if (event.type === 'begin') hasBegun = true;
+      if (event.type === 'text') {
+        heard.last = event.delta.at(-1) ?? heard.last;
+        if (limit > 0) keep(heard, event.delta, limit);
+      }
+      yield event;
+      if (event.type === 'text') await history.overhear?.(event.delta);
+    }
+  }
+
+  async function* attempt(): AsyncGenerator<TurnEvent, Reply> {
+    const heard: Heard = { text: [], length: 0, last: '', model: agent.request.model };
+    try {
+      const contents = await wired(history.contents, { origin: agent.origin, distrusted });
+      yield* hear(
+        { ...agent.request, contents, ...offered(agent.tools), ...(keepLimit > 0 ? { keepLimit } : {}) },
+        heard,
+      );
+      // The stream has returned, or it would have thrown.
+      const reply = heard.reply ?? missing();
+      if (reply.content === undefined && limit > 0) history.letGo?.();
+      if (reply.content !== undefined) await history.append(recordOf(reply, reply.content, agent.origin));
+      if (reply.calls && heard.last !== '' && heard.last !== '\n') yield { type: 'text', delta: '\n' };
+      return reply;
+    } finally {
+      if (heard.reply === undefined && heard.text === undefined) history.letGo?.();
+      else if (heard.reply === undefined && heard.text !== undefined && heard.length > 0) {
+        const content: KeptContent = { role: 'model', parts: [{ text: heard.text.join('') }] };
+        await history.append({ kind: 'reply', content, usage: NO_USAGE, model: heard.model });
+      }
+    }
+  }
+
+  return async function* ask() {
+    try {
+      return yield* attempt();
+    } catch (thrown) {
+      if (!isSignatureFault(thrown)) throw thrown;
+      distrusted = history.contents.length;
+      yield {
+        type: 'notice',
+        message: 'the server refused the signatures of earlier replies; asked again without them',
+      };
+      return yield* attempt();
+    }
+  };
+}
+
+function keep(heard: Heard, delta: string, limit: number): void {
+  heard.length += delta.length;
+  if (heard.length > limit) heard.text = undefined;
+  heard.text?.push(delta);
+}
+
+/** The events of a stream, what it returns put aside. Leaving it closes the stream. */
+async function* repliesInto<Event>(heard: Heard, stream: AsyncGenerator<Event, Reply>): AsyncGenerator<Event, void> {
+  heard.reply = yield* stream;
+}
+
+/** The first prompt of a conversation needs no care, and a one-shot has no other. */
+async function wired(
+  contents: readonly KeptContent[],
+  options: { readonly origin: () => string; readonly distrusted: number },
+): Promise<readonly Content[]> {
+  if (contents.length === 1) return [...contents];
+  const { wireContents } = await import('./history.ts');
+  return wireContents(contents, { origin: options.origin(), distrusted: options.distrusted });
+}
+
+/** The tools as a request declares them; nothing if there are none. */
+export function offered(tools: readonly Tool[]): { readonly tools?: readonly JsonObject[] } {
+  if (tools.length === 0) return {};
+  const functionDeclarations = tools.map(({ name, description, input }) => ({
+    name,
+    description,
+    parametersJsonSchema: input,
+  }));
+  return { tools: [{ functionDeclarations }] };
+}
+
+function recordOf({ calls, usage, model, finishReason }: Reply, said: Content, origin: () => string) {
+  // What has no signature belongs to nobody, and to find out who is asked costs a start.
+  const isSigned = said.parts.some((part) => 'thoughtSignature' in part);
+  const content: KeptContent = isSigned ? { ...said, origin: origin() } : said;
+  if (calls !== undefined) return { kind: 'call', content, usage, model } as const;
+  return { kind: 'reply', content, usage, model, finishReason } as const;
+}
+
+function isSignatureFault(thrown: unknown): boolean {
+  return thrown instanceof AppError && thrown.objection === 'signature';
+}
+
+function missing(): never {
+  throw new AppError('internal', 'the reply ended without a result');
+}

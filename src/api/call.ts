@@ -1,15 +1,11 @@
 import { AppError } from '../core/error.ts';
-import type { HttpResponse, SendHttp } from '../core/http.ts';
-import type { Clock, Trace } from '../core/io.ts';
+import type { Clock, HttpResponse, SendHttp, Trace } from '../core/io.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import type { Backend } from './backend.ts';
-import { parseChunk } from './chunk.ts';
 import type { Refusal } from './failure.ts';
 import { discard, payloads, readStart } from './payload.ts';
-import { type ReplyOptions, replyMeter, replyReader } from './reply.ts';
+import { contentKeeper, parseChunk, type ReplyOptions, replyMeter, replyReader } from './reply.ts';
 import type { CallIds } from './reply-calls.ts';
-import { contentKeeper } from './reply-content.ts';
-import { toldAtOnce } from './reply-events.ts';
 import type { Retry } from './retry.ts';
 
 const MAX_ERROR_BYTES = 64 * 1024;
@@ -202,4 +198,35 @@ async function refusedInStream(call: Call, backend: Backend, error: unknown): Pr
   if (excess !== undefined) return excess;
   const { failureInStream } = await import('./failure.ts');
   return failureInStream({ ...aboutCall(call, backend), body: JSON.stringify(error) });
+}
+
+/** The events of one batch, in their order. */
+interface BatchEvents {
+  add(event: ReplyEvent): void;
+  events(): readonly ReplyEvent[];
+}
+
+/** Neighbouring texts that came with one batch are told as one event: to hand a small one on costs more than its text does. */
+export function toldAtOnce(): BatchEvents {
+  const events: ReplyEvent[] = [];
+  let pieces: string[] = [];
+  const closeText = (): void => {
+    const [first] = pieces;
+    if (first === undefined) return;
+    events.push(
+      pieces.length === 1 ? { type: 'text', delta: first } : { type: 'text', delta: pieces.join(''), pieces },
+    );
+    pieces = [];
+  };
+  return {
+    add(event) {
+      if (event.type === 'text') return void pieces.push(event.delta);
+      closeText();
+      events.push(event);
+    },
+    events() {
+      closeText();
+      return events;
+    },
+  };
 }

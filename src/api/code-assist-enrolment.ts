@@ -1,18 +1,17 @@
 import { type AppError, refused } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject, objectsOf, stringOf } from '../core/json.ts';
-import { concealed } from '../core/text/secret-forms.ts';
-import { accountTrouble } from './account-trouble.ts';
-import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assist-place.ts';
-import type { Identity } from './identity.ts';
-import { type Caller, callJson, type Fields } from './json-call.ts';
-import { oneLine } from './server-text.ts';
+import { concealed } from '../core/text/secrets.ts';
+import type { Identity } from './backend.ts';
+import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assist.ts';
+import { accountTrouble, oneLine } from './google-error.ts';
+import { type Caller, callJson, type Fields } from './queries.ts';
 
 /** Five minutes at the usual pace. */
 const MAX_POLLS = 60;
 const FREE_TIER = 'free-tier';
 
-export interface EnrolOptions {
+interface EnrolOptions {
   readonly place: CodeAssistPlace;
   readonly caller: Caller;
   readonly clock: Clock;

@@ -2,16 +2,13 @@ import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { objectsOf } from '../core/json.ts';
 import { formatDuration } from '../core/text/format.ts';
-import { concealed } from '../core/text/secret-forms.ts';
-import type { Enrolments } from './code-assist.ts';
-import { type CodeAssistPlace, codeAssistUrl } from './code-assist-place.ts';
-import { modelPath } from './endpoint.ts';
-import { parseCount } from './gemini-api-inquiries.ts';
-import { type Caller, callJson, type Fields } from './json-call.ts';
-import type { Inquiries } from './queries.ts';
-import { oneLine } from './server-text.ts';
+import { concealed } from '../core/text/secrets.ts';
+import { modelPath } from './backend.ts';
+import { type CodeAssistPlace, codeAssistUrl, type Enrolments } from './code-assist.ts';
+import { oneLine } from './google-error.ts';
+import { type Caller, callJson, type Fields, type Inquiries, parseCount } from './queries.ts';
 
-export interface CodeAssistInquiriesOptions {
+interface CodeAssistInquiriesOptions {
   readonly place: CodeAssistPlace;
   readonly caller: Caller;
   readonly enrolments: Enrolments;

@@ -1,12 +1,13 @@
+import { join } from 'node:path';
+import { AppError } from '../core/error.ts';
+import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import { modelFacts } from '../models/table.ts';
-import { type Backend, backendOf, type Refused } from './backend.ts';
-import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assist-place.ts';
-import { modelPath } from './endpoint.ts';
-import type { EnrolmentCache } from './enrolment-cache.ts';
-import type { Identity } from './identity.ts';
+import { isRecent, readMemo, writeMemo } from '../platform/files/small-file.ts';
+import { sha256 } from '../platform/runtime/native.ts';
+import { type Backend, backendOf, endpointUrl, type Identity, isProject, modelPath, type Refused } from './backend.ts';
 
 /** Project and tier of the account: remembered, else asked for. */
 export interface Enrolments {
@@ -46,7 +47,7 @@ export function enrolments(cache: EnrolmentCache, enrol: (signal: AbortSignal) =
   };
 }
 
-export interface CodeAssistOptions {
+interface CodeAssistOptions {
   readonly place: CodeAssistPlace;
   readonly userAgent: string;
   readonly identity: Identity;
@@ -122,4 +123,100 @@ function notFoundHint(model: string): string {
   const isPreview = modelFacts(model)?.status === 'preview' || /-preview/.test(model);
   const why = isPreview ? 'It is a preview model, to which this account may have no access on Code Assist. ' : '';
   return `${why}Which models the account has: gmn models --refresh; or use an API key: gmn auth set-key`;
+}
+
+const CODE_ASSIST_URL = 'https://cloudcode-pa.googleapis.com';
+const API_VERSION = 'v1internal';
+
+/** Where Code Assist is. */
+export interface CodeAssistPlace {
+  /** Already checked; Google's own if absent. */
+  readonly baseUrl?: URL;
+  /** Already checked; `v1internal` if absent. */
+  readonly apiVersion?: string;
+}
+
+/** The URL of a method (`:loadCodeAssist`) or an operation (`/operations/…`) of Code Assist. */
+export function codeAssistUrl({ baseUrl, apiVersion = API_VERSION }: CodeAssistPlace, rest: string): URL {
+  return endpointUrl(baseUrl ?? new URL(CODE_ASSIST_URL), `${apiVersion}${rest}`);
+}
+
+/** What an account is at Code Assist. */
+export interface Enrolment {
+  /** The project its requests are charged to. */
+  readonly project: string;
+  readonly tier: string;
+}
+
+/**
+ * The project the environment names. Throws AppError `config` for what cannot be one, and for a project number, which
+ * Code Assist does not take.
+ */
+export function projectFrom(env: Env): string | undefined {
+  const name = env.GOOGLE_CLOUD_PROJECT ? 'GOOGLE_CLOUD_PROJECT' : 'GOOGLE_CLOUD_PROJECT_ID';
+  const project = env[name];
+  if (!project) return undefined;
+  if (!isProject(project)) {
+    throw new AppError('config', `${name} cannot be the name of a project`, { hint: `Mend or unset ${name}.` });
+  }
+  if (!/^\d+$/.test(project)) return project;
+  throw new AppError('config', `${name} is a project number (${project}); Code Assist takes only a project id`, {
+    hint: `Set ${name} to the id, e.g. my-project-123. To see yours: gcloud projects list`,
+  });
+}
+
+const DAY_MS = 86_400_000;
+
+/** What one account was told at Code Assist, kept for a day. */
+export interface EnrolmentCache {
+  /** Undefined if nothing is known, or nothing that can be believed. Never throws. */
+  read(): Enrolment | undefined;
+  /** It is only a memory aid: if it cannot be written, nothing happens. */
+  write(enrolment: Enrolment): Promise<void>;
+}
+
+/** Whose enrolment it is: another server, account or wish is another matter. */
+interface EnrolmentOwner {
+  readonly endpoint: string;
+  /** `Credential.account` */
+  readonly account: string;
+  readonly project: string | undefined;
+}
+
+interface Entry extends Enrolment {
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+}
+
+type Entries = ReadonlyMap<string, Entry>;
+
+/** The cache in gmn's home, one private file for all accounts. */
+export function enrolmentCache(home: string, owner: EnrolmentOwner, clock: Pick<Clock, 'now'>): EnrolmentCache {
+  const file = join(home, 'code-assist.json');
+  const key = sha256(JSON.stringify([owner.endpoint, owner.account, owner.project ?? ''])).slice(0, 16);
+  const recent = (): Entries => {
+    const entries = [...(readMemo(file, parseEntries) ?? [])];
+    return new Map(entries.filter(([, { time }]) => isRecent(time, clock.now(), DAY_MS)));
+  };
+  return {
+    read: () => recent().get(key),
+    async write({ project, tier }) {
+      const accounts = Object.fromEntries([...recent(), [key, { project, tier, time: clock.now() }]]);
+      await writeMemo(file, { version: 1, accounts });
+    },
+  };
+}
+
+function parseEntries(value: unknown): Entries | undefined {
+  if (!isObject(value) || value.version !== 1 || !isObject(value.accounts)) return undefined;
+  return new Map(
+    Object.entries(value.accounts).flatMap(([key, entry]) => {
+      if (!isObject(entry)) return [];
+      const { project, tier, time } = entry;
+      if (typeof project !== 'string' || project === '' || typeof tier !== 'string' || typeof time !== 'number') {
+        return [];
+      }
+      return [[key, { project, tier, time }] as const];
+    }),
+  );
 }

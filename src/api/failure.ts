@@ -1,11 +1,15 @@
 import { type AppError, type ErrorOptions, type RetryAdvice, refused } from '../core/error.ts';
 import { formatDuration } from '../core/text/format.ts';
-import { concealed } from '../core/text/secret-forms.ts';
-import { accountTrouble } from './account-trouble.ts';
-import { type GoogleError, parseDelay, parseGoogleError } from './google-error.ts';
-import { untilPacificMidnight } from './quota-day.ts';
+import { concealed } from '../core/text/secrets.ts';
+import {
+  accountTrouble,
+  type GoogleError,
+  oneLine,
+  parseDelay,
+  parseGoogleError,
+  visibleText,
+} from './google-error.ts';
 import { MAX_SERVER_DELAY_MS } from './retry.ts';
-import { oneLine, visibleText } from './server-text.ts';
 
 /** An answer that is not one, with what the classifier must know to explain it. */
 export interface Refusal {
@@ -252,4 +256,16 @@ function api(one: Case, what: string, options: ErrorOptions): AppError {
 export function failureInStream(refusal: Omit<Refusal, 'status' | 'headers'>): AppError {
   const code = parseGoogleError(refusal.body)?.code ?? 0;
   return failureOf({ ...refusal, headers: {}, status: code >= 400 && code <= 599 ? code : 500 });
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * How long it is from a moment to the next midnight in California, where daily quotas begin anew, in milliseconds. On the two days
+ * on which the clocks change there it may be wrong by an hour. https://ai.google.dev/gemini-api/docs/rate-limits
+ */
+export function untilPacificMidnight(nowMs: number): number {
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'America/Los_Angeles', timeStyle: 'medium' });
+  const [hours = 0, minutes = 0, seconds = 0] = clock.format(nowMs).split(':').map(Number);
+  return DAY_MS - ((hours * 60 + minutes) * 60 + seconds) * 1000;
 }

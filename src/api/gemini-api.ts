@@ -1,6 +1,4 @@
-import { type Backend, backendOf } from './backend.ts';
-import { endpointUrl, modelPath } from './endpoint.ts';
-import type { Identity } from './identity.ts';
+import { type Backend, backendOf, endpointUrl, type Identity, modelPath } from './backend.ts';
 
 const GEMINI_API_URL = 'https://generativelanguage.googleapis.com';
 const API_VERSION = 'v1beta';

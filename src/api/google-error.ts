@@ -1,5 +1,7 @@
+import { type AppError, refused } from '../core/error.ts';
 import { isObject, objectsOf, stringOf } from '../core/json.ts';
 import { parseDuration } from '../core/text/format.ts';
+import { redact } from '../core/text/secrets.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -81,4 +83,88 @@ function parseLoosely(text: string): unknown {
 function stringEntries(value: unknown): readonly (readonly [string, string])[] {
   if (!isObject(value)) return [];
   return Object.entries(value).flatMap(([key, entry]) => (typeof entry === 'string' ? [[key, entry] as const] : []));
+}
+
+/** What the server said of an account it does not serve. */
+interface Trouble {
+  /** The server's own words, one line. */
+  readonly words: string;
+  /** Status and name, for the end of the message; absent if it was no error of HTTP. */
+  readonly label?: string;
+  /** Where the account may be mended, the likeliest first. */
+  readonly links?: readonly string[];
+  readonly status?: number;
+}
+
+const KEY_WAY = 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey)';
+
+/**
+ * The AppError `auth` for an account Google knows but does not serve, with the way out; undefined if `reasons` name none
+ * of that. Signing in again never helps here, so it is never advised.
+ */
+export function accountTrouble(reasons: readonly string[], trouble: Trouble): AppError | undefined {
+  const has = (reason: string): boolean => reasons.includes(reason);
+  if (has('UNSUPPORTED_CLIENT')) {
+    return explained(
+      'Google answered UNSUPPORTED_CLIENT: personal accounts can no longer use this sign-in (since 2026-06-18)',
+      trouble,
+      `${KEY_WAY}, or a Workspace or Code Assist account with GOOGLE_CLOUD_PROJECT=<id>`,
+    );
+  }
+  if (has('TOS_VIOLATION')) {
+    const what = 'Google answered TOS_VIOLATION: it has suspended this account for breaking its terms of service';
+    return explained(what, trouble, `${KEY_WAY} of another account, or appeal to Google`);
+  }
+  if (!has('VALIDATION_REQUIRED')) return undefined;
+  return explained('Google wants this account verified first', trouble, validationHint(trouble.links ?? []));
+}
+
+function explained(what: string, { words, label, status }: Trouble, hint: string): AppError {
+  const all = `${what}${label ? ` (${label})` : ''}${words && `: ${words}`}`;
+  return refused('auth', all, { hint, ...(status === undefined ? {} : { status }) });
+}
+
+/** A link is offered for opening only if it leads to Google; anything else stays in the quoted words. */
+function validationHint(links: readonly string[]): string {
+  const link = links.find((candidate) => URL.canParse(candidate) && isGoogle(new URL(candidate)));
+  return link === undefined
+    ? 'Verify the account with Google, then try again.'
+    : `Open the link, verify the account, then try again: ${oneLine(link)}`;
+}
+
+function isGoogle({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' && /(^|\.)google\.com$/.test(hostname);
+}
+
+/** Control characters, line ends and the marks that turn the direction of text. */
+const UNSAFE = /[\u0000-\u0020\u007f-\u00a0\u2028-\u202e\u2066-\u2069\ufeff]+/g;
+
+/** Words from a server as one harmless line of at most `max` characters, without anything that looks like a credential. */
+export function oneLine(text: string, max = 500): string {
+  const line = redact(text.slice(0, 4 * max).replace(UNSAFE, ' '), '‹redacted›')
+    .trim()
+    .toWellFormed();
+  if (line.length <= max) return line;
+  return `${line.slice(0, max).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** The first `max` characters a reader of this HTML page would see; other text comes back as `oneLine` of it. */
+export function visibleText(page: string, max = 200): string {
+  let text = '';
+  let at = 0;
+  while (at < page.length && text.length < 4 * max) {
+    const open = page.indexOf('<', at);
+    text += `${page.slice(at, open === -1 ? page.length : Math.min(open, at + 4 * max))} `;
+    if (open === -1) break;
+    at = tagEnd(page, open);
+  }
+  return oneLine(text.replace(/\s+/g, ' '), max);
+}
+
+/** Where reading goes on after the tag at `open`; the insides of scripts and styles are not for readers. */
+function tagEnd(page: string, open: number): number {
+  const hidden = /^<(script|style|!--)/i.exec(page.slice(open, open + 8))?.[1]?.toLowerCase();
+  const close = hidden === undefined ? '>' : hidden === '!--' ? '-->' : `</${hidden}>`;
+  const end = page.indexOf(close, open);
+  return end === -1 ? page.length : end + close.length;
 }

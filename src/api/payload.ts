@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { HttpResponse } from '../core/http.ts';
+import type { HttpResponse } from '../core/io.ts';
 import { type SseOptions, sseEvents } from './sse.ts';
 
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
@@ -83,7 +83,7 @@ export async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
 }
 
 async function unexpectedType(response: HttpResponse, type: string): Promise<AppError> {
-  const { oneLine, visibleText } = await import('./server-text.ts');
+  const { oneLine, visibleText } = await import('./google-error.ts');
   const words = visibleText(await readStart(response.body, 16 * 1024));
   return new AppError('api', `unexpected content type ${oneLine(type, 60)} from the server${words && `: ${words}`}`, {
     hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',

@@ -1,5 +1,12 @@
+import { AppError, refused } from '../core/error.ts';
+import type { Clock, HttpRequest, HttpResponse, SendHttp, Trace } from '../core/io.ts';
+import { isObject, objectsOf, parseJson } from '../core/json.ts';
 import type { ModelRequest } from '../core/model.ts';
 import type { ListedModel } from '../models/table.ts';
+import { type Identity, modelPath } from './backend.ts';
+import { type GeminiApiPlace, geminiApiUrl } from './gemini-api.ts';
+import { discard, readStart } from './payload.ts';
+import { type VertexPlace, vertexModelPath, vertexUrl } from './vertex.ts';
 
 /** What the server says of the one who asks, for people. */
 export interface Standing {
@@ -25,4 +32,242 @@ export interface Inquiries {
   embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly number[]>;
   /** Whether the credential works here, and what is left for it. */
   standing(signal: AbortSignal): Promise<Standing>;
+}
+
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Everything a backend's side calls need besides their address. */
+export interface Caller {
+  readonly identity: Identity;
+  readonly send: SendHttp;
+  readonly userAgent: string;
+}
+
+/** How a call is repeated. */
+export interface Patience {
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly trace: Trace;
+  /** The pause before the first retry. */
+  readonly retryBaseMs: number;
+  /** How many retries there may be; three unless given. */
+  readonly retries?: number | undefined;
+}
+
+export interface JsonCall {
+  readonly url: URL;
+  /** Absent: it is a GET. */
+  readonly body?: object;
+  /** The model it is about, for the error. */
+  readonly model?: string;
+  /** What it is for where it is about none, for the error: `a list of models`. */
+  readonly asks?: string;
+  /** Headers besides those of every call. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Takes a refusal for an answer, by the reasons it names. */
+  readonly instead?: (reasons: readonly string[]) => Fields | undefined;
+}
+
+/** A JSON object, its fields not looked at yet. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * One question, one JSON object. A 401 that a fresh credential may cure is answered with one, once. Throws AppError `auth`
+ * or `api`, with `retry` where the same call may pass later.
+ */
+export async function callJson(
+  { identity, send, userAgent }: Caller,
+  call: JsonCall,
+  signal: AbortSignal,
+): Promise<Fields> {
+  let credential: Readonly<Record<string, string>> | undefined;
+  const attempt = async (renew: boolean): Promise<HttpResponse> => {
+    credential = await identity.headers({ signal, renew, refused: credential });
+    const type = call.body === undefined ? {} : { 'content-type': 'application/json' };
+    const request: HttpRequest = {
+      method: call.body === undefined ? 'GET' : 'POST',
+      url: call.url,
+      headers: { ...type, accept: 'application/json', 'user-agent': userAgent, ...call.headers, ...credential },
+      ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+    };
+    return send(request, signal);
+  };
+  let response = await attempt(false);
+  if (response.status === 401 && identity.canRenew) {
+    await discard(response.body);
+    response = await attempt(true);
+  }
+  return readAnswer(response, identity, call);
+}
+
+async function readAnswer(response: HttpResponse, identity: Identity, call: JsonCall): Promise<Fields> {
+  const { status, headers } = response;
+  const text = await readStart(response.body, MAX_BYTES);
+  if (status < 200 || status > 299) {
+    const [{ failureOf }, { parseGoogleError }] = await Promise.all([
+      import('./failure.ts'),
+      import('./google-error.ts'),
+    ]);
+    const instead = call.instead?.(parseGoogleError(text)?.reasons ?? []);
+    if (instead !== undefined) return instead;
+    const { kind: credential, authHint, secrets } = identity;
+    throw failureOf({ status, headers, body: text, model: call.model, asks: call.asks, credential, authHint, secrets });
+  }
+  const value = parseJson(text);
+  if (isObject(value)) return value;
+  throw refused('api', 'the server answered with something else than a JSON object', {
+    hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
+    status,
+  });
+}
+
+/** Runs `task` again as its failures advise, quietly. Throws the last one. */
+export async function persist<Value>(
+  task: () => Promise<Value>,
+  patience: Patience,
+  signal: AbortSignal,
+): Promise<Value> {
+  const { clock, random, trace, retryBaseMs: baseMs, retries: atMost } = patience;
+  const options = { baseMs, random, atMost, now: clock.now };
+  for (let done = 0; ; done += 1) {
+    try {
+      return await task();
+    } catch (thrown) {
+      if (signal.aborted) throw signal.reason;
+      if (!(thrown instanceof AppError)) throw thrown;
+      const { finalFailure, nextRetry } = await import('./retry.ts');
+      const retry = nextRetry(thrown, done, options);
+      if (retry === undefined) throw finalFailure(thrown, options);
+      trace(`${thrown.message}; retry ${retry.number} of ${retry.of}`);
+      await clock.sleep(retry.delayMs, signal);
+    }
+  }
+}
+
+const PAGE_SIZE = 1000;
+/** A server that never stops giving page tokens is not believed. */
+const MAX_PAGES = 100;
+
+/** What the Gemini API answers besides model calls. */
+export function geminiApiInquiries(place: GeminiApiPlace, caller: Caller): Inquiries {
+  const listModels = (signal: AbortSignal): Promise<readonly ListedModel[]> =>
+    allPages(async (pageToken) => {
+      const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
+      const url = geminiApiUrl(place, `models?pageSize=${PAGE_SIZE}${page}`);
+      return callJson(caller, { url, asks: 'a list of models' }, signal);
+    }, 'models');
+  return {
+    listModels,
+    async countTokens(request, signal) {
+      const path = modelPath(request.model);
+      const url = geminiApiUrl(place, `${path}:countTokens`);
+      const answer = await callJson(caller, { url, body: countBody(request, path), model: request.model }, signal);
+      return parseCount(answer);
+    },
+    async embed({ model, text }, signal) {
+      const path = modelPath(model);
+      const body = { model: path, content: { parts: [{ text }] } };
+      const { embedding } = await callJson(
+        caller,
+        { url: geminiApiUrl(place, `${path}:embedContent`), body, model },
+        signal,
+      );
+      return parseVector(embedding);
+    },
+    standing: async (signal) => ({ lines: [`The Gemini API accepts it: ${count(await listModels(signal))}.`] }),
+  };
+}
+
+/** How many models, in words. */
+export function count(models: readonly ListedModel[]): string {
+  return `${models.length} ${models.length === 1 ? 'model' : 'models'}`;
+}
+
+/** A system instruction and tools count only inside a whole request, and that must name its model again. */
+function countBody({ contents, systemInstruction, tools }: ModelRequest, model: string): object {
+  if (systemInstruction === undefined && tools === undefined) return { contents };
+  return { generateContentRequest: { model, contents, systemInstruction, tools } };
+}
+
+/** The number in the answer to `countTokens`. Throws AppError `api` if there is none. */
+export function parseCount({ totalTokens }: Fields): number {
+  if (typeof totalTokens === 'number' && Number.isSafeInteger(totalTokens) && totalTokens >= 0) return totalTokens;
+  throw refused('api', 'the server did not say how many tokens there are', {
+    hint: 'Try again, or choose another model with -m.',
+  });
+}
+
+/** The numbers of `{ values }`. Throws AppError `api` if there are none. */
+export function parseVector(embedding: unknown): readonly number[] {
+  const values = isObject(embedding) ? embedding.values : undefined;
+  const isWhole = Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'number');
+  if (isWhole) return values;
+  throw refused('api', 'the server sent no embedding', { hint: 'Try again.' });
+}
+
+/** The models of all pages of a list, in its order, each once. */
+export async function allPages(
+  fetchPage: (pageToken: string | undefined) => Promise<Fields>,
+  key: string,
+): Promise<readonly ListedModel[]> {
+  const found = new Map<string, ListedModel>();
+  let pageToken: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const { [key]: models, nextPageToken } = await fetchPage(pageToken);
+    for (const model of Array.isArray(models) ? models.flatMap(parseListed) : []) found.set(model.id, model);
+    if (typeof nextPageToken !== 'string' || nextPageToken === '') break;
+    pageToken = nextPageToken;
+  }
+  return [...found.values()];
+}
+
+/** Models that embed or only make pictures cannot be asked; whether one can, not every list says. */
+function parseListed(value: unknown): readonly ListedModel[] {
+  if (!isObject(value) || typeof value.name !== 'string') return [];
+  const id = value.name.replace(/^.*\//s, '');
+  const methods = value.supportedGenerationMethods;
+  if (!/^[\w.@:-]+$/.test(id) || (Array.isArray(methods) && !methods.includes('generateContent'))) return [];
+  const { inputTokenLimit, outputTokenLimit, thinking } = value;
+  return [
+    {
+      id,
+      ...(typeof inputTokenLimit === 'number' ? { inputLimit: inputTokenLimit } : {}),
+      ...(typeof outputTokenLimit === 'number' ? { outputLimit: outputTokenLimit } : {}),
+      ...(typeof thinking === 'boolean' ? { thinks: thinking } : {}),
+    },
+  ];
+}
+
+const VERTEX_PAGE_SIZE = 100;
+
+/** What Vertex AI answers besides model calls. */
+export function vertexInquiries(place: VertexPlace, caller: Caller): Inquiries {
+  const { site } = place;
+  // The list of a publisher belongs to no project, so the call itself must say whom it is for.
+  const headers = site === undefined ? {} : { 'x-goog-user-project': site.project };
+  const listModels = async (signal: AbortSignal): Promise<readonly ListedModel[]> => {
+    const models = await allPages(async (pageToken) => {
+      const page = pageToken === undefined ? '' : `&pageToken=${encodeURIComponent(pageToken)}`;
+      const url = vertexUrl(place, `publishers/google/models?pageSize=${VERTEX_PAGE_SIZE}${page}`);
+      return callJson(caller, { url, headers, asks: 'a list of models' }, signal);
+    }, 'publisherModels');
+    // Google publishes much that does not answer in text, and the list does not say which.
+    return models.filter(({ id }) => /^gem(?:ini|ma)-(?!embedding)/.test(id));
+  };
+  return {
+    listModels,
+    async countTokens({ model, contents, systemInstruction, tools }, signal) {
+      const url = vertexUrl(place, `${vertexModelPath(place, model)}:countTokens`);
+      return parseCount(await callJson(caller, { url, body: { contents, systemInstruction, tools }, model }, signal));
+    },
+    async embed({ model, text }, signal) {
+      const url = vertexUrl(place, `${vertexModelPath(place, model)}:predict`);
+      const { predictions } = await callJson(caller, { url, body: { instances: [{ content: text }] }, model }, signal);
+      return parseVector(objectsOf(predictions)[0]?.embeddings);
+    },
+    async standing(signal) {
+      const where = site === undefined ? '' : ` (project ${site.project}, location ${site.location})`;
+      return { lines: [`Vertex AI accepts it${where}: ${count(await listModels(signal))}.`] };
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { AppError, type ErrorOptions } from '../core/error.ts';
-import { concealed } from '../core/text/secret-forms.ts';
-import { oneLine } from './server-text.ts';
+import { concealed } from '../core/text/secrets.ts';
+import { oneLine } from './google-error.ts';
 
 /** What was seen of an answer up to its end. */
 export interface SeenReply {

@@ -1,15 +1,13 @@
-import type { CallPart, Part } from '../core/content.ts';
+import type { CallPart, Content, Part } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
-import type { JsonObject } from '../core/json.ts';
+import { isObject, type JsonObject, stringOf } from '../core/json.ts';
 import type { Reply, ReplyEvent } from '../core/model.ts';
-import { NO_USAGE, type Usage } from '../core/usage.ts';
-import type { Chunk } from './chunk.ts';
+import { NO_USAGE, USAGE_KEYS, type Usage } from '../core/usage.ts';
 import type { CallIds } from './reply-calls.ts';
-import type { ContentKeeper } from './reply-content.ts';
 import type { SeenReply } from './reply-failure.ts';
 
 /** Reads the chunks of one answer. */
-export interface ReplyReader {
+interface ReplyReader {
   /** What of this chunk is to be told; no more of it once the answer is over its limits. */
   take(chunk: Chunk): readonly ReplyEvent[];
   /** Throws AppError `limit` if the answer has become larger than an answer may be. */
@@ -141,7 +139,7 @@ function wellFormed(): Joiner {
 }
 
 /** How much one answer may hold. */
-export interface ReplyLimits {
+interface ReplyLimits {
   /** Bytes of text, thoughts included. */
   readonly text: number;
   /** About as many bytes of everything else: signatures, calls, media, what the model found on the web. */
@@ -154,7 +152,7 @@ const MB = 1024 * 1024;
 const LIMITS: ReplyLimits = { text: 256 * MB, other: 64 * MB, nesting: 100 };
 
 /** Watches what an answer adds up to. */
-export interface ReplyMeter {
+interface ReplyMeter {
   /** The AppError `limit` if this part is one too many. */
   part(part: Part): AppError | undefined;
   /** The same for a value that is no part. */
@@ -217,5 +215,165 @@ function sizeText(bytes: number): string {
 function over(message: string): AppError {
   return new AppError('limit', message, {
     hint: 'What had come is kept. Ask for less at once, or choose another model with -m.',
+  });
+}
+
+/** Puts a streamed reply together again. */
+interface ContentKeeper {
+  add(part: Part): void;
+  /** Undefined if it was longer than the limit. */
+  content(): Content | undefined;
+}
+
+/**
+ * Keeps every part as it came, in its order. Neighbouring texts become one only if that loses nothing: neither has a key
+ * besides `text` and `thought`, and `thought` is the same. What grows beyond `limit` characters is let go of as a whole.
+ */
+export function contentKeeper(limit: number): ContentKeeper {
+  let parts: Part[] = [];
+  let length = 0;
+  // Plain texts that will be one, joined now and then: a string that grew bit by bit takes several times its length.
+  let plain: { readonly first: PlainPart; readonly whole: string[]; open: string[]; openLength: number } | undefined;
+  const close = (): void => {
+    if (plain !== undefined) parts.push({ ...plain.first, text: [...plain.whole, ...plain.open].join('') });
+    plain = undefined;
+  };
+  return {
+    add(part) {
+      if (length > limit) return;
+      length += lengthOf(part);
+      if (length > limit) {
+        parts = [];
+        plain = undefined;
+      } else if (!isPlain(part)) {
+        close();
+        parts.push(part);
+      } else if (plain !== undefined && plain.first.thought === part.thought) {
+        plain.open.push(part.text);
+        plain.openLength += part.text.length + 1;
+        if (plain.openLength > MAX_OPEN) {
+          plain.whole.push(plain.open.join(''));
+          plain.open = [];
+          plain.openLength = 0;
+        }
+      } else {
+        close();
+        plain = { first: part, whole: [part.text], open: [], openLength: 0 };
+      }
+    },
+    content() {
+      close();
+      return length > limit ? undefined : { role: 'model', parts };
+    },
+  };
+}
+
+const MAX_OPEN = 65_536;
+
+type PlainPart = Extract<Part, { text: string }>;
+
+function lengthOf(part: Part): number {
+  return 'text' in part && typeof part.text === 'string' ? part.text.length : JSON.stringify(part).length;
+}
+
+function isPlain(part: Part): part is PlainPart {
+  return (
+    'text' in part &&
+    typeof part.text === 'string' &&
+    Object.keys(part).every((key) => key === 'text' || key === 'thought')
+  );
+}
+
+/** What one streamed GenerateContentResponse says, of the first candidate only. */
+export interface Chunk {
+  /** As they came: the same objects, with every field we do not know. */
+  readonly parts: readonly Part[];
+  readonly finishReason?: string | undefined;
+  readonly finishMessage?: string | undefined;
+  readonly usage?: Usage | undefined;
+  readonly modelVersion?: string | undefined;
+  /** Why the prompt was refused. */
+  readonly blockReason?: string | undefined;
+  /** An error the server reported inside the stream: the body of a failed call. */
+  readonly error?: unknown;
+  readonly otherCandidates: number;
+  /** Where the model searched, what it found. */
+  readonly grounding?: JsonObject | undefined;
+}
+
+const NO_PARTS: readonly Part[] = [];
+
+/**
+ * Reads one event's JSON. Fields that cannot be read and do not carry the answer are left out.
+ * Throws AppError `api` if the shape hides text or calls.
+ */
+export function parseChunk(value: unknown): Chunk {
+  if (!isObject(value)) throw malformed('not an object');
+  if (value.error !== undefined && value.error !== null) {
+    return { parts: NO_PARTS, otherCandidates: 0, error: value };
+  }
+  const { candidate, others } = parseCandidates(value.candidates);
+  const feedback = isObject(value.promptFeedback) ? value.promptFeedback.blockReason : undefined;
+  return {
+    parts: parseParts(candidate?.content),
+    otherCandidates: others,
+    finishReason: stringOf(candidate?.finishReason),
+    finishMessage: stringOf(candidate?.finishMessage),
+    modelVersion: stringOf(value.modelVersion),
+    blockReason: stringOf(feedback),
+    usage: isObject(value.usageMetadata) ? parseUsage(value.usageMetadata) : undefined,
+    grounding: parseGrounding(candidate?.groundingMetadata),
+  };
+}
+
+function parseCandidates(value: unknown): {
+  readonly candidate: Readonly<Record<string, unknown>> | undefined;
+  readonly others: number;
+} {
+  if (value === undefined || value === null) return { candidate: undefined, others: 0 };
+  if (!Array.isArray(value)) throw malformed('candidates is not a list');
+  if (!value.every(isObject)) throw malformed('a candidate is not an object');
+  // A chunk may carry another candidate alone; its text must not be mixed into the first one's.
+  const candidate = value.find((entry) => (entry.index ?? 0) === 0);
+  return { candidate, others: value.length - (candidate === undefined ? 0 : 1) };
+}
+
+function parseParts(content: unknown): readonly Part[] {
+  if (content === undefined || content === null) return NO_PARTS;
+  if (!isObject(content)) throw malformed('content is not an object');
+  const parts: unknown = content.parts;
+  if (parts === undefined || parts === null) return NO_PARTS;
+  if (!Array.isArray(parts)) throw malformed('parts is not a list');
+  for (const part of parts) checkPart(part);
+  return parts as readonly Part[];
+}
+
+function checkPart(part: unknown): void {
+  if (!isObject(part)) throw malformed('a part is not an object');
+  const { text, functionCall } = part;
+  if (text !== undefined && text !== null && typeof text !== 'string') throw malformed('a text is not a string');
+  if (functionCall !== undefined && functionCall !== null && !isObject(functionCall)) {
+    throw malformed('a function call is not an object');
+  }
+}
+
+function parseGrounding(value: unknown): JsonObject | undefined {
+  // Everything here was made by JSON.parse.
+  return isObject(value) ? (value as JsonObject) : undefined;
+}
+
+function parseUsage(value: Readonly<Record<string, unknown>>): Usage {
+  const usage: { -readonly [Key in keyof Usage]: Usage[Key] } = {};
+  for (const key of USAGE_KEYS) {
+    const count = value[key];
+    if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 0) usage[key] = count;
+  }
+  return usage;
+}
+
+function malformed(what: string): AppError {
+  return new AppError('api', `the answer was cut short: malformed event from the server (${what})`, {
+    hint: 'Send the prompt again. If it stays, the server does not speak the Gemini API.',
+    retry: {},
   });
 }

@@ -6,7 +6,7 @@ const MAX_RETRIES = 3;
 /** Above this a server's wish to be left alone is told, not obeyed. */
 export const MAX_SERVER_DELAY_MS = 60_000;
 
-export interface RetryOptions {
+interface RetryOptions {
   /** The first pause; the next ones are twice and four times as long. */
   readonly baseMs: number;
   /** From 0 to 1. */

@@ -1,7 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { type Backend, backendOf } from './backend.ts';
-import { checkedModelId, endpointUrl, isProject } from './endpoint.ts';
-import type { Identity } from './identity.ts';
+import { type Backend, backendOf, checkedModelId, endpointUrl, type Identity, isProject } from './backend.ts';
 
 const API_VERSION = 'v1beta1';
 
@@ -16,7 +14,7 @@ export interface VertexPlace {
   readonly userAgent: string;
 }
 
-export interface VertexSite {
+interface VertexSite {
   readonly project: string;
   readonly location: string;
 }

@@ -1,5 +1,5 @@
+import { identity } from '../api/backend.ts';
 import { geminiApi } from '../api/gemini-api.ts';
-import { identity } from '../api/identity.ts';
 import type { App, Settings } from '../core/app.ts';
 import type { Carrier, Credential } from '../core/credential.ts';
 import { AppError } from '../core/error.ts';
@@ -63,7 +63,7 @@ export function openGeminiApi(context: BackendContext, { baseUrl }: { readonly b
     retryBaseMs: context.retryBaseMs,
     backend: geminiApi(place, context.identity),
     async inquiries() {
-      const { geminiApiInquiries } = await import('../api/gemini-api-inquiries.ts');
+      const { geminiApiInquiries } = await import('../api/queries.ts');
       return geminiApiInquiries(place, { ...context, send: context.app.send });
     },
   };

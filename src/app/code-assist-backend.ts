@@ -1,6 +1,4 @@
-import { codeAssist, enrolments } from '../api/code-assist.ts';
-import { codeAssistUrl, projectFrom } from '../api/code-assist-place.ts';
-import { enrolmentCache } from '../api/enrolment-cache.ts';
+import { codeAssist, codeAssistUrl, enrolmentCache, enrolments, projectFrom } from '../api/code-assist.ts';
 import { type BackendContext, endpointFrom, type OpenedBackend, versionFrom } from './opened-backend.ts';
 
 /** How many first pauses of a retry lie between two looks at an onboarding: five seconds, unless that was changed. */

@@ -1,6 +1,5 @@
 import { join } from 'node:path';
-import type { Agent } from '../agent/agent.ts';
-import { memoryHistory } from '../agent/memory-history.ts';
+import { type Agent, memoryHistory } from '../agent/agent.ts';
 import type { App } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import { settle, type TurnEvent } from '../core/event.ts';
@@ -19,13 +18,13 @@ const NEITHER = { notices: [], close: async () => {} } as const;
  */
 export async function promptHistory(options: SessionOptions & ToolChoice, app: App): Promise<PromptHistory> {
   const pace = hasTools(options) ? 'as-it-goes' : 'when-over';
-  if (wantsSession(options)) return (await import('./prompt-session.ts')).sessionHistory(options, app, pace);
+  if (wantsSession(options)) return (await import('./sessions.ts')).sessionHistory(options, app, pace);
   const { cwd, clock, version, homes } = app;
   const { gmn: home, isMissing } = homes();
   if (options.noSession || options.demo || isMissing || (await app.settings()).keepsOneShots === false) {
     return { ...NEITHER, history: memoryHistory(), save: async () => NOT_SAVED };
   }
-  if (pace === 'as-it-goes') return (await import('./prompt-session.ts')).sessionHistory(options, app, pace);
+  if (pace === 'as-it-goes') return (await import('./sessions.ts')).sessionHistory(options, app, pace);
   const history = oneShotHistory({ home, cwd, clock, version, id: randomId() });
   return { ...NEITHER, history, sessionId: history.id, save: history.save };
 }
@@ -79,7 +78,7 @@ export async function tidySessions(app: App): Promise<void> {
   const marker = join(app.homes().gmn, 'sessions', '.pruned');
   const last = writtenAt(marker);
   if (last === undefined) return begin(marker);
-  if (Math.abs(app.clock.now() - last) >= DAY_MS) await (await import('./tidying.ts')).tidy(app);
+  if (Math.abs(app.clock.now() - last) >= DAY_MS) await (await import('./sessions.ts')).tidy(app);
 }
 
 /** Where nothing was ever kept, nothing is old. */

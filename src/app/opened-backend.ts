@@ -1,5 +1,4 @@
-import type { Backend } from '../api/backend.ts';
-import type { Identity } from '../api/identity.ts';
+import type { Backend, Identity } from '../api/backend.ts';
 import type { Inquiries } from '../api/queries.ts';
 import type { App, Settings } from '../core/app.ts';
 import type { Carrier } from '../core/credential.ts';

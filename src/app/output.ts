@@ -2,12 +2,17 @@ import { resolve } from 'node:path';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
-import type { Io } from '../core/io.ts';
+import type { Env, Io, Out } from '../core/io.ts';
 import { codeBlocks } from '../core/text/code-block.ts';
-import { type OutputFile, openOutputFile } from '../platform/files/output-file.ts';
-import { type Clipboard, openClipboard } from './output-clipboard.ts';
-import { isPaged, type OutputSetting } from './output-options.ts';
-import { pagedIo } from './output-pager.ts';
+import { formatSize } from '../core/text/format.ts';
+import { visible } from '../core/text/terminal.ts';
+import { type OutputFile, openOutputFile } from '../platform/files/write.ts';
+import { clipboardProgram } from '../platform/process/clipboard.ts';
+import { pagedText } from '../platform/process/editor.ts';
+import { feedCommand } from '../platform/process/run.ts';
+import { chooseShell } from '../platform/process/shell-choice.ts';
+import { TTY_PATH } from '../platform/terminal/tty.ts';
+import { stderr } from '../render/stderr.ts';
 
 /** What becomes of an answer besides being shown. */
 export interface Output {
@@ -125,4 +130,102 @@ async function delivered(answer: string, { file, name, clipboard }: Targets): Pr
   }
   if (clipboard !== undefined) notices.push(await clipboard.copy(answer));
   return notices;
+}
+
+/** The flags that say what becomes of an answer. */
+export interface OutputOptions {
+  readonly extract?: boolean;
+  readonly extractLast?: boolean;
+  readonly outputFile?: string;
+  readonly copy?: boolean;
+  readonly pager?: boolean;
+  readonly noStream?: boolean;
+}
+
+/** The rest of what they depend on. */
+interface OutputSetting extends OutputOptions {
+  readonly outputFormat?: 'text' | 'json' | 'stream-json';
+  readonly dryRun?: boolean;
+  readonly countTokens?: boolean;
+  readonly quiet?: boolean;
+}
+
+/** Whether the answer is read in a pager: as text, on a terminal, if the flag or `GMN_PAGER` says so. */
+function isPaged({ pager, outputFormat = 'text', dryRun, countTokens }: OutputSetting, env: Env, out: Out) {
+  return Boolean(pager || env.GMN_PAGER) && outputFormat === 'text' && !dryRun && !countTokens && out.isTerminal;
+}
+
+/** The person's clipboard. */
+interface Clipboard {
+  /** Resolves with words that say so. Throws AppError `usage` if it fails. */
+  copy(text: string): Promise<string>;
+}
+
+/**
+ * The clipboard program of this machine, if the person sits at it, else the terminal itself (OSC 52). Throws AppError
+ * `usage` if there is neither.
+ */
+function openClipboard({ env, cwd, io, signal }: App): Clipboard {
+  const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_TTY);
+  const program = isRemote ? undefined : clipboardProgram(env);
+  if (program === undefined && !io.err.isTerminal) {
+    throw new AppError('usage', '--copy finds no clipboard: no terminal, no display', {
+      hint: 'Hand the answer to a program of yours: gmn "…" | <program>',
+    });
+  }
+  return {
+    async copy(text) {
+      if (program === undefined) await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
+      else {
+        const shell = chooseShell(undefined, env);
+        const exitCode = await feedCommand({ shell, command: program, input: text, cwd, env }, signal);
+        if (exitCode !== 0) {
+          throw new AppError('usage', `the answer was not copied: ${program} failed (exit code ${exitCode})`, {
+            hint: 'See what it says above, or leave --copy out.',
+          });
+        }
+      }
+      return `copied ${formatSize(Buffer.byteLength(text))}`;
+    },
+  };
+}
+
+/** A stdout that is read page by page, once it is complete. */
+interface PagedIo {
+  readonly io: Io;
+  /** Shows all that was written in the pager; without one that works, on stdout. */
+  show(): Promise<void>;
+  /** Shows what was written on stdout, and from now on all that is written. */
+  abandon(): Promise<void>;
+}
+
+/** Short answers stay on the screen, longer ones scroll; colours are shown. */
+const PAGER = 'less -FRX';
+
+/** `GMN_PAGER`, else `PAGER`, names the pager; that it does not work is told unless `isQuiet`. */
+function pagedIo({ io, env, signal }: App, isQuiet: boolean): PagedIo {
+  const { out, err } = io;
+  const pager = env.GMN_PAGER || env.PAGER || PAGER;
+  let text = '';
+  let isHeld = true;
+  const write = async (chunk: string): Promise<void> => {
+    if (!isHeld) return out.write(chunk);
+    text += chunk;
+  };
+  const abandon = async (): Promise<void> => {
+    isHeld = false;
+    const rest = text;
+    text = '';
+    if (rest !== '') await out.write(rest);
+  };
+  return {
+    io: { err, out: { write, isTerminal: out.isTerminal, columns: out.columns, isStyled: out.isStyled } },
+    abandon,
+    async show() {
+      if (text === '') return;
+      if (await pagedText({ text, pager, env, terminal: TTY_PATH }, signal)) text = '';
+      else if (!isQuiet) await stderr(err).notice(`the pager does not work: ${visible(pager)}`);
+      await abandon();
+    },
+  };
 }

@@ -1,8 +1,7 @@
 import type { App } from '../core/app.ts';
 import type { JsonObject } from '../core/json.ts';
-import { folded } from '../core/text/fold.ts';
-import { filterTerminal } from '../core/text/terminal-filter.ts';
-import { widthOf } from '../core/text/width.ts';
+import { filterTerminal } from '../core/text/terminal.ts';
+import { folded, widthOf } from '../core/text/width.ts';
 import { encodeDocument } from '../render/json-text.ts';
 import { stderr } from '../render/stderr.ts';
 

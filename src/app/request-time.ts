@@ -3,7 +3,7 @@ import { type Deadline, deadline } from '../platform/runtime/clock.ts';
 import { timedOut } from './agent.ts';
 
 /** The time that each request of a model may take; that of tools and people does not count. */
-export interface RequestTime {
+interface RequestTime {
   /** When the request under way will be given up, in milliseconds since the epoch; undefined: never. */
   readonly endsAt: () => number | undefined;
   /** The same model, each of whose requests is given up in time: it then throws AppError `api`. */

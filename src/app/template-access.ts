@@ -10,9 +10,8 @@ import { lookUp, readBytes } from '../platform/files/read.ts';
 import { runShell } from '../platform/process/shell.ts';
 import { chooseShell, type Shell } from '../platform/process/shell-choice.ts';
 import { openTty } from '../platform/terminal/tty.ts';
-import { modeOf } from './approval-mode.ts';
-import type { Filling } from './template-fill.ts';
-import type { ToolOptions } from './toolbox.ts';
+import type { Filling } from './template.ts';
+import { modeOf, type ToolOptions } from './toolbox.ts';
 
 const MAX_BYTES = 1_000_000;
 const MAX_CHARS = 200_000;

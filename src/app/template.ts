@@ -37,3 +37,182 @@ function counted(template: FoundTemplate): FoundTemplate {
     hint: 'To trust the folder, run: gmn trust',
   });
 }
+
+/** What is put into a template. */
+export interface Filling {
+  /** `--param`, as given. */
+  readonly params: readonly string[];
+  /** The words of the command line. */
+  readonly words: string | undefined;
+  /** Asked only if the template has a place for it. */
+  readonly stdin: () => Promise<string>;
+  /** Runs a command of the template's, and gives its output. Throws if nobody approves it. */
+  readonly run: (command: string) => Promise<string>;
+  /** The words as one word of a command line. Throws AppError `usage` if that cannot be made sure. */
+  readonly quoted: (words: string) => string;
+  /** The text of a file that the template names. */
+  readonly read: (path: string) => Promise<string>;
+}
+
+/** Places of a template of ours, and of a command of the official CLI's. */
+const PLACES = { markdown: /\{\{[ \t]*([A-Za-z_][\w-]*)[ \t]*\}\}/g, command: /\{\{args\}\}|[!@]\{/g } as const;
+
+const WORDS = '{{args}}';
+
+/** Whether stdin has a place of its own in it. */
+export function takesStdin({ kind, body }: Template): boolean {
+  return kind === 'markdown' && placesIn(body).includes('stdin');
+}
+
+/**
+ * The prompt: every place filled once, so that nothing that is put in is read as a template. Words without a place follow
+ * the rest. Throws AppError `usage` for a parameter without a value, or without a place.
+ */
+export function fillTemplate(template: Template, filling: Filling): Promise<string> {
+  return template.kind === 'markdown' ? fillMarkdown(template, filling) : fillCommand(template, filling);
+}
+
+async function fillMarkdown({ body, name, defaults }: Template, filling: Filling): Promise<string> {
+  const places = placesIn(body);
+  const params = parseParams(filling.params);
+  const stray = [...params.keys()].find((key) => !places.includes(key) || key === 'stdin');
+  if (stray !== undefined) throw noPlace(name, stray, places);
+  const { words } = filling;
+  const values = new Map([...defaults, ...params, ...(words === undefined ? [] : [['prompt', words] as const])]);
+  if (places.includes('stdin')) values.set('stdin', await filling.stdin());
+  const missing = places.find((place) => !values.has(place));
+  if (missing !== undefined) throw noValue(name, missing);
+  const text = body.replace(PLACES.markdown, (_, place: string) => values.get(place) ?? '');
+  return places.includes('prompt') ? text : withWords(text, words);
+}
+
+async function fillCommand({ body, name }: Template, filling: Filling): Promise<string> {
+  const [stray] = parseParams(filling.params).keys();
+  if (stray !== undefined) throw noPlace(name, stray, []);
+  const { words = '' } = filling;
+  let text = '';
+  let at = 0;
+  for (const { 0: mark, index } of body.matchAll(PLACES.command)) {
+    if (index < at) continue;
+    text += body.slice(at, index);
+    at = index + mark.length;
+    if (mark === '{{args}}') text += words;
+    else {
+      const inner = balanced(body, at, name);
+      at += inner.length + 1;
+      text +=
+        mark === '!{'
+          ? await filling.run(commandWith(inner, () => filling.quoted(words), name).trim())
+          : await filling.read(inner.trim());
+    }
+  }
+  text += body.slice(at);
+  return body.includes('{{args}}') ? text : withWords(text, filling.words);
+}
+
+/** The command with the words in it. Throws AppError `usage` where quoting them would not keep them one word. */
+function commandWith(command: string, quoted: () => string, name: string): string {
+  const [first = '', ...rest] = command.split(WORDS);
+  let filled = first;
+  let before = first;
+  for (const piece of rest) {
+    if (!isPlainPlace(before)) throw unsafePlace(name);
+    filled += quoted() + piece;
+    // What stands for the words ends whatever the text before it may have begun.
+    before += `x${piece}`;
+  }
+  return filled;
+}
+
+/**
+ * What a shell reads at once, and is over: an escaped character, a string in quotes, a comment. `$'…'` and `$"…"` have rules
+ * of their own, so that nobody knows here where they end.
+ */
+const OVER = /\$['"][\s\S]*|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(?<![^\s;&|()])#[^\n]*\n/g;
+
+/**
+ * Whether a word in single quotes is one word of the command behind this text: no quote, backquote, comment, arithmetic or
+ * here-document is open there. Rather no than yes.
+ */
+function isPlainPlace(before: string): boolean {
+  const bare = before.replace(OVER, (token) => {
+    if (token.startsWith('#')) return '\n';
+    return token.startsWith('$') || (token.startsWith('"') && !isSingle(token)) ? token : 'x';
+  });
+  const isInside = (open: string, close: string): boolean => bare.lastIndexOf(open) > bare.lastIndexOf(close);
+  const line = bare.slice(bare.lastIndexOf('\n') + 1);
+  return !(
+    /['"]|[\\$]$|(?<!<)<<(?!<)/.test(bare) ||
+    /(?:^|[\s;&|()])#/.test(line) ||
+    countOf(bare, '`') % 2 === 1 ||
+    isInside('((', '))') ||
+    isInside('$[', ']')
+  );
+}
+
+/** False if a command in the double quotes has quotes of its own: then this is only the first half of the string. */
+function isSingle(token: string): boolean {
+  return (
+    countOf(token, '$(') <= countOf(token, ')') &&
+    countOf(token, '${') <= countOf(token, '}') &&
+    countOf(token, '`') % 2 === 0
+  );
+}
+
+function countOf(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+function unsafePlace(name: string): AppError {
+  const where = 'inside quotes, a comment or the like of a command, where they could end it';
+  return new AppError('usage', `the template ${visible(name)} puts {{args}} ${where}`, {
+    hint: 'gmn quotes the words by itself. Write {{args}} as a word of its own in !{…}, for example: !{grep -n {{args}} notes.txt}',
+  });
+}
+
+function placesIn(body: string): readonly string[] {
+  return [...new Set([...body.matchAll(PLACES.markdown)].map(([, place = '']) => place))];
+}
+
+function withWords(text: string, words: string | undefined): string {
+  return words === undefined ? text : `${text}\n\n${words}`;
+}
+
+/** Up to the brace that closes the one before `start`. */
+function balanced(body: string, start: number, name: string): string {
+  let depth = 1;
+  for (let at = start; at < body.length; at += 1) {
+    if (body[at] === '{') depth += 1;
+    if (body[at] === '}') depth -= 1;
+    if (depth === 0) return body.slice(start, at);
+  }
+  throw new AppError('config', `the template ${visible(name)} has a "{" that is never closed`, {
+    hint: 'To read it: gmn templates show <name>',
+  });
+}
+
+function parseParams(params: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    params.map((param) => {
+      const [, key, value = ''] = /^([A-Za-z_][\w-]*)=([\s\S]*)$/.exec(param) ?? [];
+      if (key !== undefined) return [key, value];
+      throw new AppError('usage', `--param: "${visible(param)}" is not name=value`, {
+        hint: 'Example: --param language=Japanese',
+      });
+    }),
+  );
+}
+
+function noPlace(template: string, key: string, places: readonly string[]): AppError {
+  const named = places.filter((place) => place !== 'stdin');
+  return new AppError('usage', `the template ${visible(template)} has no parameter "${visible(key)}"`, {
+    hint: named.length === 0 ? 'It has none.' : `It has: ${named.join(', ')}`,
+  });
+}
+
+function noValue(template: string, place: string): AppError {
+  const isPrompt = place === 'prompt';
+  return new AppError('usage', `the template ${visible(template)} needs ${isPrompt ? 'a prompt' : `"${place}"`}`, {
+    hint: isPrompt ? 'Add it: gmn --template <name> "…"' : `Add it: --param ${place}=…`,
+  });
+}

@@ -1,19 +1,19 @@
 import { grounder } from '../agent/grounding.ts';
 import { approval, type Lend } from '../approval/approve.ts';
 import { type ApprovalMode, approvalPolicy, declared } from '../approval/policy.ts';
-import { targetFiles } from '../approval/target.ts';
-import { secretFiles } from '../approval/targets.ts';
+import { secretFiles, targetFiles } from '../approval/targets.ts';
 import { contextNames } from '../config/context-place.ts';
 import { readSetting } from '../config/keys.ts';
 import type { App, Settings } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
 import { stateDirectories } from '../core/text/secrets.ts';
 import { visible } from '../core/text/terminal.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 import type { McpTools } from '../mcp/client/tools/toolset.ts';
 import { realPath } from '../platform/files/path.ts';
 import { outputShelf } from '../platform/files/run-directory.ts';
+import { userHomes } from '../platform/host.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
-import { userHomes } from '../platform/user-homes.ts';
 import {
   allowedNames,
   builtins,
@@ -26,7 +26,6 @@ import {
 import { type UndoStore, undoStore } from '../tools/workspace/journal.ts';
 import { isTooBroad } from '../tools/workspace/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace/workspace.ts';
-import { chosenMode, type ModeOptions } from './approval-mode.ts';
 import type { OpenedModel } from './model.ts';
 
 /** The flags that say which tools a run has, and how far they may go unasked. */
@@ -147,7 +146,7 @@ async function otherTools(
       import('../platform/process/shell-choice.ts'),
       import('../tools/web-fetch.ts'),
       import('../platform/http/pinned.ts'),
-      import('../platform/http/public-address.ts'),
+      import('../platform/http/pinned.ts'),
       import('../tools/google-web-search.ts'),
     ]);
   const directory = async (path: string): Promise<string> => {
@@ -260,4 +259,37 @@ function approveWith(
     lend,
     onDenied,
   });
+}
+
+/** The flags that say how much is asked. */
+export interface ModeOptions {
+  readonly approvalMode?: ApprovalMode;
+  readonly yolo?: boolean;
+}
+
+/** The modes that a file may choose: one that asks nothing is for the command line alone. */
+const MODES_OF_FILES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
+
+/** `--yolo` is the same as `--approval-mode yolo`, and saying two different things is a mistake: AppError `usage`. */
+export function modeOf({ approvalMode, yolo }: ModeOptions): ApprovalMode {
+  if (yolo && approvalMode !== undefined && approvalMode !== 'yolo') {
+    throw new AppError('usage', `--yolo cannot be combined with --approval-mode ${approvalMode}`, {
+      hint: 'Use one of them.',
+    });
+  }
+  return yolo ? 'yolo' : (approvalMode ?? 'default');
+}
+
+/** The mode of the flags, else that of `general.defaultApprovalMode`. Throws as `modeOf` does. */
+export function chosenMode(
+  options: ModeOptions,
+  { document = {} }: Pick<Settings, 'document'>,
+): { readonly mode: ApprovalMode; readonly notices: readonly string[] } {
+  const mode = modeOf(options);
+  const said = readSetting(document, 'general.defaultApprovalMode');
+  if (options.yolo || options.approvalMode !== undefined || said === undefined) return { mode, notices: [] };
+  const known = MODES_OF_FILES.find((each) => each === said);
+  if (known !== undefined) return { mode: known, notices: [] };
+  const why = said === 'yolo' ? 'is not taken from a file' : `cannot be "${visible(said)}"`;
+  return { mode, notices: [`general.defaultApprovalMode ${why}: what changes anything is asked about`] };
 }

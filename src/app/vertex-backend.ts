@@ -17,7 +17,7 @@ export function openVertex(context: BackendContext): OpenedBackend {
     retryBaseMs: context.retryBaseMs,
     backend: vertex(place, identity),
     async inquiries() {
-      const { vertexInquiries } = await import('../api/vertex-inquiries.ts');
+      const { vertexInquiries } = await import('../api/queries.ts');
       return vertexInquiries(place, { identity, userAgent, send: app.send });
     },
   };

@@ -1,7 +1,7 @@
 import type { Withholding } from '../agent/agent.ts';
 import { ownSecrets } from '../auth/own-secrets.ts';
 import type { App } from '../core/app.ts';
-import { concealedIn, MARK } from '../core/text/secret-forms.ts';
+import { concealedIn, MARK } from '../core/text/secrets.ts';
 
 /** Knows the credentials of gmn and of the official CLI as they are at each moment: a token may be renewed meanwhile. */
 export function ownWithholding(app: Pick<App, 'homes' | 'settings'>): Withholding {

@@ -5,7 +5,7 @@ import type { Effect, Tool } from '../core/tool.ts';
 export type ApprovalMode = 'default' | 'auto_edit' | 'plan' | 'yolo';
 
 /** What the rules say about one call. */
-export type Ruling =
+type Ruling =
   | { readonly kind: 'run' }
   /** `scope` is what "always" would cover. */
   | { readonly kind: 'ask'; readonly scope: Scope }

@@ -11,7 +11,7 @@ export type Answer =
   /** Words for the model, instead of a bare no. */
   | { readonly kind: 'reply'; readonly text: string };
 
-export interface Question {
+interface Question {
   /** The tools that would run, and what they would do: one, or several that one answer is for. */
   readonly items: readonly { readonly name: string; readonly preview: Preview }[];
   /** What "always" would cover. */

@@ -1,4 +1,4 @@
-import { counted } from '../core/text/counted.ts';
+import { counted } from '../core/text/format.ts';
 import { countInvisible, visible } from '../core/text/terminal.ts';
 import { graphemesOf, widthOf } from '../core/text/width.ts';
 import type { Preview } from '../core/tool.ts';

@@ -10,15 +10,15 @@ import { parseJson } from './token.ts';
 const ENTRY: KeyringEntry = { service: 'gmn', account: 'gemini-api-key' };
 const LIMIT_MS = 2000;
 
-export type KeyPlace = 'keyring' | 'file';
+type KeyPlace = 'keyring' | 'file';
 
-export interface StoredKey {
+interface StoredKey {
   readonly key: string;
   readonly place: KeyPlace;
 }
 
 /** The API key that `gmn auth set-key` keeps: in the system's keyring, else in a private file. */
-export interface KeyStore {
+interface KeyStore {
   /** Undefined if none was stored. Throws AppError `auth` if one was, and cannot be had now. */
   read(): Promise<StoredKey | undefined>;
   /** Where the key is, without asking for it; undefined if none was stored. Never throws. */

@@ -1,4 +1,4 @@
-import type { HttpRequest, SendHttp } from '../core/http.ts';
+import type { HttpRequest, SendHttp } from '../core/io.ts';
 
 const MAX_BYTES = 1_000_000;
 /** Where the library names itself and its language; it is gmn that asks. */
@@ -10,7 +10,7 @@ export interface SeenAnswer {
   readonly text: string;
 }
 
-export interface LibraryFetchOptions {
+interface LibraryFetchOptions {
   readonly send: SendHttp;
   /** Asked for each request: a client of the library outlives the call it was made for. */
   readonly signal: () => AbortSignal;

@@ -1,6 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { HttpResponse, SendHttp } from '../core/http.ts';
-import type { Clock, Env } from '../core/io.ts';
+import type { Clock, Env, HttpResponse, SendHttp } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { deadline } from '../platform/runtime/clock.ts';
@@ -15,7 +14,7 @@ const LIMIT_MS = 10_000;
 /** Right after the start of a container it is not there yet. */
 const PAUSES_MS = [250, 1000];
 
-export interface MetadataOptions {
+interface MetadataOptions {
   /** The real environment: `GCE_METADATA_IP`, `GCE_METADATA_HOST` and `METADATA_SERVER_DETECTION`, as for Google's library. */
   readonly env: Env;
   readonly send: SendHttp;

@@ -3,15 +3,12 @@ import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { readFileState, replaceVersion } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
-import { readKeychain } from '../platform/runtime/keychain.ts';
-import { type KeyringEntry, openKeyring } from '../platform/runtime/keyring.ts';
-import { sealedBox } from '../platform/runtime/sealed-box.ts';
+import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../platform/runtime/keyring.ts';
 import type { KnownFile } from './official-files.ts';
-import { parseJson } from './token.ts';
-import { waitForWhole } from './token-store.ts';
+import { type GrantedToken, parseJson, parsePassword, type TokenStore, waitForWhole } from './token.ts';
 
 /** The official CLI's sign-in. */
-export const SIGN_IN: KeyringEntry = { service: 'gemini-cli-oauth', account: 'main-account' };
+const SIGN_IN: KeyringEntry = { service: 'gemini-cli-oauth', account: 'main-account' };
 /** The API key that was given to the official CLI. */
 export const API_KEY: KeyringEntry = { service: 'gemini-cli-api-key', account: 'default-api-key' };
 
@@ -20,7 +17,7 @@ const ATTENDED_LIMIT_MS = 60_000;
 const ASKING_AFTER_MS = 1000;
 
 /** A place where the official CLI keeps passwords of its own. */
-export interface SecretPlace {
+interface SecretPlace {
   /** For people. */
   readonly name: string;
   /** Undefined if it has no such entry. Throws AppError `auth` if the place is there and cannot be read. */
@@ -139,4 +136,30 @@ function foreign(name: string): AppError {
   return new AppError('auth', `authentication failed: ${name} was stored for another machine or user`, {
     hint: 'Sign in again on this machine using: gemini',
   });
+}
+
+/** The official sign-in where it is kept as a password: in the Keychain or in the encrypted file. */
+export function passwordStore(place: SecretPlace, clock: Clock): TokenStore {
+  return {
+    source: place.name,
+    async read(signal) {
+      const password = await place.read(SIGN_IN, signal);
+      const token = password === undefined ? undefined : parsePassword(password, clock.now());
+      return token?.accessToken === undefined && token?.refreshToken === undefined ? undefined : token;
+    },
+    // A look costs a process or a key derivation, and what gmn was granted is in its own cache anyway.
+    glance: async () => undefined,
+    async rotate(used, granted) {
+      const password = await place.read(SIGN_IN, new AbortController().signal);
+      const changed = password === undefined ? undefined : withTokens(password, used, granted);
+      return password !== undefined && changed !== undefined && place.replace(SIGN_IN, password, changed);
+    },
+  };
+}
+
+function withTokens(password: string, used: string, granted: GrantedToken): string | undefined {
+  const value = parseJson(password);
+  if (!isObject(value) || !isObject(value.token) || value.token.refreshToken !== used) return undefined;
+  const { accessToken, refreshToken = used, expiresAt } = granted;
+  return JSON.stringify({ ...value, token: { ...value.token, accessToken, refreshToken, expiresAt } });
 }

@@ -1,22 +1,35 @@
 import { join } from 'node:path';
 import type { Credential } from '../core/credential.ts';
 import { AppError, refused } from '../core/error.ts';
-import { createFile } from '../platform/files/write.ts';
+import type { Clock } from '../core/io.ts';
+import { isObject } from '../core/json.ts';
+import { createFile, type FileText, readFileState, replaceVersion } from '../platform/files/write.ts';
 import { thisMachine } from '../platform/host.ts';
 import { sha256 } from '../platform/runtime/native.ts';
-import { activeAccount } from './active-account.ts';
 import { adcChoice, SIGN_IN_SCOPES } from './adc.ts';
 import type { Choice, ChoiceInput } from './choice.ts';
-import { oauthFile, readOauthDocument } from './oauth-file.ts';
 import { findClientPair } from './official-client.ts';
-import { geminiFile } from './official-files.ts';
-import { avoidsKeyring, encryptedFile, keychain, SEALED_FILE, wantsEncrypted } from './official-secrets.ts';
-import { passwordStore } from './password-store.ts';
-import { isToken, type StoredToken } from './token.ts';
+import { activeAccount, geminiFile } from './official-files.ts';
+import {
+  avoidsKeyring,
+  encryptedFile,
+  keychain,
+  passwordStore,
+  SEALED_FILE,
+  wantsEncrypted,
+} from './official-secrets.ts';
+import {
+  type GrantedToken,
+  isToken,
+  parseJson,
+  parseOauthFile,
+  type StoredToken,
+  type TokenStore,
+  waitForWhole,
+} from './token.ts';
 import { tokenCache } from './token-cache.ts';
 import { requestGrant } from './token-endpoint.ts';
 import { tokenKeeper } from './token-keeper.ts';
-import type { TokenStore } from './token-store.ts';
 
 const FILE = 'oauth_creds.json';
 const TERMS =
@@ -132,5 +145,82 @@ async function terms(input: ChoiceInput): Promise<readonly string[]> {
 function empty(source: string): AppError {
   return new AppError('auth', `authentication failed: ${source} holds no token`, {
     hint: 'Please re-authenticate using: gemini',
+  });
+}
+
+const MAX_RACES = 5;
+
+interface OauthFileOptions {
+  readonly clock: Clock;
+  readonly uid: number | undefined;
+}
+
+/** The official CLI's plain file. `name` is how people know it; it is written only if it belongs to `uid`. */
+export function oauthFile(path: string, name: string, { clock, uid }: OauthFileOptions): TokenStore {
+  return {
+    source: name,
+    async read(signal) {
+      const found = await readOauthDocument(path, { name, clock, signal });
+      return found === undefined ? undefined : parseOauthFile(found, clock.now());
+    },
+    async glance() {
+      const file = await readFileState(path);
+      return file.kind === 'text' ? parseOauthFile(parseJson(file.text), clock.now()) : undefined;
+    },
+    async rotate(used, granted) {
+      for (let attempt = 0; attempt < MAX_RACES; attempt += 1) {
+        const file = await readFileState(path, uid);
+        const text = file.kind === 'text' && file.isOurs ? withTokens(file, used, granted) : undefined;
+        if (file.kind !== 'text' || text === undefined) return false;
+        if ((await replaceVersion(path, text, { expected: file.version })) === 'written') return true;
+      }
+      return false;
+    },
+  };
+}
+
+/**
+ * The object in `oauth_creds.json`; undefined if there is no such file. Throws AppError `auth` if it cannot be read, or
+ * is still empty or damaged after a second.
+ */
+function readOauthDocument(
+  path: string,
+  options: { readonly name: string; readonly clock: Clock; readonly signal: AbortSignal },
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const { name, clock, signal } = options;
+  return waitForWhole(
+    async () => {
+      const file = await readFileState(path);
+      if (file.kind === 'absent') return undefined;
+      if (file.kind === 'unreadable') throw unreadable(name, file.why);
+      const value = parseJson(file.text);
+      return isObject(value) ? value : 'broken';
+    },
+    { path: name, clock, signal },
+  );
+}
+
+/** The file's text with the new tokens in it; undefined if it no longer holds the refresh token that was used. */
+function withTokens(file: FileText, used: string, granted: GrantedToken): string | undefined {
+  const value = parseJson(file.text);
+  if (!isObject(value) || currentRefreshToken(value) !== used) return undefined;
+  const changed = {
+    ...value,
+    ...granted.rest,
+    access_token: granted.accessToken,
+    refresh_token: granted.refreshToken ?? used,
+    expiry_date: granted.expiresAt,
+  };
+  return `${JSON.stringify(changed, null, 2)}${file.text.endsWith('\n') ? '\n' : ''}`;
+}
+
+function currentRefreshToken(value: Readonly<Record<string, unknown>>): string | undefined {
+  const token: StoredToken | undefined = parseOauthFile(value, 0);
+  return token?.refreshToken;
+}
+
+function unreadable(name: string, why: string): AppError {
+  return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
+    hint: 'Mend its permissions, or sign in again using: gemini',
   });
 }

@@ -3,11 +3,10 @@ import { AppError } from '../core/error.ts';
 import { formatDuration } from '../core/text/format.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { thisMachine } from '../platform/host.ts';
-import { activeAccount } from './active-account.ts';
 import type { Choice, ChoiceInput } from './choice.ts';
 import { chooseCredential, wantedType } from './credential.ts';
 import { keyStore } from './key-store.ts';
-import { geminiFile, gmnFile } from './official-files.ts';
+import { activeAccount, geminiFile, gmnFile } from './official-files.ts';
 import { parseJson, parseOauthFile } from './token.ts';
 
 /** One place a credential may come from. `used`: this run would take it; `unusable`: it would, but cannot. */

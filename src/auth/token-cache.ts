@@ -14,12 +14,12 @@ export interface TokenCache {
 }
 
 /** What the cache holds of a sign-in. */
-export interface CachedToken extends StoredToken {
+interface CachedToken extends StoredToken {
   /** `Credential.account` of this sign-in: the same before and after its refresh token was replaced. */
   readonly account?: string;
 }
 
-export interface TokenCacheOptions {
+interface TokenCacheOptions {
   readonly clock: Clock;
   readonly uid: number | undefined;
 }

@@ -1,6 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { SendHttp } from '../core/http.ts';
-import type { Clock, Env, Trace } from '../core/io.ts';
+import type { Clock, Env, SendHttp, Trace } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { checkEndpoint } from '../core/text/url.ts';
 import { deadline } from '../platform/runtime/clock.ts';
@@ -22,7 +21,7 @@ export type Grant =
   /** No usable answer. It says nothing about the sign-in. */
   | { readonly kind: 'unclear'; readonly why: string; readonly isWorthRetrying: boolean };
 
-export interface GrantRequest {
+interface GrantRequest {
   readonly refreshToken: string;
   readonly pair: ClientPair;
   /** The real environment: a file must not be able to send a refresh token elsewhere. */

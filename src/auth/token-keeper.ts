@@ -3,10 +3,9 @@ import { sharedWork } from '../core/async.ts';
 import { AppError } from '../core/error.ts';
 import type { Clock, Trace } from '../core/io.ts';
 import { acquireLock } from '../platform/files/lock.ts';
-import { type GrantedToken, isFresh, type StoredToken } from './token.ts';
+import { type GrantedToken, isFresh, type StoredToken, type TokenStore } from './token.ts';
 import type { TokenCache } from './token-cache.ts';
 import type { Grant } from './token-endpoint.ts';
-import type { TokenStore } from './token-store.ts';
 
 /** Longer than one holder can take: three tries of ten seconds and the pauses between them. */
 const PATIENCE_MS = 35_000;
@@ -32,7 +31,7 @@ export interface KeeperOptions {
   readonly say: (message: string) => void;
 }
 
-export interface TokenKeeper {
+interface TokenKeeper {
   /** An access token good for five minutes or more. Throws AppError `auth`. */
   bearer(signal: AbortSignal): Promise<string>;
   /**

@@ -6,8 +6,7 @@ import { textBefore } from '../core/text/trim.ts';
 import { readBytesIfAny } from '../platform/files/read.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
 import { unifiedDiff } from '../tools/diff.ts';
-import type { Change, UndoStore } from '../tools/workspace/journal.ts';
-import { type TakenBack, takeBackAll } from '../tools/workspace/undoing.ts';
+import { type Change, type TakenBack, takeBackAll, type UndoStore } from '../tools/workspace/journal.ts';
 import { ALL_SHOWN, type Journal, MAX_FILE_BYTES, type Workspace } from '../tools/workspace/workspace.ts';
 
 /** What the tools changed in the course of a session, turn by turn. */
@@ -29,7 +28,7 @@ export interface Changes {
 }
 
 /** A journal whose changes are told apart by turns. `gmn undo` takes them back turn by turn, too. */
-export interface TurnJournal {
+interface TurnJournal {
   /** Opens it, for the directories that may be written to. */
   open(roots: readonly string[]): Journal;
   /** From now on changes belong to a new turn, whose name it returns. */

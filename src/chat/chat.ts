@@ -2,20 +2,19 @@ import type { ApprovalMode } from '../approval/policy.ts';
 import type { Homes } from '../core/app.ts';
 import type { Content } from '../core/content.ts';
 import type { AppError } from '../core/error.ts';
-import type { Clock, Env, Io } from '../core/io.ts';
+import type { Clock, Env, Io, Out } from '../core/io.ts';
 import type { Session, SessionStore } from '../core/session.ts';
-import { filterTerminal } from '../core/text/terminal-filter.ts';
+import { filterTerminal } from '../core/text/terminal.ts';
+import { widthOf } from '../core/text/width.ts';
 import type { Shell } from '../platform/process/shell-choice.ts';
 import { stderr } from '../render/stderr.ts';
 import type { Assistant } from './assistant.ts';
 import type { Changes } from './changes.ts';
 import type { LineSource } from './line/source.ts';
-import { type Row, rowLines } from './rows.ts';
 import { type Tally, tally } from './stats.ts';
-import { voiceOn } from './voice.ts';
 
 /** What a chat is made of; `commands/chat.ts` puts it together. */
-export interface ChatParts {
+interface ChatParts {
   readonly version: string;
   readonly io: Io;
   readonly env: Env;
@@ -93,4 +92,76 @@ export function openChat(parts: ChatParts): Chat {
     fail: words.error,
   };
   return chat;
+}
+
+/** The streams of something that may be left before it is done. */
+interface Voice {
+  readonly io: Io;
+  /** From now on nothing that is written there is shown; what stood on an unfinished line is ended, or taken away. */
+  hush(): Promise<void>;
+}
+
+/** The same streams, until they are hushed. */
+function voiceOn({ out, err }: Io): Voice {
+  let isHushed = false;
+  let last = '\n';
+  const spoken = (stream: Out): Out => ({
+    async write(chunk) {
+      if (isHushed) return;
+      if (stream.isTerminal && chunk !== '') last = chunk;
+      await stream.write(chunk);
+    },
+    get isTerminal() {
+      return stream.isTerminal;
+    },
+    get columns() {
+      return stream.columns;
+    },
+    get isStyled() {
+      return stream.isStyled;
+    },
+  });
+  return {
+    io: { out: spoken(out), err: spoken(err) },
+    async hush() {
+      isHushed = true;
+      if (!err.isTerminal || last.endsWith('\n')) return;
+      // Only what is drawn again and again, as a spinner is, begins at the edge; it is not worth keeping.
+      await err.write(last.startsWith('\r') ? '\r\u001b[K' : '\n');
+    },
+  };
+}
+
+/** A word or two, and what is to be said about it. */
+export type Row = readonly [name: string, text: string];
+
+const INDENT = '  ';
+/** Beside less room than this, a text stands below its name. */
+const MIN_TEXT = 24;
+
+/** Rows as two columns, the texts wrapped at words so that none is wider than `columns`, as far as their words allow. */
+export function rowLines(rows: readonly Row[], columns: number): readonly string[] {
+  const nameWidth = Math.max(...rows.map(([name]) => widthOf(name)));
+  const beside = INDENT.length + nameWidth + INDENT.length;
+  const isBelow = columns - beside < MIN_TEXT;
+  const margin = isBelow ? INDENT.repeat(3) : ' '.repeat(beside);
+  return rows.flatMap(([name, text]) => {
+    const lines = wrapped(text, columns - margin.length).map((line) => margin + line);
+    if (isBelow) return [INDENT + name, ...lines];
+    const [first = '', ...more] = lines;
+    const padding = ' '.repeat(nameWidth - widthOf(name));
+    return [`${INDENT}${name}${padding}${INDENT}${first.slice(beside)}`.trimEnd(), ...more];
+  });
+}
+
+function wrapped(text: string, width: number): readonly string[] {
+  const lines: string[] = [];
+  let line = '';
+  for (const word of text.split(' ')) {
+    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) {
+      lines.push(line.trimEnd());
+      line = word;
+    } else line = line === '' ? word : `${line} ${word}`;
+  }
+  return line === '' ? lines : [...lines, line];
 }

@@ -1,7 +1,8 @@
 import type { KeptContent } from '../core/content.ts';
-import type { Session, SessionSetup } from '../core/session.ts';
-import { exchanges } from '../session/exchanges.ts';
-import { recordOf } from '../session/load.ts';
+import type { SavedSession, Session, SessionSetup } from '../core/session.ts';
+import { exchanges, recordOf } from '../session/load.ts';
+import { titleOf } from '../session/record.ts';
+import type { Chat } from './chat.ts';
 
 /** A conversation of which nothing is kept when the chat ends. */
 export function memorySession(id: string, earlier: SessionSetup = {}): Session {
@@ -52,5 +53,24 @@ export function memorySession(id: string, earlier: SessionSetup = {}): Session {
       for (const content of contents) talk.add(content, recordOf(content, '').kind === 'prompt' ? 'prompt' : 'other');
     },
     close: async () => {},
+  };
+}
+
+/** The session of a chat as it is read back, also where it is not, or not all of it, on disk: then without its times. */
+export async function savedSession({ store, session, cwd, clock, assistant }: Chat): Promise<SavedSession> {
+  if (session.isSaved) return store.read(await store.find(session.id));
+  const { id, name, turns, contents, unanswered } = session;
+  const { model } = assistant.agent.request;
+  const at = clock.now();
+  const first = contents.find(({ role }) => role === 'user');
+  return {
+    summary: {
+      ...{ id, cwd, model, turns, createdAt: at, updatedAt: at, bytes: 0, file: '' },
+      ...{ isUnanswered: unanswered !== undefined, source: 'chat' },
+      ...(name === undefined ? {} : { name }),
+      title: first === undefined ? '' : titleOf(first),
+    },
+    records: contents.map((content) => ({ ...recordOf(content, model), at })),
+    notices: [],
   };
 }

@@ -1,10 +1,10 @@
 import type { TurnEvent } from '../core/event.ts';
 import type { Clock } from '../core/io.ts';
 import type { Model } from '../core/model.ts';
-import { counted } from '../core/text/counted.ts';
+import { counted } from '../core/text/format.ts';
 import { visible } from '../core/text/terminal.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
-import { spending } from '../render/usage-line.ts';
+import { spending } from '../render/text.ts';
 
 /** What this chat has used so far. */
 export interface Tally {

@@ -1,4 +1,4 @@
-import { memoryHistory } from '../agent/memory-history.ts';
+import { memoryHistory } from '../agent/agent.ts';
 import { runTurn } from '../agent/turn.ts';
 import type { Content } from '../core/content.ts';
 import { AppError } from '../core/error.ts';

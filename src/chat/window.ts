@@ -1,5 +1,5 @@
 import type { KeptContent, Part } from '../core/content.ts';
-import { estimateTokens, MEDIA_TOKENS } from '../core/tokens.ts';
+import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
 import { modelFacts } from '../models/table.ts';
 import type { Chat } from './chat.ts';
 
@@ -7,7 +7,7 @@ import type { Chat } from './chat.ts';
 const NOTICE_SHARE = 0.8;
 
 /** What takes room in the model's window. */
-export interface WindowShare {
+interface WindowShare {
   readonly what: string;
   readonly tokens: number;
 }

@@ -1,12 +1,10 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { nearestNames } from '../core/text/names.ts';
-import { environmentOptions } from './environment-options.ts';
-import { type Invocation, isPlain } from './invocation.ts';
-import { outlineOf } from './outline.ts';
-import type { Command } from './table/command.ts';
+import { type Invocation, isPlain, outlineOf } from './invocation.ts';
+import type { Command, Flag } from './table/command.ts';
 import { ROOT } from './table/root.ts';
-import { type WantedOutput, wantedOutput } from './wanted-output.ts';
+import { environmentOptions } from './values.ts';
 
 /** Reads argv by our command table; the parser is loaded where there is something to parse. Throws AppError `usage`. */
 export async function readCommandLine(argv: readonly string[], env: Env): Promise<Invocation> {
@@ -30,7 +28,7 @@ export function outputOf(argv: readonly string[], env: Env): WantedOutput {
 
 /** The completion script for a shell. Throws AppError `usage` if there is none. */
 export async function completionFor(shell: string): Promise<string> {
-  const { isShell, SHELLS } = await import('./completion/shells.ts');
+  const { isShell, SHELLS } = await import('./completion/plan.ts');
   if (isShell(shell)) return (await import('./completion/script.ts')).completionScript(shell, ROOT);
   throw new AppError('usage', `there is no completion for "${shell}"`, {
     hint: `Shells: ${SHELLS.join(', ')}. Example: gmn completion bash`,
@@ -39,7 +37,7 @@ export async function completionFor(shell: string): Promise<string> {
 
 /** The page of a topic, or the help of the command at `path`. Throws AppError `usage` if there is neither. */
 export async function helpOf(path: readonly string[]): Promise<string> {
-  const { isTopic, TOPICS } = await import('./names.ts');
+  const { isTopic, TOPICS } = await import('./help.ts');
   const [first = ''] = path;
   if (path.length === 1 && isTopic(first)) return (await import('./topics.ts')).topicPage(first, ROOT);
   const { helpText } = await import('./help.ts');
@@ -60,4 +58,60 @@ function noHelp(path: readonly string[], topics: readonly string[], { subcommand
   return new AppError('usage', `there is no ${what} "${wanted}"`, {
     hint: near === undefined ? 'Run: gmn help' : `Did you mean: gmn help ${[...path.slice(0, -1), near].join(' ')}`,
   });
+}
+
+/** How a command line that could not be parsed would have had its failure shown. */
+interface WantedOutput {
+  readonly format: string;
+  readonly dialect: string;
+}
+
+/** Reads just the output flags, as the parser would: values, clusters of letters, `--`, the last one wins. */
+export function wantedOutput(root: Command, argv: readonly string[], env: Env): WantedOutput {
+  let command = root;
+  let flags = allFlags(root);
+  const given = new Map<string, string>();
+  for (let index = 0; index < argv.length && argv[index] !== '--'; index += 1) {
+    const word = argv[index] ?? '';
+    const { flag, value } = matchFlag(word, flags);
+    const child = command.subcommands?.find(({ name }) => name === word);
+    if (child !== undefined) {
+      command = child;
+      flags = [...child.flags, ...allFlags(root)];
+    }
+    if (flag === undefined) continue;
+    const mayLack = flag.isOptional || flag.preset !== undefined;
+    const isLacking = mayLack && argv[index + 1]?.startsWith('-');
+    const isNext = flag.value !== undefined && value === undefined && !isLacking;
+    if (isNext) index += 1;
+    // `mcp call --json '{…}'` says nothing about the output.
+    if (flag.long === 'json' && flag.value !== undefined) continue;
+    given.set(flag.long, (isNext ? argv[index] : value) ?? '');
+  }
+  const format = given.get('output-format') ?? (given.has('json') ? 'json' : env.GMN_OUTPUT_FORMAT);
+  return {
+    format: format === 'json' || format === 'stream-json' ? format : 'text',
+    dialect: given.get('output-dialect') ?? env.GMN_OUTPUT_DIALECT ?? 'gmn',
+  };
+}
+
+function allFlags(command: Command): readonly Flag[] {
+  return [...command.flags, ...(command.subcommands ?? []).flatMap(allFlags)];
+}
+
+/** The last flag that a word holds, and the value it carries in itself. */
+function matchFlag(word: string, flags: readonly Flag[]): { readonly flag?: Flag; readonly value?: string } {
+  const long = /^--([^=]+)(?:=(.*))?$/s.exec(word);
+  if (long) {
+    const flag = flags.find((candidate) => [candidate.long, ...(candidate.aliases ?? [])].includes(long[1] ?? ''));
+    return { ...(flag ? { flag } : {}), ...(long[2] === undefined ? {} : { value: long[2] }) };
+  }
+  if (!/^-[a-zA-Z]/.test(word)) return {};
+  for (let at = 1; at < word.length; at += 1) {
+    const flag = flags.find(({ short }) => short === word[at]);
+    if (flag === undefined) return {};
+    if (flag.value === undefined) continue;
+    return at + 1 < word.length ? { flag, value: word.slice(at + 1) } : { flag };
+  }
+  return {};
 }

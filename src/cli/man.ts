@@ -1,9 +1,7 @@
-import { environmentSections } from './environment.ts';
-import { exitCodeRows } from './exit-codes.ts';
-import { BUILT_IN_FLAGS, description, signature, usageLines } from './help.ts';
-import { TOPICS } from './names.ts';
+import { BUILT_IN_FLAGS, description, signature, TOPICS, usageLines } from './help.ts';
 import type { Command, Flag } from './table/command.ts';
 import { APP_FLAGS, COMMON_FLAGS } from './table/flags.ts';
+import { environmentSections, exitCodeRows } from './topics.ts';
 
 type Row = readonly [term: string, text: string];
 

@@ -2,13 +2,12 @@ import { type CommanderError, Command as Parser } from 'commander';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { nearestNames } from '../core/text/names.ts';
-import { environmentOptions } from './environment-options.ts';
 import { idleFlags } from './help.ts';
 import type { Invocation } from './invocation.ts';
 import { OFFICIAL_SWITCHES, REFUSED_FLAGS, type RefusedFlag } from './refused-flags.ts';
 import { type Command, type Flag, optionKey } from './table/command.ts';
 import { QUIET_FLAG } from './table/flags.ts';
-import { readValue } from './values.ts';
+import { environmentOptions, readValue } from './values.ts';
 
 /** Reads argv by the command tree. Throws AppError `usage` for anything that is not in it. */
 export function parseCommandLine(root: Command, argv: readonly string[], env: Env): Invocation {

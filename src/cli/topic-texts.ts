@@ -1,4 +1,4 @@
-import type { Topic } from './names.ts';
+import type { Topic } from './help.ts';
 
 /** The pages that no table of the program could give. */
 export const TEXTS: Readonly<Record<Exclude<Topic, 'env' | 'exit-codes'>, string>> = {

@@ -1,8 +1,6 @@
-import { environmentPage } from './environment.ts';
-import { exitCodePage } from './exit-codes.ts';
-import { columns } from './help.ts';
-import { TOPICS, type Topic } from './names.ts';
-import type { Command } from './table/command.ts';
+import { AppError, EXIT_CODES, type Fault } from '../core/error.ts';
+import { columns, TOPICS, type Topic } from './help.ts';
+import type { Command, Flag } from './table/command.ts';
 import { TEXTS } from './topic-texts.ts';
 
 /** The page of a topic, for a terminal; where a command has the same name, its commands are listed below. */
@@ -21,4 +19,116 @@ function bodyOf(topic: Topic, root: Command): string {
 function commandsOf({ name, subcommands = [] }: Command): string {
   const rows = subcommands.map((child) => [`gmn ${name} ${child.name}`, child.summary] as const);
   return `Commands (gmn ${name} <command> --help for their flags):\n${columns(rows)}`;
+}
+
+type Row = readonly [names: string, meaning: string];
+
+const CREDENTIALS: readonly Row[] = [
+  ['GEMINI_API_KEY', 'a key of the Gemini API'],
+  ['GMN_AUTH, GEMINI_DEFAULT_AUTH_TYPE', 'which credential to use'],
+  ['GOOGLE_GENAI_USE_GCA', 'true: the Google sign-in'],
+  ['GOOGLE_CLOUD_ACCESS_TOKEN', 'with it: this token, as it is'],
+  ['GOOGLE_GENAI_USE_VERTEXAI', 'true: Vertex AI'],
+  ['GOOGLE_API_KEY', 'a key of Vertex AI'],
+  ['GOOGLE_APPLICATION_CREDENTIALS', 'application default credentials, for Vertex AI'],
+  ['GOOGLE_CLOUD_PROJECT, GOOGLE_CLOUD_PROJECT_ID', 'the project'],
+  ['GOOGLE_CLOUD_LOCATION', 'the location'],
+  ['GOOGLE_CLOUD_QUOTA_PROJECT', 'the project that pays'],
+  ['CLOUD_SHELL, GEMINI_CLI_USE_COMPUTE_ADC', 'true: the credentials of the machine'],
+  ['GEMINI_API_KEY_AUTH_MECHANISM', 'bearer: send the key so, too'],
+  ['GEMINI_FORCE_FILE_STORAGE', 'true: no Keychain'],
+  ['GEMINI_FORCE_ENCRYPTED_FILE_STORAGE', "true: the official CLI's encrypted file"],
+  ['GMN_OAUTH_CLIENT_ID, GMN_OAUTH_CLIENT_SECRET', 'an OAuth client of your own'],
+  ['GCE_METADATA_HOST, GCE_METADATA_IP, METADATA_SERVER_DETECTION', "where a cloud machine's credentials are"],
+];
+
+const PLACES: readonly Row[] = [
+  ['GMN_HOME', "gmn's files (~/.gmn)"],
+  ['GEMINI_CLI_HOME', 'the directory that holds .gemini'],
+  ['GEMINI_CLI_SYSTEM_SETTINGS_PATH, GEMINI_CLI_SYSTEM_DEFAULTS_PATH', "the machine's settings"],
+  ['GEMINI_CLI_TRUSTED_FOLDERS_PATH', 'the list of trusted folders'],
+  ['GEMINI_CLI_TRUST_WORKSPACE', 'true or false: trust this folder'],
+  ['GEMINI_RESTRICTED_MODE', 'true: trust no folder'],
+  ['GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL', 'other servers: https, or http on this machine'],
+  ['CODE_ASSIST_ENDPOINT, GMN_OAUTH_TOKEN_URL', 'the same'],
+  ['GOOGLE_GENAI_API_VERSION, CODE_ASSIST_API_VERSION', 'the version in their addresses'],
+  ['HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, NO_PROXY', 'the proxy, and who needs none'],
+];
+
+const RUN: readonly Row[] = [
+  ['GEMINI_MODEL', 'the model, where GMN_MODEL is not set'],
+  ['GEMINI_SYSTEM_MD', 'a file in place of the system instruction'],
+  ['GMN_STDIN_WAIT', 'how long to wait for the first byte of stdin (10s)'],
+  ['GMN_CONNECT_TIMEOUT, GMN_HEADERS_TIMEOUT, GMN_IDLE_TIMEOUT', 'how long a request may be silent (10s, 60s, 120s)'],
+  ['GMN_RETRY_DELAY', 'the first pause before trying again (1s)'],
+  ['NO_COLOR, FORCE_COLOR, CLICOLOR_FORCE, TERM', 'colour'],
+  ['GMN_MCP_TOKEN', 'the token that clients of gmn mcp serve --http need'],
+  ['VISUAL, EDITOR', 'your editor'],
+  ['GMN_PAGER', 'the pager of every answer on a terminal, as with --pager'],
+  ['PAGER', 'the pager of --pager, and of long questions'],
+];
+
+/** The variables gmn reads: those that give flags their defaults come from the command table. */
+function environmentPage(root: Command): string {
+  return [
+    ...environmentSections(root).map(([title, rows]) => `${title}:\n${columns(rows)}`),
+    'Variables also come from ~/.gemini/.env and ~/.gmn/.env, except servers, proxies\nand the places of files; never from a .env of a project.\n',
+  ].join('\n');
+}
+
+/** The same variables as data, by what they are about. */
+export function environmentSections(root: Command): readonly (readonly [title: string, rows: readonly Row[]])[] {
+  const flags = [...new Map(flagsBelow(root).map((flag) => [flag.env, flag])).values()];
+  const defaults = flags.map(({ env = '', long }): Row => [env, `the default of --${long}`]);
+  return [
+    ['Credentials', CREDENTIALS],
+    ['Files and servers', PLACES],
+    ['Flags', defaults],
+    ['A run', RUN],
+  ];
+}
+
+function flagsBelow({ flags, subcommands = [] }: Command): readonly Flag[] {
+  return [...flags.filter(({ env }) => env !== undefined), ...subcommands.flatMap(flagsBelow)];
+}
+
+/** A fault that is missing here does not compile. */
+const WHEN: Readonly<Record<Fault, string>> = {
+  pipe: 'the reader closed the output (| head)',
+  internal: 'a bug in gmn, or the output could not be written',
+  usage: 'a wrong flag, no prompt, a file that is missing',
+  limit: "one of gmn's own limits, such as --max-turns",
+  auth: 'no credential, or it was refused',
+  api: 'HTTP, network, quota, timeout, blocked, cut short',
+  config: 'a settings file or a variable that cannot be used',
+  mcp: 'an MCP server failed',
+  hangup: 'SIGHUP: the terminal went away',
+  interrupted: 'SIGINT: Ctrl+C',
+  terminated: 'SIGTERM',
+};
+
+const FAULTS = Object.keys(EXIT_CODES).filter((key): key is Fault => Object.hasOwn(WHEN, key));
+
+/** What each exit code means, and the `error.type` that goes with it. */
+function exitCodePage(): string {
+  const padded = exitCodeRows().map(
+    ([code, when]) => [code.replace(/^\d+/, (digits) => digits.padStart(3)), when] as const,
+  );
+  return `${columns([['  0', 'the model answered'], ...padded])}
+In the JSON formats error.code is the same number and error.type the name.
+
+From the official CLI: its 41 is 2 here, 42 is 1, 52 is 4, 53 is 1, 54 is 1; an
+API error, there the HTTP status modulo 256, is always 3.
+
+  gmn "hello" -o json | jq -r '.response // error(.error.message)'
+  gmn "hello" || case $? in 2) gmn auth status ;; 3) echo "try later" ;; esac
+`;
+}
+
+/** Every exit code but 0 with its `error.type`, and when it is given. */
+export function exitCodeRows(): readonly (readonly [code: string, when: string])[] {
+  return FAULTS.map((fault) => {
+    const { exitCode, type } = new AppError(fault, '');
+    return [`${exitCode}  ${type}`, WHEN[fault]];
+  });
 }

@@ -1,9 +1,10 @@
 import { AppError } from '../core/error.ts';
+import type { Env } from '../core/io.ts';
 import { parseDuration } from '../core/text/format.ts';
-import type { Flag } from './table/command.ts';
+import { type Flag, optionKey } from './table/command.ts';
 
 /** Where a value was given: on the command line, or in the environment. */
-export type Source = { readonly flag: string } | { readonly variable: string };
+type Source = { readonly flag: string } | { readonly variable: string };
 
 /** Reads one flag's value by its kind. Throws AppError naming the flag (`usage`) or the variable (`config`). */
 export function readValue(flag: Flag, text: string, source: Source): string | number {
@@ -49,4 +50,20 @@ function refusal(source: Source, why: string, hint: string): AppError {
 
 function example(source: Source, value: string): string {
   return 'flag' in source ? `Example: ${source.flag} ${value}` : `Example: ${source.variable}=${value}`;
+}
+
+/** The options that environment variables give. Throws AppError `config` naming a variable whose value cannot be used. */
+export function environmentOptions(flags: readonly Flag[], env: Env): Record<string, unknown> {
+  const options: Record<string, unknown> = {};
+  for (const flag of flags) {
+    const text = flag.env === undefined ? undefined : env[flag.env];
+    if (text === undefined || text === '') continue;
+    options[optionKey(flag)] =
+      flag.value === undefined ? isTruthy(text) : readValue(flag, text, { variable: flag.env ?? '' });
+  }
+  return options;
+}
+
+function isTruthy(text: string): boolean {
+  return !['0', 'false', 'no', 'off'].includes(text.toLowerCase());
 }

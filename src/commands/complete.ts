@@ -1,16 +1,15 @@
 import { leafPaths } from '../config/explanation.ts';
-import { formatKeyPath } from '../config/key-path.ts';
-import { settingKeys } from '../config/keys.ts';
+import { formatKeyPath, settingKeys } from '../config/keys.ts';
 import type { App } from '../core/app.ts';
+import { shortId } from '../core/text/names.ts';
 import { visible } from '../core/text/terminal.ts';
-import { shortId } from '../core/text/uuid.ts';
 import { lastListing } from '../models/listing.ts';
 import { ALIASES, MODELS } from '../models/table.ts';
 import { listSessions } from '../session/find.ts';
 import type { Candidate } from './complete-names.ts';
 
 /** What a completion script asks for: `models`, `sessions`, `servers`, `keys`, `templates`, or `tools` and of which server. */
-export interface CompleteOptions {
+interface CompleteOptions {
   readonly args: readonly string[];
 }
 

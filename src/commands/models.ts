@@ -1,20 +1,22 @@
 import { type PrintOptions, printReport, type Report, table } from '../app/report.ts';
 import type { App } from '../core/app.ts';
 import { formatDuration } from '../core/text/format.ts';
-import { keepListing, lastListing, type ModelListing } from '../models/listing.ts';
 import {
   aliasRows,
+  keepListing,
   knownModels,
+  lastListing,
   type ModelLine,
+  type ModelListing,
   mergeListed,
   modelRows,
   modelsDocument,
   narrowAliasRows,
-} from '../models/model-list.ts';
+} from '../models/listing.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
 
 /** The flags of `gmn models`. */
-export interface ModelsOptions extends PrintOptions {
+interface ModelsOptions extends PrintOptions {
   readonly args: readonly string[];
   readonly refresh?: boolean;
   readonly auth?: string;

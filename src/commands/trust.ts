@@ -1,16 +1,15 @@
 import { join, resolve } from 'node:path';
 import { type PrintOptions, printReport, table } from '../app/report.ts';
 import { parseSettingsText } from '../config/document.ts';
-import { describeServer, type ServerDescription } from '../config/server-description.ts';
-import { type WorkspaceServer, workspaceServers } from '../config/servers.ts';
-import { changeTrustFile, readTrustFile, trustFilePath } from '../config/trust-file.ts';
+import { describeServer, type ServerDescription, type WorkspaceServer, workspaceServers } from '../config/servers.ts';
+import { changeTrustFile, readTrustFile, trustFilePath } from '../config/trust.ts';
 import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { readStateFile } from '../platform/files/small-file.ts';
 
 /** The flags of `gmn trust`. */
-export interface TrustOptions extends PrintOptions {
+interface TrustOptions extends PrintOptions {
   readonly args: readonly string[];
   readonly list?: boolean;
   readonly remove?: boolean;

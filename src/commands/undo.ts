@@ -5,9 +5,8 @@ import { AppError } from '../core/error.ts';
 import { contains } from '../core/text/path.ts';
 import { stateDirectories } from '../core/text/secrets.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
-import { userHomes } from '../platform/user-homes.ts';
-import type { Change } from '../tools/workspace/journal.ts';
-import { takeBackAll } from '../tools/workspace/undoing.ts';
+import { userHomes } from '../platform/host.ts';
+import { type Change, takeBackAll } from '../tools/workspace/journal.ts';
 import { openWorkspace } from '../tools/workspace/workspace.ts';
 
 /**

@@ -1,10 +1,8 @@
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { MAX_DEPTH, nestedTooDeeply } from '../core/nesting.ts';
+import { isObject, type JsonObject, type JsonValue, MAX_DEPTH, nestedTooDeeply } from '../core/json.ts';
 import { findMisfit } from './keys.ts';
 import { loadExpansion, loadJsonc } from './lazy.ts';
-import { modernised, oldKeyFor } from './legacy-keys.ts';
 
 /** A settings file as it was found. */
 export interface SettingsText {
@@ -101,4 +99,55 @@ async function misfitError(
   return new AppError('config', `${file}:${position}: ${what} must be ${wanted}`, {
     hint: path.length === 0 ? 'Mend the file: settings are a JSON object.' : 'Mend that key, or remove it.',
   });
+}
+
+/** Flat keys of the official CLI's first format that older files still hold, and where gmn looks for them today. */
+const MOVED: Readonly<Record<string, string>> = {
+  model: 'model.name',
+  selectedAuthType: 'security.auth.selectedType',
+  enforcedAuthType: 'security.auth.enforcedType',
+  folderTrust: 'security.folderTrust.enabled',
+  contextFileName: 'context.fileName',
+  includeDirectories: 'context.includeDirectories',
+  fileFiltering: 'context.fileFiltering',
+  coreTools: 'tools.core',
+  allowedTools: 'tools.allowed',
+  excludeTools: 'tools.exclude',
+  mcpServerCommand: 'mcp.serverCommand',
+  allowMCPServers: 'mcp.allowed',
+  excludeMCPServers: 'mcp.excluded',
+};
+
+/** Where keys of the first format are looked for today. */
+export function movedKeys(): readonly string[] {
+  return Object.values(MOVED);
+}
+
+/** The same settings under today's keys. A key that is set in both ways keeps today's; everything else is untouched. */
+function modernised(document: JsonObject): JsonObject {
+  let result = document;
+  for (const [old, today] of Object.entries(MOVED)) {
+    if (!Object.hasOwn(document, old)) continue;
+    const { [old]: value, ...rest } = result;
+    // `model` is an object in today's format; only a bare name is the old one.
+    if (value === undefined || (old === 'model' && typeof value !== 'string')) continue;
+    result = withDefault(rest, today.split('.'), value) ?? result;
+  }
+  return result;
+}
+
+/** The old key that may stand for a path of today's, or for the path's beginning. */
+function oldKeyFor(path: readonly string[]): string | undefined {
+  const key = path.join('.');
+  return Object.entries(MOVED).find(([, today]) => key === today || key.startsWith(`${today}.`))?.[0];
+}
+
+/** Undefined if the path leads through something that is no object: then the document is wrong in a way others report. */
+function withDefault(document: JsonObject, path: readonly string[], value: JsonValue): JsonObject | undefined {
+  const [key = '', ...rest] = path;
+  const current = document[key];
+  if (rest.length === 0) return current === undefined ? { ...document, [key]: value } : document;
+  if (current !== undefined && !isObject(current)) return undefined;
+  const inner = withDefault(current ?? {}, rest, value);
+  return inner && { ...document, [key]: inner };
 }

@@ -4,7 +4,7 @@ import { readStateFile } from '../platform/files/small-file.ts';
 import { loadEnvFile } from './lazy.ts';
 
 /** The environment with the user's `.env` files under it. */
-export interface Environment {
+interface Environment {
   readonly env: Env;
   readonly notices: readonly string[];
 }

@@ -1,23 +1,22 @@
 import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { nearestNames } from '../core/text/names.ts';
+import { editDistance, nearestNames } from '../core/text/names.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
-import { formatKeyPath, parseKeyPath } from './key-path.ts';
-import { settingKeys, valueAt } from './keys.ts';
-import type { Layer } from './layer.ts';
+import { movedKeys } from './document.ts';
+import { formatKeyPath, parseKeyPath, settingKeys, valueAt } from './keys.ts';
+import { type Layer, mergeDocuments } from './layer.ts';
 import { KEY_VARIABLES } from './layers.ts';
-import { mergeDocuments } from './merge.ts';
 import { withoutSecrets } from './secrets.ts';
 
 /** What one layer says about a key, secrets hidden. */
-export interface LayerValue {
+interface LayerValue {
   readonly layer: Layer['name'];
   readonly source: string;
   readonly value: JsonValue;
 }
 
 /** Where the value of a key comes from. */
-export interface Explanation {
+interface Explanation {
   readonly key: string;
   /** What counts, secrets hidden; absent if no layer sets the key. */
   readonly value?: JsonValue;
@@ -96,4 +95,65 @@ function unknownKey(key: string, layers: readonly Layer[]): AppError {
   return new AppError('usage', `nothing sets "${key}", and gmn does not read it`, {
     hint: near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'All keys that are set: gmn config list',
   });
+}
+
+/** A key that nobody reads and that looks like one gmn does. */
+interface StrayKey {
+  readonly key: string;
+  readonly meant: string;
+}
+
+/** Shorter words are like too many others. */
+const SHORTEST = 4;
+
+/**
+ * The keys of a document that are likely misspelt. Other keys gmn does not know are left alone: the official CLI has many, and
+ * nobody shall be warned about those.
+ */
+export function strayKeys(document: JsonObject): readonly StrayKey[] {
+  return strays(document, []);
+}
+
+/**
+ * Keys of the official CLI that would change what a run does or may do, and that gmn does not read; of the others, which are
+ * about its own screen and upkeep, nobody need be told.
+ */
+const UNREAD: readonly string[] = [
+  'model.maxSessionTurns',
+  'model.summarizeToolOutput',
+  'general.maxAttempts',
+  'context.includeDirectories',
+  'context.fileFiltering',
+  'tools.allowed',
+  'tools.confirmationRequired',
+  'tools.sandbox',
+  'tools.discoveryCommand',
+  'tools.callCommand',
+  'security.disableYoloMode',
+  'security.disableAlwaysAllow',
+  'security.environmentVariableRedaction',
+  'policyPaths',
+  'hooks',
+];
+
+/** Those of them that a document sets. */
+export function unreadKeys(document: JsonObject): readonly string[] {
+  return UNREAD.filter((key) => valueAt(document, key.split('.')) !== undefined);
+}
+
+function strays(value: JsonObject, parent: readonly string[]): readonly StrayKey[] {
+  const known = namesBelow(parent);
+  return Object.entries(value).flatMap(([name, item]): readonly StrayKey[] => {
+    const path = [...parent, name];
+    if (known.includes(name)) return isObject(item) ? strays(item, path) : [];
+    const meant = name.length < SHORTEST ? undefined : known.find((other) => editDistance(name, other) <= 2);
+    return meant === undefined ? [] : [{ key: formatKeyPath(path), meant: formatKeyPath([...parent, meant]) }];
+  });
+}
+
+/** What gmn reads below a key, one step down. */
+function namesBelow(parent: readonly string[]): readonly string[] {
+  const prefix = parent.map((part) => `${part}.`).join('');
+  const keys = [...settingKeys(), ...movedKeys()].filter((key) => key.startsWith(prefix));
+  return [...new Set(keys.map((key) => key.slice(prefix.length).split('.')[0] ?? ''))];
 }

@@ -1,6 +1,6 @@
 import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser';
 import { AppError } from '../core/error.ts';
-import { MAX_DEPTH, nestedTooDeeply } from '../core/nesting.ts';
+import { MAX_DEPTH, nestedTooDeeply } from '../core/json.ts';
 
 /** JSON with comments and trailing commas. Throws AppError `config` with `file:line:column` of the first fault. */
 export function parseJsonc(text: string, file: string): unknown {

@@ -37,7 +37,7 @@ const KEYS = {
   'modelConfigs.customOverrides': 'list',
 } as const satisfies Readonly<Record<string, keyof Kinds>>;
 
-export type SettingKey = keyof typeof KEYS;
+type SettingKey = keyof typeof KEYS;
 
 /** A key whose value is replaced by a higher layer as a whole. */
 export type PlainKey = {
@@ -47,7 +47,7 @@ export type PlainKey = {
 export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
 
 /** A key that holds something else than it may. */
-export interface Misfit {
+interface Misfit {
   readonly path: readonly string[];
   /** What it must be, in words. */
   readonly wanted: string;
@@ -114,4 +114,25 @@ function isOfKind(value: JsonValue, kind: keyof Kinds): boolean {
 
 function parseChecked<Key extends SettingKey>(value: JsonValue | undefined): SettingValue<Key> | undefined {
   return value as SettingValue<Key> | undefined;
+}
+
+const PLAIN = /^[^."\\\s]+$/;
+
+/** `a.b."c.d"` as its parts; undefined if a part is empty or a quote is not closed. */
+export function parseKeyPath(text: string): readonly string[] | undefined {
+  const parts: string[] = [];
+  const part = /(?:"((?:[^"\\]|\\.)*)"|([^."]+))(\.|$)/y;
+  for (let end = '.'; end === '.'; ) {
+    const match = part.exec(text);
+    if (match === null) return undefined;
+    const [, quoted, plain, separator = ''] = match;
+    parts.push(plain ?? (quoted ?? '').replace(/\\(.)/gs, '$1'));
+    end = separator;
+  }
+  return parts;
+}
+
+/** The parts as one key; a part with a dot in it is quoted. `parseKeyPath` reads it back. */
+export function formatKeyPath(parts: readonly string[]): string {
+  return parts.map((part) => (PLAIN.test(part) ? part : `"${part.replace(/["\\]/g, '\\$&')}"`)).join('.');
 }

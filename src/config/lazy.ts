@@ -2,7 +2,7 @@
 export const loadJsonc = () => import('./jsonc.ts');
 
 /** `$VAR` in settings: only for files that hold a dollar sign. */
-export const loadExpansion = () => import('./expansion.ts');
+export const loadExpansion = () => import('./variables.ts');
 
 /** Only if there is a `.env` file. */
 export const loadEnvFile = () => import('./variables.ts');

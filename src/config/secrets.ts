@@ -1,5 +1,5 @@
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
-import { redact } from '../core/text/secret-text.ts';
+import { redact } from '../core/text/secrets.ts';
 
 const HIDDEN = '‹hidden›';
 

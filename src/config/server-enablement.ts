@@ -2,7 +2,7 @@ import { isObject, parseJson } from '../core/json.ts';
 import { readStateFile } from '../platform/files/small-file.ts';
 
 /** Which MCP servers `gemini mcp disable` has turned off, for every program that shares these settings. */
-export interface ServerEnablement {
+interface ServerEnablement {
   readonly file: string;
   isDisabled(server: string): boolean;
   readonly notices: readonly string[];

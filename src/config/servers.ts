@@ -1,6 +1,14 @@
+import { basename, dirname, sep } from 'node:path';
+import type { ServerSetting } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
+import type { Env } from '../core/io.ts';
 import { canonicalJson, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
+import { visible } from '../core/text/terminal.ts';
+import { readStateFile } from '../platform/files/small-file.ts';
 import { sha256 } from '../platform/runtime/native.ts';
-import { readSetting } from './keys.ts';
+import { expandDocument, parseSettingsText } from './document.ts';
+import { readSetting, valueAt } from './keys.ts';
+import { withoutSecrets } from './secrets.ts';
 
 /** An MCP server as a folder's settings define it, variables not yet put in. */
 export interface WorkspaceServer {
@@ -44,4 +52,132 @@ function kept(servers: JsonObject, approved: readonly string[]): JsonObject {
 function without(object: JsonObject, key: string): JsonObject {
   const { [key]: _, ...rest } = object;
   return rest;
+}
+
+/** An extension of the official CLI, which has variables of its own. */
+const EXTENSION = 'gemini-extension.json';
+
+/** Where the servers stand: for the official CLI and most others, in VS Code's `mcp.json` and settings, in Zed's settings. */
+const PLACES: readonly (readonly string[])[] = [['mcpServers'], ['servers'], ['mcp', 'servers'], ['context_servers']];
+
+/**
+ * The servers of a file that the command line names, variables put in: `{ "mcpServers": { … } }`, an extension's, or what VS
+ * Code and Zed have in its place. Naming it is leave to start them, but not to run their tools unasked: it may have come with a
+ * folder. Throws AppError `config` if it is broken or has no servers, `usage` if there is none.
+ */
+export async function readServersFile(
+  file: string,
+  { env, cwd }: { readonly env: Env; readonly cwd: string },
+): Promise<readonly ServerSetting[]> {
+  const text = readStateFile(file);
+  if (text === undefined)
+    throw new AppError('usage', `no such file: ${file}`, { hint: 'Check the path after --mcp-config.' });
+  const servers = serversOf(await parseSettingsText({ file, text }));
+  if (servers === undefined) {
+    throw new AppError('config', `${file}: there is no mcpServers in it`, {
+      hint: 'gmn reads "mcpServers", "servers" as VS Code writes it, and "context_servers" as Zed does.',
+    });
+  }
+  const document = await expandDocument({ mcpServers: servers }, text, { ...env, ...variablesFor(file, cwd) });
+  const { mcpServers = {} } = document;
+  return Object.entries(isObject(mcpServers) ? mcpServers : {}).flatMap(([name, definition]) =>
+    definition === undefined ? [] : [{ name, definition: definition as JsonValue, scope: 'flag' as const, file }],
+  );
+}
+
+/** The servers in a file that the command line names, as they stand there; undefined if it has none of the known keys. */
+export function serversOf(document: JsonObject): JsonObject | undefined {
+  const place = PLACES.find((path) => isObject(valueAt(document, path)));
+  if (place === undefined) return undefined;
+  const servers = valueAt(document, place) as JsonObject;
+  if (place[0] === 'mcpServers') return servers;
+  return Object.fromEntries(Object.entries(servers).map(([name, entry]) => [name, inOurWords(entry ?? null)]));
+}
+
+/** `${env:NAME}` is VS Code's for `${NAME}`; older settings of Zed have the program and its arguments in one object. */
+function inOurWords(value: JsonValue): JsonValue {
+  const entry = renamed(value);
+  if (!isObject(entry) || !isObject(entry.command)) return entry;
+  const { command, ...rest } = entry as JsonObject;
+  const { path, args, env } = command as JsonObject;
+  return {
+    ...rest,
+    ...(path === undefined ? {} : { command: path }),
+    ...(args === undefined ? {} : { args }),
+    ...(env === undefined ? {} : { env }),
+  };
+}
+
+function renamed(value: JsonValue): JsonValue {
+  if (typeof value === 'string') return value.replace(/\$\{env:([^{}:]+)\}/g, (_, name: string) => `$\{${name}}`);
+  if (Array.isArray(value)) return value.map(renamed);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value as JsonObject).map(([key, item]) => [key, renamed(item ?? null)]));
+}
+
+function variablesFor(file: string, cwd: string): Env {
+  const directory = dirname(file);
+  if (basename(file) === EXTENSION) {
+    return { extensionPath: directory, workspacePath: cwd, '/': sep, pathSeparator: sep };
+  }
+  const folder = basename(directory) === '.vscode' ? dirname(directory) : cwd;
+  return basename(directory) === '.vscode' || basename(file) === 'mcp.json'
+    ? { workspaceFolder: folder, workspaceFolderBasename: basename(folder), cwd }
+    : {};
+}
+
+/** A server in a form that lets a person decide. */
+export interface ServerDescription {
+  readonly name: string;
+  /** The whole command line, or the address. */
+  readonly commandLine: string;
+  /** The same, word by word. */
+  readonly words: readonly string[];
+  /** Everything else the definition holds, one line each. */
+  readonly details: readonly string[];
+}
+
+/** What starting a server would mean, all of it: only values of variables and headers that are secrets are hidden. */
+export function describeServer({ name, definition }: WorkspaceServer): ServerDescription {
+  if (!isObject(definition)) return described(name, [visible(textOf(definition))], []);
+  const { command, args, url, httpUrl, ...rest } = definition;
+  const line = [command, ...(Array.isArray(args) ? args : [])].filter((word) => word !== undefined);
+  const addresses = [httpUrl, url].filter((address) => address !== undefined);
+  const words = [...line.map((word) => quoted(textOf(word))), ...addresses.map((address) => visible(textOf(address)))];
+  return described(name, words.length === 0 ? ['(nothing to start)'] : words, detailsOf(rest));
+}
+
+function described(name: string, words: readonly string[], details: readonly string[]): ServerDescription {
+  return { name: visible(name), commandLine: words.join(' '), words, details };
+}
+
+function detailsOf(rest: JsonObject): readonly string[] {
+  return Object.entries(rest).flatMap(([key, value]) => {
+    if (value === undefined) return [];
+    const isPairs = isObject(value) && (key === 'env' || key === 'headers');
+    const pairs = isPairs
+      ? Object.entries(value).map(([name, item]) => `${visible(name)}=${visible(textOf(hidden(name, item ?? null)))}`)
+      : [];
+    return [`${visible(key)}: ${isPairs ? pairs.join(' ') : listed(value)}`];
+  });
+}
+
+/** `$NAME` is no secret, and what a variable is set to may be the very danger. */
+function hidden(name: string, value: JsonValue): JsonValue {
+  return typeof value === 'string' && value.startsWith('$') ? value : withoutSecrets(value, [name]);
+}
+
+function textOf(value: JsonValue): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** As a shell would need it, so that no two different commands look the same. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./$-]+$/.test(word) ? word : `'${visible(word.replaceAll("'", `'\\''`))}'`;
+}
+
+/** Each item of a list is a word of its own. */
+function listed(value: JsonValue): string {
+  if (!Array.isArray(value)) return visible(JSON.stringify(value));
+  return `[${value.map((item) => visible(JSON.stringify(item))).join(',')}]`;
 }

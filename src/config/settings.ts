@@ -3,9 +3,8 @@ import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject } from '../core/json.ts';
 import { visible } from '../core/text/terminal.ts';
 import { readSetting } from './keys.ts';
-import type { Layer } from './layer.ts';
+import { type Layer, mergeDocuments } from './layer.ts';
 import { readLayers, topmost } from './layers.ts';
-import { mergeDocuments } from './merge.ts';
 
 /**
  * The settings that count here, from the user, the machine, a trusted working directory and the environment; frozen.

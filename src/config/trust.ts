@@ -1,9 +1,14 @@
+import { dirname, isAbsolute, normalize } from 'node:path';
 import type { App, Homes } from '../core/app.ts';
+import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
+import { isObject } from '../core/json.ts';
+import { contains } from '../core/text/path.ts';
+import { acquireLock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
-import { readTrustFile, type TrustRecords, trustFilePath } from './trust-file.ts';
-import { nearestRule } from './trust-rule.ts';
-import { readTrustedFolders } from './trusted-folders.ts';
+import { readStateFile } from '../platform/files/small-file.ts';
+import { makePrivateDirectory, replaceFile } from '../platform/files/write.ts';
+import { parseJsonc } from './jsonc.ts';
 
 /** Whether a folder's own settings count. */
 export interface Verdict {
@@ -12,7 +17,7 @@ export interface Verdict {
   readonly why: string;
 }
 
-export interface TrustQuestion extends Pick<App, 'env' | 'cwd'> {
+interface TrustQuestion extends Pick<App, 'env' | 'cwd'> {
   readonly homes: Homes;
   /** `security.folderTrust.enabled` of the user and the machine; false means that every folder is trusted. */
   readonly isEnabled: boolean;
@@ -48,4 +53,123 @@ export function judgeFolder({ env, cwd, homes, isEnabled, records }: TrustQuesti
   const rule = nearestRule([...readTrustedFolders(trustedFoldersPath(env, homes)), ...own], folder);
   if (rule === undefined) return { isTrusted: false, why: 'this folder is not trusted' };
   return { isTrusted: rule.isTrusted, why: `${rule.file} ${rule.isTrusted ? 'trusts' : 'refuses'} ${rule.path}` };
+}
+
+/** Somebody's word on a folder and all folders in it. */
+interface TrustRule {
+  /** Absolute, and free of links as far as it exists. */
+  readonly path: string;
+  readonly isTrusted: boolean;
+  /** The file that says so. */
+  readonly file: string;
+}
+
+/** The rule for the nearest folder; of two for the same folder the later one. Undefined if none is about `path`. */
+export function nearestRule(rules: readonly TrustRule[], path: string): TrustRule | undefined {
+  let nearest: TrustRule | undefined;
+  for (const rule of rules) {
+    if (!contains(rule.path, path)) continue;
+    if (nearest === undefined || contains(nearest.path, rule.path)) nearest = rule;
+  }
+  return nearest;
+}
+
+const LEVELS = ['TRUST_FOLDER', 'TRUST_PARENT', 'DO_NOT_TRUST'];
+
+/**
+ * What the official CLI was told about folders; no file, no rules. Where two entries are about the same folder, the
+ * refusal comes last. Throws AppError `config` if the file cannot be read or holds something else.
+ */
+export function readTrustedFolders(file: string): readonly TrustRule[] {
+  const text = readStateFile(file);
+  if (text === undefined || text.trim() === '') return [];
+  const entries = parseJsonc(text.replace(/^\uFEFF/, ''), file);
+  if (!isObject(entries)) throw trustedFoldersError(file, 'it must be an object');
+  const rules = Object.entries(entries).flatMap(([path, level]) => {
+    if (typeof level !== 'string' || !LEVELS.includes(level)) {
+      throw trustedFoldersError(file, `${JSON.stringify(path)} must be one of ${LEVELS.join(', ')}`);
+    }
+    // A relative path would be about whatever folder one stands in.
+    if (!isAbsolute(path)) return [];
+    const folder = normalize(level === 'TRUST_PARENT' ? dirname(path) : path);
+    return [{ path: realPath(folder) ?? folder, isTrusted: level !== 'DO_NOT_TRUST', file }];
+  });
+  return [...rules.filter(({ isTrusted }) => isTrusted), ...rules.filter(({ isTrusted }) => !isTrusted)];
+}
+
+function trustedFoldersError(file: string, why: string): AppError {
+  return new AppError('config', `${file}: ${why}`, { hint: 'Mend or remove that file.' });
+}
+
+/** What `gmn trust` keeps about a folder. */
+interface TrustRecord {
+  /** When, as an ISO date. */
+  readonly time: string;
+  /** The fingerprint of each MCP server's definition at that time. */
+  readonly servers: Readonly<Record<string, string>>;
+}
+
+/** Folders, by their path without links. */
+export type TrustRecords = ReadonlyMap<string, TrustRecord>;
+
+/** Where `gmn trust` keeps its word. */
+export function trustFilePath(gmnHome: string): string {
+  return `${gmnHome}/trust.json`;
+}
+
+/** Every folder trusted by `gmn trust`; no file, no folders. Throws AppError `config` if the file is broken. */
+export function readTrustFile(file: string): TrustRecords {
+  const text = readStateFile(file);
+  return text === undefined ? new Map() : parseRecords(text, file);
+}
+
+/**
+ * Changes the file as one step: what another process adds at the same time is not lost, what does not parse is left
+ * alone. Throws AppError `config`.
+ */
+export async function changeTrustFile(
+  file: string,
+  { clock, signal }: Pick<App, 'clock' | 'signal'>,
+  change: (records: TrustRecords) => TrustRecords,
+): Promise<void> {
+  await makePrivateDirectory(dirname(file));
+  const lock = await acquireLock(`${file}.lock`, { clock, signal, patienceMs: 5000, isDone: async () => false });
+  try {
+    const records = change(readTrustFile(file));
+    const text = `${JSON.stringify({ version: 1, folders: Object.fromEntries(records) }, null, 2)}\n`;
+    await replaceFile(file, text, { mode: 0o600 });
+  } finally {
+    await lock?.release();
+  }
+}
+
+function parseRecords(text: string, file: string): TrustRecords {
+  const value = parseJson(text, file);
+  if (!isObject(value) || value.version !== 1 || !isObject(value.folders))
+    throw trustFileError(file, 'it is not a trust file');
+  return new Map(Object.entries(value.folders).map(([path, record]) => [path, parseRecord(record, path, file)]));
+}
+
+function parseJson(text: string, file: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw trustFileError(file, 'it is not JSON', cause);
+  }
+}
+
+function parseRecord(value: unknown, path: string, file: string): TrustRecord {
+  const servers = isObject(value) ? value.servers : undefined;
+  if (!isObject(value) || typeof value.time !== 'string' || !isObject(servers)) {
+    throw trustFileError(file, `the entry for ${JSON.stringify(path)} is not one`);
+  }
+  const hashes = Object.entries(servers).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+  return { time: value.time, servers: Object.fromEntries(hashes) };
+}
+
+function trustFileError(file: string, why: string, cause?: unknown): AppError {
+  return new AppError('config', `${file}: ${why}`, {
+    cause,
+    hint: 'Remove that file; then run gmn trust again in the folders you trust.',
+  });
 }

@@ -8,10 +8,9 @@ import { realPath } from '../platform/files/path.ts';
 import { expandDocument, parseSettingsText, type SettingsText, serverNotices } from './document.ts';
 import { absentLayer, ignoredLayer, type Layer } from './layer.ts';
 import { type WorkspaceServer, withServers, workspaceServers } from './servers.ts';
-import { judgeFolder, trustRecords, type Verdict } from './trust.ts';
-import type { TrustRecords } from './trust-file.ts';
+import { judgeFolder, type TrustRecords, trustRecords, type Verdict } from './trust.ts';
 
-export interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
+interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
   readonly realEnv: Env;
   /** For variables in the file. */
   readonly env: Env;
@@ -20,7 +19,7 @@ export interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
   readonly isTrustEnabled: () => boolean;
 }
 
-export interface WorkspaceLayer {
+interface WorkspaceLayer {
   readonly layer: Layer;
   readonly notices: readonly string[];
 }

@@ -1,6 +1,5 @@
 import type { AppError } from './error.ts';
-import type { HttpTimers, SendHttp } from './http.ts';
-import type { Clock, Env, Io, Trace } from './io.ts';
+import type { Clock, Env, HttpTimers, Io, SendHttp, Trace } from './io.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
 /** Where the official CLI and gmn keep their files. */

@@ -1,5 +1,5 @@
 /** Runs the work for `key`, or joins it where it is under way. Rejects with the caller's own signal's reason as soon as that comes. */
-export type Share<Key, Value> = (key: Key, signal: AbortSignal) => Promise<Value>;
+type Share<Key, Value> = (key: Key, signal: AbortSignal) => Promise<Value>;
 
 interface Running<Value> {
   readonly result: Promise<Value>;

@@ -9,7 +9,7 @@ interface ModelPart {
   readonly thoughtSignature?: string;
 }
 
-export interface TextPart extends ModelPart {
+interface TextPart extends ModelPart {
   readonly text: string;
 }
 

@@ -38,7 +38,7 @@ export interface RetryAdvice {
 }
 
 /** Thought signatures it did not make, a model it does not have, more than the model can take at once, or the lack of tools. */
-export type Objection = 'signature' | 'model' | 'length' | 'tools';
+type Objection = 'signature' | 'model' | 'length' | 'tools';
 
 export interface ErrorOptions {
   readonly cause?: unknown;

@@ -43,7 +43,7 @@ export type TurnEvent =
   | Ending;
 
 /** Every stream of events has exactly one of these, and it comes last. */
-export type Ending =
+type Ending =
   | {
       readonly type: 'end';
       readonly finishReason: string;

@@ -1,3 +1,5 @@
+import { AppError } from './error.ts';
+
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 
 export interface JsonObject {
@@ -39,4 +41,14 @@ export function canonicalJson(value: JsonValue): string {
   if (!isObject(value)) return JSON.stringify(value);
   const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
   return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item ?? null)}`).join(',')}}`;
+}
+
+/** How deep a file may nest: no setting needs a tenth of it, and much deeper ones would exhaust the stack. */
+export const MAX_DEPTH = 100;
+
+/** For a file whose values nest deeper than `MAX_DEPTH`. */
+export function nestedTooDeeply(file: string): AppError {
+  return new AppError('config', `${file}: nested deeper than ${MAX_DEPTH} levels`, {
+    hint: 'Mend or remove that file.',
+  });
 }

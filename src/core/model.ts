@@ -1,5 +1,5 @@
 import type { Content } from './content.ts';
-import type { TurnEvent } from './event.ts';
+import type { Source, TurnEvent } from './event.ts';
 import type { JsonObject } from './json.ts';
 import type { ToolCall } from './tool.ts';
 import type { Usage } from './usage.ts';
@@ -51,3 +51,16 @@ export interface Model {
   /** Streams one reply. Throws AppError when there is none; what was shown until then stays shown. */
   stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<ReplyEvent, Reply>;
 }
+
+/** What a search on the web gave. */
+export interface Grounded {
+  /** The model's summary, with `[1]` and the like where a source supports it. */
+  readonly text: string;
+  /** `[1]` is the first. */
+  readonly sources: readonly Source[];
+  /** What the request has cost. */
+  readonly usage: Usage;
+}
+
+/** Searches the web through the model. Throws what the model throws. */
+export type Ground = (query: string, signal: AbortSignal) => Promise<Grounded>;

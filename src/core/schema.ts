@@ -4,7 +4,7 @@ import { isObject, type JsonObject, type JsonValue } from './json.ts';
 type PropertyType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array';
 
 /** One argument, as JSON Schema says it. */
-export interface Property extends JsonObject {
+interface Property extends JsonObject {
   readonly type: PropertyType;
   readonly description: string;
   readonly enum?: readonly string[];

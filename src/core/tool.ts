@@ -50,7 +50,7 @@ export interface ToolOutcome {
   readonly change?: FileChange;
 }
 
-export interface FileChange extends LineCounts {
+interface FileChange extends LineCounts {
   /** How many hard links of the file still have the old content. */
   readonly cutLinks?: number;
 }

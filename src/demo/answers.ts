@@ -1,9 +1,17 @@
 import type { JsonObject } from '../core/json.ts';
-import { builtinAnswer } from './builtin.ts';
-import { calledAnswer, forcedAnswer, mustCall } from './call.ts';
-import { type Answer, sayAll } from './chunk.ts';
-import { describeMedia, isMedia } from './media.ts';
-import { activeLoop, type DemoPart, type DemoRequest, parseObject } from './request.ts';
+import {
+  activeLoop,
+  callableTools,
+  type DemoPart,
+  type DemoRequest,
+  describeMedia,
+  isAnswer,
+  isCall,
+  isMedia,
+  parseBody,
+  parseObject,
+  textOf,
+} from './request.ts';
 import { minimalInstance } from './schema.ts';
 
 /** What the demo model answers: the sample runs, calls on request, an instance of the schema, or an echo. Never random. */
@@ -45,4 +53,246 @@ function echo(request: DemoRequest): string {
 function firstLine(parts: readonly DemoPart[]): string {
   const text = parts.findLast((part) => typeof part.text === 'string')?.text;
   return typeof text === 'string' ? (text.trim().split(/\r?\n/)[0] ?? '').trim() : '';
+}
+
+type Usage = NonNullable<Answer['usage']>;
+
+/** Answers that never change, by question in lower case. The documented sample runs depend on every byte. */
+const FIXED: ReadonlyMap<string, readonly [texts: readonly string[], usage: Usage]> = new Map([
+  [
+    'hello',
+    [
+      ['Hello', '! How can', ' I help you today?'],
+      [5, 12],
+    ],
+  ],
+  [
+    'hi',
+    [
+      ['Hi! What are', ' we building today?'],
+      [4, 9],
+    ],
+  ],
+  [
+    'review this change',
+    [
+      [
+        '- src/sum.ts:3 adds a loop that never ends when `n` is negative. Guard it.\n',
+        '- STYLE.md asks for `const`; line 5 uses `let`.',
+      ],
+      [48, 31],
+    ],
+  ],
+  [
+    'bash script that prints the date',
+    [
+      ['```bash\n', "date '+%F'\n", '```'],
+      [9, 14],
+    ],
+  ],
+  ['best month for kyoto?', [['November.'], [8, 3]]],
+]);
+
+const EDIT = {
+  ask: '挨拶を日本語にして',
+  args: { file_path: 'hello.js', old_string: 'console.log("Hello");', new_string: 'console.log("こんにちは");' },
+};
+
+/** What the tour and the sample runs ask; undefined for every other question. `sign` signs the calls made here. */
+function builtinAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
+  const last = request.contents.at(-1);
+  const asked = request.contents.findLast(({ role, parts }) => role !== 'model' && !parts.some(isAnswer));
+  if (last === undefined || asked === undefined) return undefined;
+  if (textOf(asked.parts).includes(EDIT.ask)) return editAnswer(request, sign);
+  if (last !== asked) return undefined;
+  const question = lastLine(textOf(last.parts.slice(-1)));
+  const fixed = FIXED.get(question);
+  const schema = request.generationConfig.responseJsonSchema ?? request.generationConfig.responseSchema;
+  if (question === '3 colors') return colors(parseObject(schema));
+  if (schema !== undefined) return undefined;
+  if (fixed !== undefined) return say(...fixed);
+  if (question === 'and the second best?' && mentions(request, 'Kyoto')) return say(['April.'], [21, 2]);
+  if (question === 'write a very long story') return { chunks: story(), isCountedLate: true };
+  const count = /^count to (\d{1,7})$/.exec(question)?.[1];
+  return count === undefined ? undefined : { chunks: numbers(Number(count)), isUnlimited: true };
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1)?.trim().toLowerCase() ?? '';
+}
+
+function mentions(request: DemoRequest, word: string): boolean {
+  return request.contents.some(({ parts }) => textOf(parts).includes(word));
+}
+
+function colors(schema: JsonObject): Answer | undefined {
+  if (Object.keys(schema).length === 0) return say(['red, green', ', blue'], [6, 5]);
+  if (String(schema.type).toLowerCase() !== 'array') return undefined;
+  return say(['["red",', '"green",', '"blue"]'], [6, 9]);
+}
+
+function editAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
+  const answered = request.contents.at(-1)?.parts.find(isAnswer);
+  if (answered !== undefined) {
+    const { response } = parseObject(answered.functionResponse);
+    const isDone = parseObject(response).error === undefined;
+    return say([isDone ? '日本語の挨拶に変えました。' : '変更できませんでした。'], [56, 12]);
+  }
+  const name = ['edit_file', 'replace'].find((tool) => callableTools(request).includes(tool));
+  if (name === undefined) return undefined;
+  const call = { name, args: name === 'replace' ? { ...EDIT.args, instruction: EDIT.ask } : EDIT.args };
+  const part = { functionCall: { id: 'demo-edit', ...call }, thoughtSignature: sign(call) };
+  return { chunks: [{ parts: [part] }], usage: [40, 29] };
+}
+
+const STORY_PAUSE_MS = 400;
+
+function* story(): Generator<Chunk> {
+  yield { parts: [{ text: 'Once upon a time, in a harbour town' }] };
+  yield { parts: [{ text: ', a clockmaker took in a parcel that ticked.' }], pauseMs: 2000 };
+  const visitors = ['a sailor', 'the baker', 'two sisters', 'the postman', 'a stray cat'];
+  const wishes = ['to know the time in another port', 'to buy an hour', 'to hear it strike', 'to be told a secret'];
+  for (let day = 1; day <= 60; day += 1) {
+    const text = ` On day ${day} came ${visitors[day % 5]}, who wanted ${wishes[day % 4]}.`;
+    yield { parts: [{ text }], pauseMs: STORY_PAUSE_MS };
+  }
+  yield { parts: [{ text: ' On the last day it stopped, and the whole town was on time.' }] };
+}
+
+const NUMBERS_PER_CHUNK = 250;
+
+function* numbers(last: number): Generator<Chunk> {
+  for (let first = 1; first <= last; first += NUMBERS_PER_CHUNK) {
+    const size = Math.min(NUMBERS_PER_CHUNK, last - first + 1);
+    const lines = Array.from({ length: size }, (_line, index) => first + index).join('\n');
+    yield { parts: [{ text: first + size > last ? lines : `${lines}\n` }] };
+  }
+}
+
+type Sign = (call: JsonObject) => string;
+
+const CALL = /^(?:then\s+)?call\s+([\w.:-]+)(?:\s+(\{.*\}))?(?:\s+x(\d{1,4}))?$/;
+
+/**
+ * Carries out `call <tool> {json}`: every such line at the start of the prompt is a call, all of them in one reply;
+ * `then` in front of a line makes it wait for the answers, `x<n>` at its end repeats it n times, one reply each.
+ * Undefined if the prompt does not begin so or names a tool that was not declared, or must not be called.
+ */
+function calledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
+  const loop = activeLoop(request.contents);
+  const plan = planOf(textOf(loop[0]?.parts.slice(-1) ?? []));
+  const callable = callableTools(request);
+  if (plan.length === 0 || plan.flat().some(({ name }) => !callable.includes(name))) return undefined;
+  const done = loop.filter(({ role, parts }) => role === 'model' && parts.some(isCall)).length;
+  const next = plan[done];
+  if (next !== undefined) return callsIn(request, next, sign);
+  return mustCall(request) ? undefined : sayAll(summary(loop.at(-1)?.parts ?? []));
+}
+
+/**
+ * The call that mode ANY demands whatever was asked: the first function it allows, with the smallest arguments that its
+ * schema accepts. Undefined in every other mode.
+ */
+function forcedAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
+  const [name] = callableTools(request);
+  if (!mustCall(request) || name === undefined) return undefined;
+  const schema = request.tools.get(name);
+  // A function without parameters may be declared without a schema.
+  const args = schema === undefined || schema === null ? {} : parseObject(minimalInstance(schema));
+  return callsIn(request, [{ name, args }], sign);
+}
+
+/** Whether the reply must be a call and nothing else. */
+function mustCall({ calling }: DemoRequest): boolean {
+  return calling.mode === 'ANY';
+}
+
+function callsIn(request: DemoRequest, calls: readonly PlannedCall[], sign: Sign): Answer {
+  const parts = calls.map((call, index) => {
+    const functionCall = { id: `demo-${request.contents.length}-${index}`, ...call };
+    // Only the first of several calls carries a signature.
+    return index === 0 ? { functionCall, thoughtSignature: sign({ ...call }) } : { functionCall };
+  });
+  return { chunks: [{ parts }] };
+}
+
+interface PlannedCall {
+  readonly name: string;
+  readonly args: JsonObject;
+}
+
+function planOf(prompt: string): readonly (readonly PlannedCall[])[] {
+  const steps: PlannedCall[][] = [];
+  for (const line of prompt.trim().split('\n')) {
+    const match = CALL.exec(line.trim());
+    const args = match === null ? undefined : parseBody(match[2] ?? '{}');
+    const name = match?.[1];
+    if (name === undefined || args?.ok !== true) break;
+    const call = { name, args: args.value };
+    const times = Number(match?.[3] ?? 1);
+    const isLater = line.trim().startsWith('then') || times > 1;
+    if (isLater || steps.length === 0) {
+      for (let round = 0; round < times; round += 1) steps.push([call]);
+    } else {
+      steps.at(-1)?.push(call);
+    }
+  }
+  return steps;
+}
+
+function summary(parts: readonly JsonObject[]): string {
+  const lines = parts.filter(isAnswer).map((part) => {
+    const { name, response } = parseObject(part.functionResponse);
+    const { output, error } = parseObject(response);
+    const told = error ?? output ?? response;
+    const text = typeof told === 'string' ? told : JSON.stringify(told ?? null);
+    return `demo: ${String(name)} ${error === undefined ? 'answered' : 'failed'}: ${text.trim().split('\n')[0] ?? ''}`;
+  });
+  return lines.join('\n');
+}
+
+/** A piece of an answer as the model lets it go. */
+export interface Chunk {
+  readonly parts: readonly JsonObject[];
+  /** Thinking time before this piece. */
+  readonly pauseMs?: number;
+}
+
+/** What the demo model has to say to one request. */
+export interface Answer {
+  /** Made while it is sent, so that a long answer needs no memory. */
+  readonly chunks: Iterable<Chunk>;
+  /** Tokens of prompt and answer where the sample runs fix them; else both are estimated. */
+  readonly usage?: readonly [prompt: number, candidates: number];
+  /** Counts come with the last piece only, as if the server were in no hurry to tell. */
+  readonly isCountedLate?: true;
+  /** For answers whose length is their point: `maxOutputTokens` is not applied. */
+  readonly isUnlimited?: true;
+}
+
+/** An answer of these texts, one per chunk. */
+function say(texts: readonly string[], usage?: Answer['usage']): Answer {
+  const chunks = texts.map((text) => ({ parts: [{ text }] }));
+  return usage === undefined ? { chunks } : { chunks, usage };
+}
+
+/** An answer of one text, cut between characters into pieces that grow. */
+function sayAll(text: string): Answer {
+  return say([...pieces(text.toWellFormed())]);
+}
+
+function* pieces(text: string): Generator<string> {
+  let piece = '';
+  let size = 0;
+  let wanted = 8;
+  for (const character of text) {
+    piece += character;
+    size += 1;
+    if (size < wanted) continue;
+    yield piece;
+    piece = '';
+    size = 0;
+    wanted = Math.min(wanted * 2, 4096);
+  }
+  if (piece !== '') yield piece;
 }

@@ -21,7 +21,7 @@ const STANDARD_TIER = {
   userDefinedCloudaicompanionProject: true,
 };
 
-export interface CodeAssist {
+interface CodeAssist {
   /** Answers a method that is no model call; `method` is verb and name, such as `POST loadCodeAssist`. */
   call(method: string, body: JsonObject): Outcome;
   /** Answers a poll of a long-running operation; onboarding is done at the first. */

@@ -1,6 +1,5 @@
 import { isObject, type JsonObject } from '../core/json.ts';
-import { estimateTokens } from '../core/tokens.ts';
-import { hash32 } from './hash.ts';
+import { estimateTokens } from '../core/usage.ts';
 import { parseObject, textOf } from './request.ts';
 
 const DIMENSIONS = 3072;
@@ -47,4 +46,18 @@ function vector(text: string, wanted: unknown): readonly number[] {
 
 function objects(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.map(parseObject) : [];
+}
+
+/** FNV-1a over UTF-16 units, 32 bits: stable over releases, not for secrets. */
+function hash32(text: string, seed = 0): number {
+  let hash = (0x811c9dc5 ^ seed) >>> 0;
+  for (let index = 0; index < text.length; index += 1) {
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;
+  }
+  return hash;
+}
+
+/** The same number for the same text, as eight hexadecimal digits. */
+export function hashHex(text: string, seed = 0): string {
+  return hash32(text, seed).toString(16).padStart(8, '0');
 }

@@ -14,7 +14,7 @@ export type Outcome =
   | { readonly ok: true; readonly body: JsonObject }
   | { readonly ok: false; readonly refusal: Refusal };
 
-export interface RefusalSpec {
+interface RefusalSpec {
   readonly code: number;
   /** The canonical name, such as INVALID_ARGUMENT. */
   readonly status: string;
@@ -70,7 +70,7 @@ export function missingCredential(backend: Backend): Refusal {
   });
 }
 
-export interface Strike {
+interface Strike {
   readonly fault: FaultName;
   readonly backend: Backend;
   readonly model: string;

@@ -11,8 +11,7 @@ import { type DemoRequest, type Parsed, parseBody, parseObject, parseRequest } f
 import type { Backend, Route, Verb } from './route.ts';
 import { objection } from './rules.ts';
 import { type ScriptLine, type ScriptMethod, scriptReader } from './script.ts';
-import { type Carrier, sendOutcome, sendRefusal, ship, untilGone } from './send.ts';
-import { shape, takeStreamFaults } from './shape.ts';
+import { type Carrier, sendOutcome, sendRefusal, shape, ship, takeStreamFaults, untilGone } from './send.ts';
 import { type SignatureBook, signatureBook } from './signature.ts';
 
 const REFUSALS: readonly FaultName[] = [
@@ -32,7 +31,7 @@ const ENVELOPE_KEYS = new Set(['model', 'project', 'user_prompt_id', 'enabled_cr
 
 type ModelRoute = Extract<Route, { kind: 'model' }>;
 
-export interface ModelCallOptions {
+interface ModelCallOptions {
   readonly faults: FaultBook;
   readonly clock: Clock;
   readonly script: readonly ScriptLine[] | undefined;

@@ -1,12 +1,11 @@
 import type { Clock } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { estimateTokens, MEDIA_TOKENS } from '../core/tokens.ts';
-import type { Answer, Chunk } from './chunk.ts';
-import { isMedia } from './media.ts';
-import { type DemoRequest, textOf } from './request.ts';
+import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
+import type { Answer, Chunk } from './answers.ts';
+import { type DemoRequest, isMedia, textOf } from './request.ts';
 import { isThirdFamily } from './rules.ts';
 
-export interface ReplyContext {
+interface ReplyContext {
   readonly request: DemoRequest;
   readonly modelVersion: string;
   readonly responseId: string;

@@ -1,7 +1,9 @@
-import type { JsonObject } from '../core/json.ts';
+import type { Clock } from '../core/io.ts';
+import { isObject, type JsonObject } from '../core/json.ts';
 import type { ServedReply } from '../platform/http/server.ts';
+import type { DemoFault, FaultBook, FaultName } from './fault.ts';
 import type { Outcome, Refusal } from './google-error.ts';
-import { type Frame, joined } from './shape.ts';
+import { parseObject } from './request.ts';
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
 const GARBAGE = '{"candidates": [{"content": {"parts": [{"text": ';
@@ -32,7 +34,7 @@ export function untilGone(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-export interface Shipment {
+interface Shipment {
   readonly frames: AsyncIterable<Frame>;
   readonly carrier: Carrier;
   /** Puts a response in the envelope of its service. */
@@ -75,4 +77,150 @@ async function shipObject(reply: ServedReply, { frames, wrap }: Shipment): Promi
   reply.begin(200, JSON_HEADERS);
   await reply.write(body.slice(0, body.length / 2));
   reply.cut();
+}
+
+/** What goes over the line: a whole event, bytes that are no event, half an event and a cut, or silence for ever. */
+type Frame =
+  | { readonly kind: 'event'; readonly value: JsonObject }
+  | { readonly kind: 'garbage' }
+  | { readonly kind: 'cut'; readonly value: JsonObject }
+  | { readonly kind: 'hang' };
+
+const STREAM_FAULTS: readonly FaultName[] = [
+  'empty',
+  'safety',
+  'blocked',
+  'malformed-call',
+  'max-tokens',
+  'no-finish',
+  'slow',
+  'garbage',
+  'cut-after',
+  'hang-after',
+];
+
+/** The faults that change this answer's stream, each now used once more. */
+export function takeStreamFaults(book: FaultBook): readonly DemoFault[] {
+  return STREAM_FAULTS.flatMap((name) => book.take([name]) ?? []);
+}
+
+interface Timing {
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** The events of an answer, as some faults leave them. */
+export async function* shape(
+  events: AsyncIterable<JsonObject>,
+  faults: readonly DemoFault[],
+  timing: Timing,
+): AsyncGenerator<Frame, void> {
+  if (faults.length === 0) {
+    // Nothing is held back to see whether it is the last.
+    for await (const value of events) yield { kind: 'event', value };
+    return;
+  }
+  const amountOf = (name: FaultName) => faults.find((fault) => fault.name === name)?.amount;
+  const cutAfter = amountOf('cut-after');
+  const hangAfter = amountOf('hang-after');
+  const slowMs = amountOf('slow');
+  const isGarbled = faults.some(({ name }) => name === 'garbage');
+  let sent = 0;
+  for await (const { value, isLast } of withLast(replaced(events, faults))) {
+    if (sent === hangAfter) yield { kind: 'hang' };
+    if (slowMs !== undefined) await timing.clock.sleep(slowMs, timing.signal);
+    // An answer shorter than that is cut in its last event, or the fault would go unseen.
+    if (cutAfter !== undefined && (sent === cutAfter || isLast)) {
+      yield { kind: 'cut', value };
+      return;
+    }
+    // Never after the last event: a client may stop reading there.
+    if (isGarbled && (sent === 1 || (sent === 0 && isLast))) yield { kind: 'garbage' };
+    yield { kind: 'event', value };
+    sent += 1;
+  }
+  if (sent === hangAfter) yield { kind: 'hang' };
+}
+
+async function* withLast<T>(items: AsyncIterable<T>): AsyncGenerator<{ readonly value: T; readonly isLast: boolean }> {
+  let held: { readonly value: T } | undefined;
+  for await (const value of items) {
+    if (held !== undefined) yield { ...held, isLast: false };
+    held = { value };
+  }
+  if (held !== undefined) yield { ...held, isLast: true };
+}
+
+async function* replaced(events: AsyncIterable<JsonObject>, faults: readonly DemoFault[]): AsyncGenerator<JsonObject> {
+  const names = new Set(faults.map(({ name }) => name));
+  const fault = (['empty', 'safety', 'blocked', 'malformed-call'] as const).find((name) => names.has(name));
+  for await (const event of events) {
+    if (fault !== undefined) {
+      yield refused(event, fault);
+      return;
+    }
+    if (names.has('max-tokens') && hasText(event)) {
+      yield withFinish(event, 'MAX_TOKENS');
+      return;
+    }
+    yield names.has('no-finish') ? withFinish(event, undefined) : event;
+  }
+}
+
+type Replacement = 'empty' | 'safety' | 'blocked' | 'malformed-call';
+
+function refused(event: JsonObject, fault: Replacement): JsonObject {
+  const { candidates: _candidates, usageMetadata, ...rest } = event;
+  const prompt = parseObject(usageMetadata).promptTokenCount ?? 0;
+  const counted = { ...rest, usageMetadata: { promptTokenCount: prompt, totalTokenCount: prompt } };
+  const rating = { category: 'HARM_CATEGORY_DANGEROUS_CONTENT', probability: 'HIGH', blocked: true };
+  switch (fault) {
+    case 'empty':
+      return { candidates: [{ content: { role: 'model' }, finishReason: 'STOP', index: 0 }], ...counted };
+    case 'safety':
+      return { candidates: [{ finishReason: 'SAFETY', index: 0, safetyRatings: [rating] }], ...counted };
+    case 'blocked':
+      return { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' }, ...counted };
+    case 'malformed-call': {
+      const finishMessage = 'Malformed function call: print(default_api.demo(';
+      return { candidates: [{ finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage, index: 0 }], ...counted };
+    }
+  }
+}
+
+function candidate(event: JsonObject): JsonObject {
+  return Array.isArray(event.candidates) ? parseObject(event.candidates[0]) : {};
+}
+
+function partsOf(event: JsonObject): readonly JsonObject[] {
+  const { parts } = parseObject(candidate(event).content);
+  return Array.isArray(parts) ? parts.map(parseObject) : [];
+}
+
+function hasText(event: JsonObject): boolean {
+  return partsOf(event).some((part) => typeof part.text === 'string' && part.thought !== true);
+}
+
+function withFinish(event: JsonObject, finishReason: string | undefined): JsonObject {
+  const { finishReason: _dropped, ...rest } = candidate(event);
+  return { ...event, candidates: [finishReason === undefined ? rest : { ...rest, finishReason }] };
+}
+
+/** The events of a stream as the one response of a call that does not stream. */
+function joined(events: readonly JsonObject[]): JsonObject {
+  const last = events.at(-1) ?? {};
+  const parts: JsonObject[] = [];
+  for (const part of events.flatMap(partsOf)) {
+    const before = parts.at(-1);
+    const joins = isPlain(part) && before !== undefined && isPlain(before) && part.thought === before.thought;
+    if (joins) parts[parts.length - 1] = { ...before, text: `${String(before.text)}${String(part.text)}` };
+    else parts.push(part);
+  }
+  const end = candidate(last);
+  if (parts.length === 0 || !isObject(end.content)) return last;
+  return { ...last, candidates: [{ ...end, content: { parts, role: 'model' } }] };
+}
+
+function isPlain(part: JsonObject): boolean {
+  return typeof part.text === 'string' && part.thoughtSignature === undefined;
 }

@@ -24,7 +24,7 @@ export interface DemoOptions {
   readonly clock: Clock;
 }
 
-export interface DemoServer {
+interface DemoServer {
   /** For GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL and CODE_ASSIST_ENDPOINT; the token endpoint is `/token` below it. */
   readonly url: string;
   close(): Promise<void>;

@@ -1,5 +1,5 @@
 import { canonicalJson, type JsonObject } from '../core/json.ts';
-import { hashHex } from './hash.ts';
+import { hashHex } from './embed.ts';
 import { activeLoop, type DemoContent, isCall, parseObject } from './request.ts';
 import { isThirdFamily } from './rules.ts';
 

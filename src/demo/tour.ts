@@ -60,7 +60,7 @@ const NEXT = `Next steps
   gmn --help                     everything else
 `;
 
-export interface Tour {
+interface Tour {
   readonly directory: string;
   readonly env: Env;
   readonly print: (text: string) => Promise<void>;

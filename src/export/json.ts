@@ -1,6 +1,6 @@
 import type { SavedRecord, SavedSession } from '../core/session.ts';
 import { encode } from '../render/json-text.ts';
-import { timeCode, totalUsage } from './facts.ts';
+import { timeCode, totalUsage } from './transcript.ts';
 
 /**
  * A session as one JSON document, piece by piece; docs/schemas/session-export.schema.json describes it. `contents` is what

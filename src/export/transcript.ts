@@ -1,6 +1,6 @@
 import { type MediaPart, NAMELESS, type Part } from '../core/content.ts';
 import type { JsonObject } from '../core/json.ts';
-import type { SavedRecord } from '../core/session.ts';
+import type { SavedRecord, SavedSession } from '../core/session.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 
@@ -160,4 +160,69 @@ function itemOf(part: Part): Item | undefined {
 function endingNote(finishReason: string | undefined): string | undefined {
   if (finishReason === 'STOP') return undefined;
   return finishReason === undefined ? 'The answer was cut off here.' : `The answer ended with ${finishReason}.`;
+}
+
+/** What is said about a session before it is told: names and values for people; untrusted text. */
+export function factsOf({ summary, records }: SavedSession): readonly (readonly [name: string, value: string])[] {
+  const { id, name, model, cwd, createdAt, updatedAt, turns } = summary;
+  const tokens = tokenLine(totalUsage(records));
+  return [
+    ['Session', name === undefined ? id : `${name} (${id})`],
+    ...(model === undefined ? [] : [['Model', model] as const]),
+    ['Directory', cwd],
+    ['Begun', timeText(createdAt)],
+    ['Last used', timeText(updatedAt)],
+    ['Turns', count(turns)],
+    ...(tokens === '' ? [] : [['Tokens', tokens] as const]),
+  ];
+}
+
+/** The tokens of all model calls. */
+export function totalUsage(records: SavedSession['records']): Usage {
+  let total = NO_USAGE;
+  for (const record of records) if ('usage' in record) total = addUsage(total, record.usage);
+  return total;
+}
+
+/** `1,200 in · 310 out`; empty if nothing is known. */
+export function tokenLine({ promptTokenCount, candidatesTokenCount, thoughtsTokenCount }: Usage): string {
+  const out =
+    candidatesTokenCount === undefined && thoughtsTokenCount === undefined
+      ? undefined
+      : (candidatesTokenCount ?? 0) + (thoughtsTokenCount ?? 0);
+  return [
+    ...(promptTokenCount === undefined ? [] : [`${count(promptTokenCount)} in`]),
+    ...(out === undefined ? [] : [`${count(out)} out`]),
+  ].join(' · ');
+}
+
+/** A time in words that mean the same everywhere: `2026-01-31 09:05 UTC`. */
+export function timeText(at: number): string {
+  return `${timeCode(at).slice(0, 16).replace('T', ' ')} UTC`;
+}
+
+/** A time for programs, as ISO 8601. A number that is no time becomes the first one there is: it must not lose a session. */
+export function timeCode(at: number): string {
+  const time = new Date(at);
+  return (Number.isNaN(time.getTime()) ? new Date(0) : time).toISOString();
+}
+
+/** `12,345` */
+export function count(amount: number): string {
+  return amount.toLocaleString('en-GB');
+}
+
+/** What a tool gave in words. */
+interface PlainResult {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** The words of a response that is nothing else: `{ output }` or `{ error }`; undefined if there is more to it. */
+export function plainResult(response: JsonObject): PlainResult | undefined {
+  const [entry, ...rest] = Object.entries(response).filter(([, value]) => value !== undefined);
+  if (entry === undefined || rest.length > 0) return undefined;
+  const [name, value] = entry;
+  if (typeof value !== 'string' || (name !== 'output' && name !== 'error')) return undefined;
+  return { text: value, isError: name === 'error' };
 }

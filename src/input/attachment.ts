@@ -1,10 +1,9 @@
 import { AppError } from '../core/error.ts';
 import { type Decoded, decode } from '../core/text/decode.ts';
+import { formatSize } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
-import { formatSize } from '../core/text/size.ts';
-import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './limits.ts';
 
-export type NotText = Extract<Decoded, { isText: false }>;
+type NotText = Extract<Decoded, { isText: false }>;
 
 /** One thing to send along: text under its name, or media. */
 export type Attachment = {
@@ -98,3 +97,15 @@ export function tooLargeError(name: string, bytes: number): AppError {
     hint: 'Send a part of it, for example: head -c 1M <file> | gmn "…"',
   });
 }
+
+/** The most that can be sent inline in one request: text and base64 together. */
+export const INLINE_LIMIT = 20_000_000;
+
+/** `INLINE_LIMIT` as people write it. */
+export const INLINE_LIMIT_NAME = '20 MB';
+
+/** The most files one directory or glob may stand for. */
+export const FILE_COUNT_LIMIT = 1000;
+
+/** The most directory entries one walk looks at. */
+export const ENTRY_LIMIT = 100_000;

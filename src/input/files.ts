@@ -3,25 +3,25 @@ import type { Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 import type { Env } from '../core/io.ts';
-import { counted } from '../core/text/counted.ts';
+import { counted } from '../core/text/format.ts';
 import { compileGlob } from '../core/text/glob.ts';
+import { editDistance } from '../core/text/names.ts';
 import { contains } from '../core/text/path.ts';
 import { isSensitivePath, isState, rootedPath, stateDirectories } from '../core/text/secrets.ts';
 import { type FoundPath, listDirectory, lookUp, readBytes } from '../platform/files/read.ts';
-import { userHomes } from '../platform/user-homes.ts';
+import { userHomes } from '../platform/host.ts';
 import { slashed } from '../tools/search/ignore-rules.ts';
 import { type Walked, walk } from '../tools/search/walk--walk.ts';
 import {
   type Attachment,
   attachmentOf,
   type Basket,
+  INLINE_LIMIT,
   isAttachment,
   notTextError,
   plainName,
   tooLargeError,
 } from './attachment.ts';
-import { INLINE_LIMIT } from './limits.ts';
-import { nearMiss } from './near-miss.ts';
 import type { Attached, PromptInput } from './prompt-input.ts';
 
 export interface FileContext {
@@ -241,4 +241,18 @@ async function missingHint(value: string, cwd: string): Promise<string> {
   if (names.includes(basename(value))) return 'It is a symbolic link to a file that is not there.';
   const close = nearMiss(basename(value), names);
   return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${slashed(join(directory, close))}?`;
+}
+
+/** The candidate most like `name`, if one is close enough to be what was meant; case does not count. */
+export function nearMiss(name: string, candidates: readonly string[]): string | undefined {
+  const wanted = name.toLowerCase();
+  const allowed = Math.max(1, Math.min(3, Math.floor(wanted.length / 3)));
+  let best: string | undefined;
+  let bestDistance = allowed + 1;
+  for (const candidate of candidates) {
+    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
+    const distance = editDistance(wanted, candidate.toLowerCase());
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return best;
 }

@@ -7,7 +7,7 @@ import { workspaceOf } from './files.ts';
 /** More entries than this are not looked at: a person waits for the answer. */
 const MAX_ENTRIES = 10_000;
 
-export interface PathQuestion {
+interface PathQuestion {
   readonly cwd: string;
   /** How many are wanted. */
   readonly most: number;

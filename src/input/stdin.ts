@@ -3,7 +3,7 @@ import type { TurnEvent } from '../core/event.ts';
 import type { Clock, Env } from '../core/io.ts';
 import { envDuration, formatDuration } from '../core/text/format.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
-import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './limits.ts';
+import { INLINE_LIMIT, INLINE_LIMIT_NAME } from './attachment.ts';
 
 /** `auto`: if there is any; `always`: `--stdin`; `never`: `--no-stdin`. */
 export type StdinMode = 'auto' | 'always' | 'never';

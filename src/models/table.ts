@@ -11,7 +11,7 @@ export interface BudgetRange {
   readonly canBeOff?: true;
 }
 
-export type Tier = 'free' | 'standard';
+type Tier = 'free' | 'standard';
 
 /** What is known about a model. */
 export interface ModelFacts {

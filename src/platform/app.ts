@@ -1,14 +1,12 @@
 import { resolve } from 'node:path';
 import type { App, Homes, Settings } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
-import type { HttpTimers, SendHttp } from '../core/http.ts';
-import type { Env, Trace } from '../core/io.ts';
+import type { Env, HttpTimers, SendHttp, Trace } from '../core/io.ts';
 import { envDuration } from '../core/text/format.ts';
 import { onAbort } from './runtime/abort.ts';
 import { systemClock } from './runtime/clock.ts';
 import { interruptSignal } from './runtime/signals.ts';
-import type { ColorChoice } from './terminal/color.ts';
-import { type ProcessIo, processIo } from './terminal/io.ts';
+import { type ColorChoice, type ProcessIo, processIo } from './terminal/io.ts';
 
 /** The flags that shape the App itself; every command has them. */
 export interface AppOptions {

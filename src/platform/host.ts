@@ -1,7 +1,9 @@
 import { hostname } from 'node:os';
-import { isStandalone } from './runtime/standalone.ts';
-import { systemUser } from './runtime/system-user.ts';
-import { isAttended } from './terminal/terminal.ts';
+import type { Env } from '../core/io.ts';
+import { realPath } from './files/path.ts';
+import { systemUser } from './runtime/native.ts';
+import { isStandalone } from './runtime/system.ts';
+import { isAttended } from './terminal/io.ts';
 
 /** What the credential stores of a system depend on. */
 export interface Machine {
@@ -50,6 +52,52 @@ function keyringModule(): string | undefined {
     const { realpathSync } = process.getBuiltinModule('node:fs');
     return createRequire(realpathSync(process.argv[1] ?? '.')).resolve('@napi-rs/keyring');
   } catch {
+    return undefined;
+  }
+}
+
+/** What runs us. */
+export interface Runtime {
+  /** Of Node, without a `v`. */
+  readonly node: string;
+  /** What is inside the executable in the place of Node, with its version; undefined where Node runs us. */
+  readonly builtIn: string | undefined;
+  readonly platform: string;
+  readonly arch: string;
+  /** The real path of the program that was started; undefined if it cannot be told. */
+  readonly program: string | undefined;
+}
+
+/** The Node and the program of this process. Never throws. */
+export function thisRuntime(): Runtime {
+  const { versions, platform, arch, argv, execPath } = process;
+  const isAlone = isStandalone();
+  const program = isAlone ? execPath : argv[1];
+  return {
+    node: versions.node,
+    builtIn: isAlone ? `Bun ${versions.bun ?? 'of no known version'}` : undefined,
+    platform,
+    arch,
+    program: program === undefined ? undefined : realPath(program),
+  };
+}
+
+/** The directories that are this person's home, free of links: what HOME says, and what the system knows. Never throws. */
+export function userHomes(env: Env): readonly string[] {
+  return [env.HOME, systemHome()].flatMap((home) =>
+    home === undefined || home === '' ? [] : (realPath(home) ?? home),
+  );
+}
+
+let known: string | undefined;
+
+function systemHome(): string | undefined {
+  try {
+    // It is the same for as long as this process runs; a server asks with every call.
+    known ??= systemUser().homedir;
+    return known;
+  } catch {
+    // A user without an entry in the password file, or a directory service that does not answer now: that is not remembered.
     return undefined;
   }
 }

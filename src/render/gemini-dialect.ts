@@ -1,9 +1,10 @@
 import { type TurnEvent, unreachable } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
-import { geminiErrorFields } from './error-fields.ts';
-import { geminiStats } from './gemini-stats.ts';
-import { type Member, unlessEmpty, writeDocument } from './json-parts.ts';
-import { keepText } from './kept-text.ts';
+import type { JsonObject } from '../core/json.ts';
+import type { ToolOutcome } from '../core/tool.ts';
+import { NO_USAGE, type Usage } from '../core/usage.ts';
+import { geminiErrorFields, keepText, type Member, unlessEmpty, writeDocument } from './json-parts.ts';
+import { encode, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
 /** `-o json` with the official CLI's field names; unlike there, an error is on stdout too. */
@@ -48,4 +49,187 @@ export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Rendere
         return unreachable(event);
     }
   };
+}
+
+/** `-o stream-json` with the official CLI's event names: `init` first, `result` always last. */
+export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
+  const stats = geminiStats(options.clock);
+  const timestamp = (): string => new Date(options.clock.now()).toISOString();
+  const line = (type: string, fields: JsonObject): Promise<void> =>
+    out.write(encodeLine({ type, timestamp: timestamp(), ...fields }));
+  // The only event the official CLI has for words to the person is `error`; that a file was attached is none.
+  const warnings: string[] = [];
+  let isBegun = false;
+  const begin = async (model: string, sessionId: string | undefined): Promise<void> => {
+    if (isBegun) return;
+    isBegun = true;
+    await line('init', { session_id: sessionId, model });
+    await line('message', { role: 'user', content: options.prompt });
+  };
+  const result = (fields: JsonObject, model?: string, usage = NO_USAGE): Promise<void> =>
+    line('result', { ...fields, stats: stats.ofStream(model, usage), ...(warnings.length > 0 ? { warnings } : {}) });
+  return async (event: TurnEvent) => {
+    stats.note(event);
+    switch (event.type) {
+      case 'wait':
+      case 'thought':
+        return;
+      case 'begin':
+        return begin(event.model, event.sessionId);
+      case 'text':
+        return event.delta === '' ? undefined : out.write(messageLines(timestamp(), event.pieces ?? [event.delta]));
+      case 'call':
+        return line('tool_use', { tool_name: event.name, tool_id: event.id, parameters: event.args });
+      case 'answer':
+        return line('tool_result', { tool_id: event.id, ...outcomeFields(event.outcome) });
+      case 'notice':
+        warnings.push(event.message);
+        return;
+      case 'end':
+        warnings.push(...(event.notices ?? []));
+        return result({ status: 'success', ...addedFields(event) }, event.model, event.usage);
+      case 'failure':
+        return event.error.fault === 'pipe'
+          ? undefined
+          : result({ status: 'error', error: geminiErrorFields(event.error), response: event.error.answer });
+      default:
+        return unreachable(event);
+    }
+  };
+}
+
+/** What the official CLI has no names for. */
+function addedFields({ extracted, sources }: Extract<TurnEvent, { type: 'end' }>): JsonObject {
+  return { extracted, sources };
+}
+
+function messageLines(timestamp: string, pieces: readonly string[]): string {
+  const opening = `{"type":"message","timestamp":"${timestamp}","role":"assistant","content":`;
+  return pieces.map((text) => `${opening}${encode(text)},"delta":true}\n`).join('');
+}
+
+function outcomeFields({ ok, response }: ToolOutcome): JsonObject {
+  if (ok) return { status: 'success', output: shownResult(response.output, response) };
+  const message = shownResult(response.error, response);
+  return { status: 'error', output: message, error: { type: 'TOOL_EXECUTION_ERROR', message } };
+}
+
+/** The official CLI shows a string; a result that has none is shown as its JSON. */
+function shownResult(value: unknown, response: JsonObject): string {
+  return typeof value === 'string' ? value : encode(response);
+}
+
+/** What the gemini dialect counts over a run. */
+interface GeminiStats {
+  /** Takes note of any event; what does not count is ignored. */
+  note(event: TurnEvent): void;
+  /** `stats` of the json format. */
+  ofRun(model: string, usage: Usage): JsonObject;
+  /** `stats` of the `result` event. Without a model, a run that never got an answer. */
+  ofStream(model: string | undefined, usage: Usage): JsonObject;
+}
+
+interface ToolCount {
+  count: number;
+  success: number;
+  fail: number;
+  durationMs: number;
+}
+
+const NO_DECISIONS = { accept: 0, reject: 0, modify: 0, auto_accept: 0 };
+
+/**
+ * Counts model calls, tools and time from the events alone; what they do not tell (decisions, lines changed) stays zero. A
+ * call that was tried again counts once.
+ */
+function geminiStats(clock: RenderOptions['clock']): GeminiStats {
+  const startedMs = clock.now();
+  const calledMs = new Map<string, number>();
+  const byName = new Map<string, ToolCount>();
+  let requests = 0;
+  let isCounted = false;
+  let hasAnswers = false;
+  /** `begin` comes once a turn; after that, whatever comes once all tools have answered tells of the next call. */
+  const isCall = ({ type }: TurnEvent): boolean =>
+    type === 'begin' || (hasAnswers && calledMs.size === 0 && ['wait', 'thought', 'text'].includes(type));
+  const elapsedMs = (): number => clock.now() - startedMs;
+  return {
+    note(event) {
+      if (!isCounted && isCall(event)) {
+        requests += 1;
+        isCounted = true;
+      }
+      if (event.type === 'call') calledMs.set(event.id, clock.now());
+      if (event.type !== 'answer') return;
+      const tool = byName.get(event.name) ?? { count: 0, success: 0, fail: 0, durationMs: 0 };
+      tool.count += 1;
+      tool[event.outcome.ok ? 'success' : 'fail'] += 1;
+      tool.durationMs += clock.now() - (calledMs.get(event.id) ?? clock.now());
+      byName.set(event.name, tool);
+      calledMs.delete(event.id);
+      hasAnswers = true;
+      isCounted = false;
+    },
+    ofRun(model, usage) {
+      const api = { totalRequests: requests, totalErrors: 0, totalLatencyMs: elapsedMs() };
+      const tokens = runTokens(usage);
+      return {
+        models: { [model]: { api: { ...api, errorsByType: {} }, tokens, roles: { main: { ...api, tokens } } } },
+        tools: toolStats(byName),
+        files: { totalLinesAdded: 0, totalLinesRemoved: 0 },
+      };
+    },
+    ofStream(model, usage) {
+      const tokens = streamTokens(usage);
+      return {
+        ...tokens,
+        duration_ms: elapsedMs(),
+        tool_calls: sum(byName, 'count'),
+        models: model === undefined ? {} : { [model]: tokens },
+      };
+    },
+  };
+}
+
+function runTokens(usage: Usage): JsonObject {
+  const prompt = usage.promptTokenCount ?? 0;
+  const cached = usage.cachedContentTokenCount ?? 0;
+  return {
+    input: Math.max(0, prompt - cached),
+    prompt,
+    candidates: usage.candidatesTokenCount ?? 0,
+    total: usage.totalTokenCount ?? 0,
+    cached,
+    thoughts: usage.thoughtsTokenCount ?? 0,
+    tool: usage.toolUsePromptTokenCount ?? 0,
+  };
+}
+
+function streamTokens(usage: Usage): JsonObject {
+  const prompt = usage.promptTokenCount ?? 0;
+  const cached = usage.cachedContentTokenCount ?? 0;
+  return {
+    total_tokens: usage.totalTokenCount ?? 0,
+    input_tokens: prompt,
+    output_tokens: usage.candidatesTokenCount ?? 0,
+    cached,
+    input: Math.max(0, prompt - cached),
+  };
+}
+
+function toolStats(byName: ReadonlyMap<string, ToolCount>): JsonObject {
+  return {
+    totalCalls: sum(byName, 'count'),
+    totalSuccess: sum(byName, 'success'),
+    totalFail: sum(byName, 'fail'),
+    totalDurationMs: sum(byName, 'durationMs'),
+    totalDecisions: NO_DECISIONS,
+    byName: Object.fromEntries([...byName].map(([name, tool]) => [name, { ...tool, decisions: NO_DECISIONS }])),
+  };
+}
+
+function sum(byName: ReadonlyMap<string, ToolCount>, key: keyof ToolCount): number {
+  let total = 0;
+  for (const tool of byName.values()) total += tool[key];
+  return total;
 }

@@ -1,7 +1,8 @@
+import type { AppError } from '../core/error.ts';
+import type { TurnEvent } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
-import type { JsonValue } from '../core/json.ts';
+import type { JsonObject, JsonValue } from '../core/json.ts';
 import { encode, encodeInner } from './json-text.ts';
-import type { KeptText } from './kept-text.ts';
 
 /** One key of an object that is written piece by piece. A member whose value is undefined is left out. */
 export type Member =
@@ -52,4 +53,91 @@ function* memberPieces(member: Member, indent: string): Generator<string> {
 /** The list, or undefined, so that an empty one leaves no key behind. */
 export function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
+}
+
+/** The fields every error object has, in their order; `suggestion` only if there is a next step to name. */
+export function errorFields(error: AppError): JsonObject {
+  const { answer: partialResponse } = error;
+  return {
+    code: error.exitCode,
+    type: error.type,
+    message: error.message,
+    ...suggestion(error),
+    ...(partialResponse ? { partialResponse } : {}),
+  };
+}
+
+/** The same in the official CLI's order. */
+export function geminiErrorFields(error: AppError): JsonObject {
+  return { type: error.type, message: error.message, code: error.exitCode, ...suggestion(error) };
+}
+
+function suggestion({ hint }: AppError): JsonObject {
+  return hint === undefined ? {} : { suggestion: hint };
+}
+
+type Call = Extract<TurnEvent, { type: 'call' }>;
+type Answer = Extract<TurnEvent, { type: 'answer' }>;
+
+/** What `toolCalls` of the json format lists. */
+interface ToolLog {
+  call(event: Call): void;
+  answer(event: Answer): void;
+  /** The calls in their order, each with its answer; a call that was never answered has no `result`. */
+  entries(): readonly JsonObject[];
+}
+
+/** Pairs calls with answers by id. */
+export function toolLog(): ToolLog {
+  const calls: Call[] = [];
+  const answers = new Map<string, Answer>();
+  return {
+    call: (event) => void calls.push(event),
+    answer: (event) => void answers.set(event.id, event),
+    entries: () =>
+      calls.map(({ id, name, args }) => {
+        const answer = answers.get(id);
+        return answer === undefined ? { id, name, args } : { id, name, args, ...resultFields(answer) };
+      }),
+  };
+}
+
+/** `result`, and `isError` only on a failure: the same in both JSON formats. */
+export function resultFields({ outcome }: Answer): JsonObject {
+  return { result: outcome.response, ...(outcome.ok ? {} : { isError: true }) };
+}
+
+/** A text that grows delta by delta and is read once, piece by piece, without ever being one string. */
+export interface KeptText {
+  add(delta: string): void;
+  readonly length: number;
+  /** The text, in order, in pieces of about 64 KB. */
+  pieces(): readonly string[];
+}
+/** Joins small deltas as they come: a string of its own for each would cost more than the text itself. */
+export function keepText(): KeptText {
+  const whole: string[] = [];
+  let open: string[] = [];
+  let openLength = 0;
+  let length = 0;
+  const close = (): void => {
+    if (open.length > 0) whole.push(open.join(''));
+    open = [];
+    openLength = 0;
+  };
+  return {
+    add(delta) {
+      open.push(delta);
+      openLength += delta.length;
+      length += delta.length;
+      if (openLength >= PIECE_LENGTH) close();
+    },
+    get length() {
+      return length;
+    },
+    pieces() {
+      close();
+      return whole;
+    },
+  };
 }

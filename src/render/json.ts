@@ -1,10 +1,7 @@
 import { type TurnEvent, unreachable } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
-import { errorFields } from './error-fields.ts';
-import { type Member, unlessEmpty, writeDocument } from './json-parts.ts';
-import { keepText } from './kept-text.ts';
+import { errorFields, keepText, type Member, toolLog, unlessEmpty, writeDocument } from './json-parts.ts';
 import type { Renderer } from './renderer.ts';
-import { toolLog } from './tool-log.ts';
 
 /** `-o json`: one object on stdout when the run has ended, well or badly; nothing on stderr. */
 export function jsonRenderer({ out }: Io): Renderer {

@@ -9,7 +9,7 @@ export type Renderer = (event: TurnEvent) => Promise<void>;
 export type MakeRenderer = (io: Io, options: RenderOptions) => Renderer;
 
 /** Calls `action` every `ms` until the returned function is called. */
-export interface Ticker {
+interface Ticker {
   every(ms: number, action: () => void): () => void;
 }
 

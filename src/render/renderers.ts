@@ -13,11 +13,11 @@ export const renderers = {
       : (await import('./json.ts')).jsonRenderer,
   'stream-json': async (dialect) =>
     dialect === 'gemini'
-      ? (await import('./gemini-stream-json.ts')).geminiStreamJsonRenderer
+      ? (await import('./gemini-dialect.ts')).geminiStreamJsonRenderer
       : (await import('./stream-json.ts')).streamJsonRenderer,
 } as const satisfies Record<string, Load>;
 
-export type OutputFormat = keyof typeof renderers;
+type OutputFormat = keyof typeof renderers;
 
 /** Enough to report a failure that came before there was a run: time stands still, nothing ticks. */
 const OUTSIDE_A_RUN: RenderOptions = {

@@ -3,7 +3,7 @@ import { visible } from '../core/text/terminal.ts';
 import type { RenderOptions } from './renderer.ts';
 
 /** Tells a waiting person what is awaited and for how long. */
-export interface Progress {
+interface Progress {
   /** From now on this is awaited; the same thing again does not restart its time. */
   wait(what: string): void;
   /**

@@ -1,7 +1,7 @@
 import type { AppError } from '../core/error.ts';
 import type { Source } from '../core/event.ts';
 import type { Out } from '../core/io.ts';
-import { filterTerminal, terminalFilter } from '../core/text/terminal-filter.ts';
+import { filterTerminal, terminalFilter } from '../core/text/terminal.ts';
 import type { ToolLine } from './tool-line.ts';
 
 /** What the text format says to the person. Whole lines, but for thoughts, which stream. */
@@ -24,7 +24,7 @@ const GREEN = ['\u001b[32m', '\u001b[39m'] as const;
 const RED = ['\u001b[31m', '\u001b[39m'] as const;
 const DIM = ['\u001b[2m', '\u001b[22m'] as const;
 
-export interface StderrOptions {
+interface StderrOptions {
   /** Passes thoughts as they are, even to a terminal. */
   readonly rawThoughts?: boolean;
   /** What stands before a notice; `gmn: ` unless given. */

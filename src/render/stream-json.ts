@@ -1,11 +1,9 @@
 import { type TurnEvent, unreachable } from '../core/event.ts';
 import type { Io } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { errorFields } from './error-fields.ts';
+import { errorFields, type KeptText, keepText, resultFields } from './json-parts.ts';
 import { encode, encodeLine } from './json-text.ts';
-import { type KeptText, keepText } from './kept-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
-import { resultFields } from './tool-log.ts';
 
 /** How much text is kept for `partialResponse`. Beyond it the content events are the only record: memory stays flat. */
 const KEPT_LENGTH = 1_000_000;

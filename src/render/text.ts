@@ -1,12 +1,14 @@
 import type { AppError } from '../core/error.ts';
 import { type TurnEvent, unreachable } from '../core/event.ts';
-import type { Io } from '../core/io.ts';
+import type { Io, Out } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
-import { type Presentation, presentation } from './presentation.ts';
+import { terminalFilter } from '../core/text/terminal.ts';
+import type { TextWork } from '../core/text-work.ts';
+import type { Usage } from '../core/usage.ts';
+import { openMarkdown } from './lazy.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 import { progress } from './spinner.ts';
 import { type Stderr, stderr } from './stderr.ts';
-import { usageLine } from './usage-line.ts';
 
 /**
  * `-o text`: the model's text on stdout as it streams, ended by exactly one newline; everything said to the person on
@@ -156,4 +158,109 @@ function lastWords(text: string, columns: number): string {
     room -= (characters[start] ?? '') > '\u00ff' ? 2 : 1;
   }
   return `…${characters.slice(start).join('')}`;
+}
+
+/** Turns the model's text into what is written to stdout. */
+interface Presentation {
+  /** What can be written now that this delta has come. */
+  push(delta: string): string | Promise<string>;
+  /** What is left when the text ends, or pauses for a tool. Text that follows starts afresh. */
+  end(): string | Promise<string>;
+}
+
+type PresentationOptions = Pick<RenderOptions, 'render' | 'rawOutput' | 'isDumb' | 'openTextWork'>;
+
+/** Exact for a pipe and for `rawOutput`, laid out or at least made harmless for a terminal. */
+function presentation(out: Out, options: PresentationOptions): Presentation {
+  const { render, rawOutput, isDumb } = options;
+  if (render === 'always') return laidOut(out, options);
+  if (rawOutput || !out.isTerminal) return exact;
+  return render === 'auto' && !isDumb ? laidOut(out, options) : harmless(options);
+}
+
+const exact: Presentation = { push: (delta) => delta, end: () => '' };
+
+/** As much of a delta as is looked at before others have their turn. */
+const SLICE = 16_384;
+
+function harmless({ openTextWork }: PresentationOptions): Presentation {
+  const { filter, flush } = terminalFilter();
+  let work: Promise<TextWork> | undefined;
+  return {
+    push(delta) {
+      if (delta.length <= SLICE) return filter(delta);
+      work ??= openTextWork?.();
+      return inSlices(delta, work, filter);
+    },
+    end: flush,
+  };
+}
+
+function laidOut(out: Out, { openTextWork }: PresentationOptions): Presentation {
+  const { filter, flush } = terminalFilter();
+  let page: Promise<Presentation> | undefined;
+  let work: Promise<TextWork> | undefined;
+  return {
+    async push(delta) {
+      work ??= openTextWork?.();
+      page ??= work === undefined ? openPage(out) : work.then((opened) => openPage(out, opened));
+      const { push } = await page;
+      return delta.length <= SLICE ? push(filter(delta)) : inSlices(delta, work, (slice) => push(filter(slice)));
+    },
+    async end() {
+      flush();
+      return page === undefined ? '' : (await page).end();
+    },
+  };
+}
+
+function openPage(out: Out, work?: TextWork): Promise<Presentation> {
+  return openMarkdown({ columns: () => out.columns, isStyled: out.isStyled, work });
+}
+
+/** What a step makes of a long text, piece by piece. */
+async function inSlices(
+  text: string,
+  work: Promise<TextWork> | undefined,
+  step: (slice: string) => string | Promise<string>,
+): Promise<string> {
+  let made = '';
+  for (let start = 0; start < text.length; start += SLICE) {
+    made += await step(text.slice(start, start + SLICE));
+    await (await work)?.pause();
+  }
+  return made;
+}
+
+interface Spent {
+  readonly model: string;
+  readonly usage: Usage;
+  readonly elapsedMs: number;
+}
+
+/** `gemini-2.5-flash · 48 in · 31 out · 79 tokens · 0.1s`; a count the server did not give is left out. */
+function usageLine({ model, usage, elapsedMs }: Spent): string {
+  return `${model} · ${spending(usage, elapsedMs)}`;
+}
+
+/** The same without the model. */
+export function spending(usage: Usage, elapsedMs: number): string {
+  const counts = [
+    count(usage.promptTokenCount, 'in'),
+    count(usage.cachedContentTokenCount || undefined, 'cached'),
+    count(usage.candidatesTokenCount, 'out'),
+    count(usage.thoughtsTokenCount || undefined, 'thoughts'),
+    count(usage.totalTokenCount, 'tokens'),
+  ];
+  return [...counts.filter((part) => part !== undefined), seconds(elapsedMs)].join(' · ');
+}
+
+function count(value: number | undefined, unit: string): string | undefined {
+  return value === undefined ? undefined : `${value} ${unit}`;
+}
+
+function seconds(ms: number): string {
+  if (ms < 9_950) return `${(ms / 1000).toFixed(1)}s`;
+  const whole = Math.round(ms / 1000);
+  return whole < 60 ? `${whole}s` : `${Math.floor(whole / 60)}m${String(whole % 60).padStart(2, '0')}s`;
 }

@@ -1,6 +1,6 @@
 import type { TurnEvent } from '../core/event.ts';
 import { type JsonObject, stringOf } from '../core/json.ts';
-import { counted } from '../core/text/counted.ts';
+import { counted } from '../core/text/format.ts';
 import { visible } from '../core/text/terminal.ts';
 import { textBefore } from '../core/text/trim.ts';
 import type { ToolOutcome } from '../core/tool.ts';

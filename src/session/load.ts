@@ -2,16 +2,13 @@ import type { KeptContent } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { SavedRecord, SessionSetup } from '../core/session.ts';
-import { counted } from '../core/text/counted.ts';
+import { counted } from '../core/text/format.ts';
 import { NO_USAGE } from '../core/usage.ts';
 import type { BlobFiles } from '../platform/files/blobs.ts';
 import { lineBatches } from '../platform/files/lines.ts';
 import { reasonOf } from '../platform/runtime/system.ts';
-import { type Exchanges, exchanges } from './exchanges.ts';
-import { type FoundHeader, headerOf } from './header.ts';
-import { withMedia } from './media.ts';
-import { parseLine, type ReadLine } from './parse.ts';
-import { type Header, type Standing, VERSION } from './record.ts';
+import { type FoundHeader, headerOf, parseLine, type ReadLine } from './parse.ts';
+import { type Header, type Standing, VERSION, withMedia } from './record.ts';
 
 /** A session as its file tells it. */
 export interface Loaded {
@@ -157,4 +154,40 @@ export function recordOf(content: KeptContent, model: string): TurnRecord {
   const has = (key: string): boolean => content.parts.some((part) => Object.hasOwn(part, key));
   if (content.role === 'user') return { kind: has('functionResponse') ? 'answer' : 'prompt', content };
   return { kind: has('functionCall') ? 'call' : 'reply', content, usage: NO_USAGE, model };
+}
+
+/** Items of a conversation in their order, and where each exchange begins. */
+export interface Exchanges<Item> {
+  readonly items: readonly Item[];
+  /** How many exchanges there are. */
+  readonly count: number;
+  /** A prompt begins an exchange; everything else belongs to the last one. */
+  add(item: Item, kind: 'prompt' | 'other'): void;
+  /** Takes the last exchanges away; at most all of them. */
+  rewind(count: number): void;
+  clear(): void;
+}
+
+/** Exchanges, none at first. */
+export function exchanges<Item>(): Exchanges<Item> {
+  const items: Item[] = [];
+  const starts: number[] = [];
+  return {
+    items,
+    get count() {
+      return starts.length;
+    },
+    add(item, kind) {
+      if (kind === 'prompt') starts.push(items.length);
+      items.push(item);
+    },
+    rewind(count) {
+      const [first] = count > 0 ? starts.splice(Math.max(0, starts.length - count)) : [];
+      if (first !== undefined) items.length = first;
+    },
+    clear() {
+      items.length = 0;
+      starts.length = 0;
+    },
+  };
 }

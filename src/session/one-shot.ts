@@ -4,14 +4,13 @@ import type { History, TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
 import type { BlobFiles } from '../platform/files/blobs.ts';
 import { createWholeFile } from '../platform/files/write-sync.ts';
-import { isHeavy, lineWithoutMedia } from './media.ts';
-import { fileName, headerText, lineText, titleOf, VERSION } from './record.ts';
+import { fileName, headerText, isHeavy, lineText, lineWithoutMedia, titleOf, VERSION } from './record.ts';
 
 /** A longer answer is not saved: memory stays flat however much streams by. */
 const REPLY_LIMIT = 2_000_000;
 
 /** A conversation that is saved as a whole, when it is over. */
-export interface OneShotHistory extends History {
+interface OneShotHistory extends History {
   readonly id: string;
   /** Saves it, if the model said anything. */
   save(): Promise<Saving>;
@@ -27,7 +26,7 @@ export interface Saving {
 
 export const NOT_SAVED: Saving = { notices: [] };
 
-export interface OneShotPlace {
+interface OneShotPlace {
   /** gmn's own directory. */
   readonly home: string;
   readonly clock: Clock;
@@ -39,7 +38,7 @@ export interface OneShotPlace {
 }
 
 /** Records of a run, kept in memory; the model is asked with them as they come. */
-export interface RunRecords extends Required<Omit<History, 'overhear'>> {
+interface RunRecords extends Required<Omit<History, 'overhear'>> {
   readonly records: readonly (TurnRecord & { readonly at: number })[];
   /** Why they cannot be saved, in words for the person; undefined if they can. */
   readonly loss: string | undefined;
@@ -89,7 +88,7 @@ export function oneShotHistory(place: OneShotPlace): OneShotHistory {
         createWholeFile(join(place.home, 'sessions', fileName(run.records[0]?.at ?? 0, place.id)), text);
         return { sessionId: place.id, notices: [] };
       } catch (thrown) {
-        const { troubleOf } = await import('./trouble.ts');
+        const { troubleOf } = await import('./record.ts');
         return { notices: [`this run was not saved: ${troubleOf(thrown)}`] };
       }
     },

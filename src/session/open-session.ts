@@ -2,18 +2,16 @@ import type { KeptContent } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { Clock } from '../core/io.ts';
 import type { SavedRecord, Session, SessionSetup, SessionSource } from '../core/session.ts';
-import { type Exchanges, exchanges } from './exchanges.ts';
-import { type Loaded, recordOf } from './load.ts';
-import type { NameClaim } from './name-claim.ts';
+import type { NameClaim } from './find.ts';
+import { type Exchanges, exchanges, type Loaded, recordOf } from './load.ts';
 import type { Entry, Line } from './record.ts';
-import type { SessionFile } from './session-file.ts';
-import type { Durability, SessionWriter } from './writer.ts';
+import type { Durability, SessionFile, SessionWriter } from './session-file.ts';
 
 /** How often a reply that is under way is written down. */
 const PARTIAL_MS = 2000;
 const PARTIAL_LENGTH = 65_536;
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly clock: Clock;
   /** Who it is; that may change, when the session goes on as a copy. */
   readonly file: Pick<SessionFile, 'id' | 'name'>;

@@ -1,7 +1,8 @@
-import type { KeptContent } from '../core/content.ts';
+import type { KeptContent, MediaPart, Part } from '../core/content.ts';
 import type { TurnRecord } from '../core/history.ts';
 import type { SessionSetup, SessionSource } from '../core/session.ts';
-import { isoTime } from './iso-time.ts';
+import type { BlobFiles } from '../platform/files/blobs.ts';
+import { errnoOf, reasonOf } from '../platform/runtime/system.ts';
 
 /** The version of the format that is written. docs/sessions.md describes it. */
 export const VERSION = 1;
@@ -98,4 +99,114 @@ function ownWords(texts: readonly string[]): string {
 /** The name of a session's file: when it was begun, and its id. */
 export function fileName(at: number, id: string): string {
   return `${isoTime(at).replace(/[-:]|\.\d+/g, '')}-${id}.jsonl`;
+}
+
+/** Base64 is a third longer than the bytes it stands for. */
+const LONGEST_INLINE = Math.ceil((64 * 1024 * 4) / 3);
+
+/** Whether an entry has media that are kept apart from its line. */
+export function isHeavy(entry: Entry): boolean {
+  return contentsOf(entry).some(({ parts }) => parts.some(isLarge));
+}
+
+/** The text of a line whose large media are kept as blobs. Throws what the system says. */
+export async function lineWithoutMedia(line: Line, blobs: BlobFiles): Promise<string> {
+  if (!isHeavy(line.entry)) return lineText(line);
+  const { entry, apart } = await withoutMedia(line.entry, blobs);
+  return lineText({ ...line, entry }, apart);
+}
+
+async function withoutMedia(entry: Entry, blobs: BlobFiles): Promise<{ readonly entry: Entry; readonly apart: Apart }> {
+  const apart: [number, number, string][] = [];
+  const contents: KeptContent[] = [];
+  for (const [index, content] of contentsOf(entry).entries()) {
+    const parts: Part[] = [];
+    for (const [at, part] of content.parts.entries()) {
+      const bytes = bytesOf(part);
+      if (bytes !== undefined) apart.push([index, at, await blobs.keep(bytes)]);
+      parts.push(
+        bytes !== undefined && isMedia(part) ? { ...part, inlineData: { ...part.inlineData, data: '' } } : part,
+      );
+    }
+    contents.push({ ...content, parts });
+  }
+  return { entry: withContents(entry, contents), apart };
+}
+
+/** The entry with its media in their places again. One that is gone becomes a text that says so, and is `missed`. */
+export async function withMedia(
+  entry: Entry,
+  apart: Apart,
+  { blobs, missed }: { readonly blobs: BlobFiles; readonly missed: () => void },
+): Promise<Entry> {
+  if (apart.length === 0) return entry;
+  const contents = contentsOf(entry).map((content) => ({ ...content, parts: [...content.parts] }));
+  for (const [index, at, print] of apart) {
+    const parts = contents[index]?.parts;
+    const part = parts?.[at];
+    if (parts === undefined || part === undefined || !isMedia(part)) continue;
+    const bytes = await blobs.fetch(print);
+    if (bytes === undefined) missed();
+    parts[at] =
+      bytes === undefined
+        ? { text: `[an attachment of type ${part.inlineData.mimeType} was here; it is no longer kept]` }
+        : { ...part, inlineData: { ...part.inlineData, data: bytes.toString('base64') } };
+  }
+  return withContents(entry, contents);
+}
+
+function withContents(entry: Entry, contents: readonly KeptContent[]): Entry {
+  if (entry.kind === 'replace') return { ...entry, contents };
+  const [content] = contents;
+  return 'content' in entry && content !== undefined ? { ...entry, content } : entry;
+}
+
+function isMedia(part: Part): part is MediaPart {
+  return 'inlineData' in part && typeof part.inlineData?.data === 'string';
+}
+
+function isLarge(part: Part): part is MediaPart {
+  return isMedia(part) && part.inlineData.data.length > LONGEST_INLINE;
+}
+
+/** What is kept apart; undefined for what is small, and for base64 that would come back in another spelling. */
+function bytesOf(part: Part): Buffer | undefined {
+  if (!isLarge(part)) return undefined;
+  const bytes = Buffer.from(part.inlineData.data, 'base64');
+  return bytes.toString('base64') === part.inlineData.data ? bytes : undefined;
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EFBIG: 'the file would be larger than allowed',
+  EROFS: 'the file system is read-only',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  ENOTDIR: 'a file is where a directory should be',
+  EMFILE: 'too many open files',
+  ENFILE: 'too many open files',
+};
+
+/** Why something could not be kept, in words for the person. */
+export function troubleOf(thrown: unknown): string {
+  return WORDS[errnoOf(thrown)] ?? reasonOf(thrown);
+}
+
+/**
+ * A time in milliseconds since the epoch as `toISOString` writes it. That one makes V8 load the time zone of the machine, of
+ * which nothing is to be seen in what it writes: a third of a millisecond in every short run.
+ */
+export function isoTime(at: number): string {
+  const date = new Date(at);
+  const year = date.getUTCFullYear();
+  // Longer years have a sign, shorter ones zeros before them, and no time at all is an error.
+  if (!(year >= 1000 && year <= 9999)) return date.toISOString();
+  const day = `${year}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;
+  const time = `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;
+  return `${day}T${time}.${String(date.getUTCMilliseconds()).padStart(3, '0')}Z`;
+}
+
+function two(number: number): string {
+  return String(number).padStart(2, '0');
 }

@@ -1,19 +1,25 @@
 import { join } from 'node:path';
 import type { Clock } from '../core/io.ts';
 import type { SessionBeginning, SessionSource, SessionStore, SessionSummary } from '../core/session.ts';
-import { shortId } from '../core/text/uuid.ts';
+import { shortId } from '../core/text/names.ts';
 import { blobFiles } from '../platform/files/blobs.ts';
 import { acquireLock, type Lock } from '../platform/files/lock.ts';
 import { realPath } from '../platform/files/path.ts';
 import { randomId } from '../platform/runtime/random-id.ts';
-import { listSessions } from './find.ts';
+import {
+  findSession,
+  givenId,
+  isTakenId,
+  listSessions,
+  type NameClaim,
+  nameClaim,
+  newestSession,
+  takenId,
+} from './find.ts';
 import { type Loaded, loadSession } from './load.ts';
-import { type NameClaim, nameClaim } from './name-claim.ts';
 import { openSession, type SavedHere } from './open-session.ts';
-import { findSession, givenId, isTakenId, newestSession, takenId } from './reference.ts';
-import { type FilePlace, type Origin, sessionFile } from './session-file.ts';
+import { type Durability, type FilePlace, type Origin, sessionFile, sessionWriter } from './session-file.ts';
 import { pruneSessions, removeSession, renameSession } from './upkeep.ts';
-import { type Durability, sessionWriter } from './writer.ts';
 
 export interface StoreOptions {
   /** gmn's own directory. */

@@ -1,19 +1,18 @@
 import { basename, join } from 'node:path';
 import { AppError } from '../core/error.ts';
 import type { SessionSummary } from '../core/session.ts';
-import { shortId } from '../core/text/uuid.ts';
+import { parseDuration } from '../core/text/format.ts';
+import { shortId } from '../core/text/names.ts';
 import { openAppendFile } from '../platform/files/append.ts';
-import { fileNames } from '../platform/files/lines.ts';
+import type { BlobFiles } from '../platform/files/blobs.ts';
+import { fileNames, lineBatches } from '../platform/files/lines.ts';
 import { removeFiles } from '../platform/files/write.ts';
 import { writtenAt } from '../platform/files/write-sync.ts';
-import { glanceAt } from './find.ts';
+import { type Glance, glanceAt, glances, nameClaim } from './find.ts';
 import { refuseNewer } from './load.ts';
-import { nameClaim } from './name-claim.ts';
-import { lineText } from './record.ts';
-import { expiredSessions, isExpired } from './retention.ts';
+import { parseHeader } from './parse.ts';
+import { lineText, troubleOf, VERSION } from './record.ts';
 import type { FilePlace } from './session-file.ts';
-import { removeWithMedia, sweepBlobs } from './sweep.ts';
-import { troubleOf } from './trouble.ts';
 
 /** Gives a session a name. Throws AppError `usage` if another has it, while somebody has it open, and if it is of a newer gmn. */
 export async function renameSession(place: FilePlace, summary: SessionSummary, name: string): Promise<void> {
@@ -110,4 +109,101 @@ async function exclusively(place: FilePlace, summary: SessionSummary, work: () =
 
 function inUse({ id }: SessionSummary): AppError {
   return new AppError('usage', `the session ${shortId(id)} is open elsewhere`, { hint: 'Close it there first.' });
+}
+
+/** A blob may be younger than the record that will name it. */
+const GRACE_MS = 86_400_000;
+/** The clock that stamps a blob and the one that stamps a session's file may differ by so much. */
+const SLACK_MS = 1000;
+
+interface Sweep {
+  /** Of the sessions. */
+  readonly directory: string;
+  readonly blobs: BlobFiles;
+  readonly signal: AbortSignal;
+}
+
+/** Removes media that no session names any more. Throws, and removes nothing, if a session cannot be read. */
+async function sweepBlobs({ directory, blobs, signal }: Sweep, now: number): Promise<void> {
+  if (await blobs.isEmpty()) return;
+  const wanted = await printsOf(sessionFiles(directory), signal);
+  await blobs.sweep((print) => !wanted.has(print), now - GRACE_MS);
+}
+
+/**
+ * Makes a session's file go, and its media with it: those that no other session names, and that nobody has kept since it was
+ * written. Throws what `removal` throws; media that cannot be told apart stay for the next sweep.
+ */
+async function removeWithMedia(
+  file: string,
+  removal: () => Promise<void>,
+  { directory, blobs, signal }: Sweep,
+): Promise<void> {
+  const own = await printsOf([file], signal).catch(() => new Set());
+  const before = (writtenAt(file) ?? 0) + SLACK_MS;
+  await removal();
+  if (own.size === 0) return;
+  try {
+    const wanted = await printsOf(sessionFiles(directory), signal);
+    await blobs.sweep((print) => own.has(print) && !wanted.has(print), before);
+  } catch {
+    // The session is gone, and that was asked for.
+  }
+}
+
+/** Everything that may be a session, damaged ones too. Throws what the system says. */
+function sessionFiles(directory: string): readonly string[] {
+  return fileNames(directory).flatMap((name) => (name.endsWith('.jsonl') ? [join(directory, name)] : []));
+}
+
+/** Which media these files name. Throws if one cannot be read, or if it is of a newer gmn: nobody knows then. */
+async function printsOf(files: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
+  const prints = new Set<string>();
+  for (const file of files) {
+    let isFirst = true;
+    for await (const { lines } of lineBatches(file)) {
+      signal.throwIfAborted();
+      if (isFirst) refuseNewer(file, parseHeader(lines[0] ?? '')?.v ?? 0);
+      isFirst = false;
+      for (const line of lines) for (const print of printsIn(line)) prints.add(print);
+    }
+  }
+  return prints;
+}
+
+/** The key is the last of its line; what looks like it in a text does no harm. */
+function printsIn(line: string): readonly string[] {
+  const start = line.lastIndexOf('"blobs":[[');
+  return start === -1 ? [] : (line.slice(start).match(/[0-9a-f]{64}/g) ?? []);
+}
+
+const DAY_MS = 86_400_000;
+
+/** How long sessions without a name are kept, unless a setting says otherwise. */
+const DEFAULT_RETENTION = '30d';
+
+/** A span of time, with days (`30d`) and weeks (`2w`) too, in milliseconds; undefined if it is none. */
+export function parseAge(text: string): number | undefined {
+  const [, count, unit] = /^(\d+(?:\.\d+)?)([dw])$/.exec(text) ?? [];
+  return count === undefined ? parseDuration(text) : Number(count) * (unit === 'w' ? 7 : 1) * DAY_MS;
+}
+
+/** The setting `sessions.retention` in milliseconds; undefined: for ever. Throws AppError `config` if it is neither. */
+export function retentionMs(setting: string = DEFAULT_RETENTION): number | undefined {
+  if (setting === 'never') return undefined;
+  const ms = parseAge(setting);
+  if (ms !== undefined) return ms;
+  throw new AppError('config', `sessions.retention: "${setting}" is neither a duration nor "never"`, {
+    hint: 'Example: "sessions": { "retention": "30d" }',
+  });
+}
+
+/** Whether a session is to go: it has no name, was not written to since `before`, and is not of a newer gmn. */
+function isExpired({ summary, version }: Glance, before: number): boolean {
+  return summary.name === undefined && summary.updatedAt < before && version <= VERSION;
+}
+
+/** The sessions that would go. */
+export function expiredSessions(directory: string, before: number): readonly SessionSummary[] {
+  return glances(directory).flatMap((glance) => (isExpired(glance, before) ? [glance.summary] : []));
 }

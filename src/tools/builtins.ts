@@ -12,7 +12,7 @@ import { searchFileContent } from './search-file-content.ts';
 import type { Workspace } from './workspace/workspace.ts';
 import { writeFile } from './write-file.ts';
 
-export interface BuiltinOptions {
+interface BuiltinOptions {
   readonly workspace: Workspace;
   /** Where programs are looked for: only ripgrep is. */
   readonly env: Env;

@@ -10,7 +10,7 @@ type Property =
   | { readonly type: 'array'; readonly description: string; readonly items: { readonly type: 'string' } };
 
 /** What a tool takes, as the model sees it. */
-export interface InputSchema {
+interface InputSchema {
   readonly properties: Readonly<Record<string, Property>>;
   readonly required: readonly string[];
 }
@@ -30,13 +30,13 @@ type PropertyOf<S extends InputSchema, K extends Key<S>> = S['properties'][K] ex
   : never;
 
 /** The arguments a schema lets through. */
-export type InputOf<S extends InputSchema> = {
+type InputOf<S extends InputSchema> = {
   readonly [K in Key<S> as K extends S['required'][number] ? K : never]: ValueOf<PropertyOf<S, K>>;
 } & {
   readonly [K in Key<S> as K extends S['required'][number] ? never : K]?: ValueOf<PropertyOf<S, K>> | undefined;
 };
 
-export interface ToolSpec<S extends InputSchema> {
+interface ToolSpec<S extends InputSchema> {
   readonly name: string;
   readonly description: string;
   readonly effect: Effect;

@@ -1,5 +1,5 @@
 /** What two texts differ in, as a unified diff. */
-export interface UnifiedDiff {
+interface UnifiedDiff {
   readonly diff: string;
   readonly added: number;
   readonly removed: number;

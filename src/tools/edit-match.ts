@@ -1,7 +1,7 @@
 import type { LineCounts } from '../core/tool.ts';
 
 /** A place that was found without regard to white space: its pieces, and the same ones as they were asked for. */
-export interface LooseMatch {
+interface LooseMatch {
   readonly wanted: readonly string[];
   readonly found: readonly string[];
 }
@@ -24,7 +24,7 @@ export function relined(next: readonly string[], { wanted, found }: LooseMatch):
 }
 
 /** The indentation that was asked for, and the one that is there. */
-export interface Indent {
+interface Indent {
   readonly from: string;
   readonly to: string;
 }

@@ -1,4 +1,4 @@
-import type { Ground } from '../core/grounding.ts';
+import type { Ground } from '../core/model.ts';
 import type { Tool } from '../core/tool.ts';
 import { defineTool, done, failed } from './define.ts';
 

@@ -1,8 +1,8 @@
 import type { MediaPart } from '../core/content.ts';
 import { AppError } from '../core/error.ts';
 import { decode } from '../core/text/decode.ts';
+import { formatSize } from '../core/text/format.ts';
 import { sniffMedia } from '../core/text/media.ts';
-import { formatSize } from '../core/text/size.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
 import type { OpenedFile } from '../platform/files/held-file.ts';
 import { defineTool, done, FILE_ALIASES } from './define.ts';

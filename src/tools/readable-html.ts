@@ -25,7 +25,7 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /** What a page says, for a reader without a screen. */
-export interface ReadablePage {
+interface ReadablePage {
   readonly title: string;
   readonly text: string;
 }

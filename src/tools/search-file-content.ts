@@ -1,12 +1,11 @@
 import { AppError } from '../core/error.ts';
 import type { JsonObject } from '../core/json.ts';
-import { counted } from '../core/text/counted.ts';
+import { counted } from '../core/text/format.ts';
 import { compileGlob, type GlobPattern } from '../core/text/glob.ts';
 import { requiredLiteral } from '../core/text/pattern-literal.ts';
 import type { Tool, ToolOutcome } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
-import { ripgrepFindings } from './ripgrep-findings.ts';
-import { sharedGlob } from './ripgrep-search.ts';
+import { ripgrepFindings, sharedGlob } from './ripgrep-search.ts';
 import { type Finding, type Findings, type SearchRequest, searchFiles } from './search/engine.ts';
 import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';

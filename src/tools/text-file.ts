@@ -1,9 +1,8 @@
 import { AppError } from '../core/error.ts';
-import { counted } from '../core/text/counted.ts';
 import { decode } from '../core/text/decode.ts';
+import { counted } from '../core/text/format.ts';
 import type { Place } from './workspace/fence.ts';
-import { MAX_FILE_BYTES } from './workspace/workspace.ts';
-import { wouldBeTooLarge } from './workspace/workspace-refusals.ts';
+import { MAX_FILE_BYTES, wouldBeTooLarge } from './workspace/workspace.ts';
 
 /** A file that is text and can be written back without touching what is not changed. */
 export interface TextFile {

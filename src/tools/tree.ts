@@ -8,7 +8,7 @@ import { type WalkedDirectory, type WalkReport, walkReport, walkTree } from './s
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
-export interface TreeOptions {
+interface TreeOptions {
   /** Whether `.gitignore` counts; `.geminiignore` always does. */
   readonly isIgnoring: boolean;
   readonly maxDepth?: number;

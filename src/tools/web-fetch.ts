@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import type { SendHttp } from '../core/http.ts';
+import type { SendHttp } from '../core/io.ts';
 import type { JsonObject } from '../core/json.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import type { Tool } from '../core/tool.ts';
@@ -7,7 +7,7 @@ import { deadline } from '../platform/runtime/clock.ts';
 import { defineTool } from './define.ts';
 import { checked, fetchPage } from './web-page.ts';
 
-export interface WebFetchOptions {
+interface WebFetchOptions {
   /** Must refuse addresses that are not of the open internet: `sendPinned` does. */
   readonly send: SendHttp;
   /** For each page, redirects and all. */

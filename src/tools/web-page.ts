@@ -1,11 +1,10 @@
 import { AppError } from '../core/error.ts';
-import type { HttpResponse, SendHttp } from '../core/http.ts';
-import { formatSize } from '../core/text/size.ts';
+import type { HttpResponse, SendHttp } from '../core/io.ts';
+import { formatSize } from '../core/text/format.ts';
 import { readableHtml } from './readable-html.ts';
-import { followed, leave } from './web-redirects.ts';
 
 /** A page as the model gets it. */
-export interface WebPage {
+interface WebPage {
   /** Where it really came from. */
   readonly url: string;
   readonly contentType: string;
@@ -97,4 +96,58 @@ function byteOrder([first, second, third]: Uint8Array): string | undefined {
 
 function failure(message: string): AppError {
   return new AppError('api', message);
+}
+
+const MAX_HOPS = 5;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** The first response that leads nowhere else, and where it came from; up to five redirects. Throws AppError `api`. */
+async function followed(
+  start: URL,
+  ask: (url: URL) => Promise<HttpResponse>,
+): Promise<{ readonly url: URL; readonly response: HttpResponse }> {
+  let url = start;
+  for (let hop = 0; hop <= MAX_HOPS; hop += 1) {
+    const response = await ask(url);
+    const target = response.headers.location;
+    if (!REDIRECTS.has(response.status) || target === undefined) return { url, response };
+    await leave(response);
+    if (!URL.canParse(target, url)) throw new AppError('api', `${url.href} redirects to what is no address`);
+    url = new URL(target, url);
+  }
+  throw new AppError('api', `${start.href} redirects more than ${MAX_HOPS} times`);
+}
+
+/** Closes the connection. */
+async function leave(response: HttpResponse): Promise<void> {
+  await response.body[Symbol.asyncIterator]().return?.();
+}
+
+const MAX_FETCHED_BYTES = 20_000_001;
+
+/**
+ * The bytes behind an https address, following up to five redirects that stay https; `send` judges every one of them. Not
+ * more than a little over 20 MB are read. Throws AppError `api`.
+ */
+export async function fetchBytes(start: URL, send: SendHttp, signal: AbortSignal): Promise<Uint8Array> {
+  const { url, response } = await followed(start, async (next) => {
+    if (checked(next).protocol !== 'https:') throw new AppError('api', `${next.host}: only https is fetched`);
+    return send({ method: 'GET', url: next, headers: { accept: 'image/*', 'user-agent': 'gmn' } }, signal);
+  });
+  return bytesOf(url, response);
+}
+
+async function bytesOf(url: URL, response: HttpResponse): Promise<Uint8Array> {
+  if (response.status < 200 || response.status > 299) {
+    await leave(response);
+    throw new AppError('api', `${url.host} answered with status ${response.status}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= MAX_FETCHED_BYTES) break;
+  }
+  return Buffer.concat(chunks, size);
 }

@@ -1,5 +1,5 @@
 import { AppError } from '../core/error.ts';
-import { counted } from '../core/text/counted.ts';
+import { counted } from '../core/text/format.ts';
 import type { Draft, Tool } from '../core/tool.ts';
 import { defineTool, done } from './define.ts';
 import { unifiedDiff } from './diff.ts';

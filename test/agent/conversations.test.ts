@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { memoryHistory } from '../../src/agent/memory-history.ts';
+import { memoryHistory } from '../../src/agent/agent.ts';
 import { runTurn } from '../../src/agent/turn.ts';
 import { AppError } from '../../src/core/error.ts';
 import { settle, type TurnEvent } from '../../src/core/event.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryHistory } from '../../src/agent/memory-history.ts';
+import { memoryHistory } from '../../src/agent/agent.ts';
 import { AppError } from '../../src/core/error.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { agentOf, CLOCK, clientOf, ok, play, textOf, tool } from './support.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryHistory } from '../../src/agent/memory-history.ts';
+import { memoryHistory } from '../../src/agent/agent.ts';
 import { runTurn } from '../../src/agent/turn.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { History } from '../../src/core/history.ts';

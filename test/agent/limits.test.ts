@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Agent } from '../../src/agent/agent.ts';
-import { memoryHistory } from '../../src/agent/memory-history.ts';
+import { type Agent, memoryHistory } from '../../src/agent/agent.ts';
 import { place } from '../tools/place.ts';
 import { agentOf, call, ok, play, scripted, tool } from './support.ts';
 

@@ -1,5 +1,4 @@
-import type { Agent } from '../../src/agent/agent.ts';
-import { memoryHistory } from '../../src/agent/memory-history.ts';
+import { type Agent, memoryHistory } from '../../src/agent/agent.ts';
 import { runTurn } from '../../src/agent/turn.ts';
 import { geminiModel } from '../../src/api/call.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';

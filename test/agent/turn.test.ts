@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryHistory } from '../../src/agent/memory-history.ts';
+import { memoryHistory } from '../../src/agent/agent.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Approve, Tool, ToolCall } from '../../src/core/tool.ts';
 import { agentOf, call, ok, play, recorded, said, scripted, textOf, tool } from './support.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseChunk } from '../../src/api/chunk.ts';
+import { parseChunk } from '../../src/api/reply.ts';
 import { AppError } from '../../src/core/error.ts';
 
 test('the parts are the very objects that came, unknown fields included', () => {

@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
-import { codeAssist, type Enrolments, enrolments } from '../../src/api/code-assist.ts';
+import {
+  codeAssist,
+  type Enrolment,
+  type EnrolmentCache,
+  type Enrolments,
+  enrolments,
+  projectFrom,
+} from '../../src/api/code-assist.ts';
 import { enrol } from '../../src/api/code-assist-enrolment.ts';
-import { type Enrolment, projectFrom } from '../../src/api/code-assist-place.ts';
-import type { EnrolmentCache } from '../../src/api/enrolment-cache.ts';
 import { AppError } from '../../src/core/error.ts';
 import { KEY, keyIdentity, REQUEST } from './conversation.ts';
 

@@ -1,8 +1,7 @@
 import type { TestContext } from 'vitest';
-import type { Backend } from '../../src/api/backend.ts';
+import { type Backend, type Identity, identity } from '../../src/api/backend.ts';
 import { geminiModel, type ModelOptions } from '../../src/api/call.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
-import { type Identity, identity } from '../../src/api/identity.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { Clock } from '../../src/core/io.ts';
 import type { ModelRequest, Reply, ReplyEvent } from '../../src/core/model.ts';

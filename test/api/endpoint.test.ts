@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { endpointUrl, modelPath } from '../../src/api/endpoint.ts';
+import { endpointUrl, modelPath } from '../../src/api/backend.ts';
 import { geminiApi } from '../../src/api/gemini-api.ts';
 import { keyIdentity, REQUEST } from './conversation.ts';
 

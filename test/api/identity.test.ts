@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { identity } from '../../src/api/identity.ts';
+import { identity } from '../../src/api/backend.ts';
 import type { Credential } from '../../src/core/credential.ts';
 
 const SIGNAL = new AbortController().signal;

@@ -1,10 +1,14 @@
 import { expect, test } from 'vitest';
+import { identity } from '../../src/api/backend.ts';
 import { codeAssistInquiries } from '../../src/api/code-assist-queries.ts';
-import { geminiApiInquiries } from '../../src/api/gemini-api-inquiries.ts';
-import { identity } from '../../src/api/identity.ts';
-import { type Caller, callJson, persist } from '../../src/api/json-call.ts';
-import type { Inquiries } from '../../src/api/queries.ts';
-import { vertexInquiries } from '../../src/api/vertex-inquiries.ts';
+import {
+  type Caller,
+  callJson,
+  geminiApiInquiries,
+  type Inquiries,
+  persist,
+  vertexInquiries,
+} from '../../src/api/queries.ts';
 import { AppError } from '../../src/core/error.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { sendHttp } from '../../src/platform/http/send.ts';

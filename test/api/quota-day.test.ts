@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { failureOf } from '../../src/api/failure.ts';
-import { untilPacificMidnight } from '../../src/api/quota-day.ts';
+import { failureOf, untilPacificMidnight } from '../../src/api/failure.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
-import { accountTrouble } from '../../src/api/account-trouble.ts';
 import { failureInStream, failureOf, type Refusal } from '../../src/api/failure.ts';
-import { parseDelay, parseGoogleError } from '../../src/api/google-error.ts';
+import { accountTrouble, parseDelay, parseGoogleError } from '../../src/api/google-error.ts';
 
 /** What is found only by those who look closely: the edges between one kind of refusal and the next. */
 const PLAIN: Refusal = {

@@ -1,8 +1,6 @@
 import { expect, test } from 'vitest';
-import { type Chunk, parseChunk } from '../../src/api/chunk.ts';
-import { type ReplyOptions, replyReader } from '../../src/api/reply.ts';
+import { type Chunk, contentKeeper, parseChunk, type ReplyOptions, replyReader } from '../../src/api/reply.ts';
 import { callIds, replyCalls } from '../../src/api/reply-calls.ts';
-import { contentKeeper } from '../../src/api/reply-content.ts';
 import { blockedPrompt } from '../../src/api/reply-failure.ts';
 import type { CallPart } from '../../src/core/content.ts';
 

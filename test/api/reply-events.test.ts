@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { toldAtOnce } from '../../src/api/reply-events.ts';
+import { toldAtOnce } from '../../src/api/call.ts';
 
 test('texts that came at once are one event, which keeps its pieces; what stands between them keeps its place', () => {
   const told = toldAtOnce();

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseChunk } from '../../src/api/chunk.ts';
-import { replyReader } from '../../src/api/reply.ts';
-import { contentKeeper } from '../../src/api/reply-content.ts';
+import { contentKeeper, parseChunk, replyReader } from '../../src/api/reply.ts';
 import type { Part } from '../../src/core/content.ts';
 import { fuzz } from '../support/fuzz.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chooseCredential } from '../../src/auth/credential.ts';
 import { AppError } from '../../src/core/error.ts';
-import type { HttpRequest, SendHttp } from '../../src/core/http.ts';
+import type { HttpRequest, SendHttp } from '../../src/core/io.ts';
 import { home } from './support/home.ts';
 import { choiceInput } from './support/input.ts';
 

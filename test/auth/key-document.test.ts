@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { chooseCredential } from '../../src/auth/credential.ts';
-import type { HttpRequest, SendHttp } from '../../src/core/http.ts';
+import type { HttpRequest, SendHttp } from '../../src/core/io.ts';
 import { home } from './support/home.ts';
 import { choiceInput } from './support/input.ts';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chownSync, lstatSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { oauthFile } from '../../src/auth/oauth-file.ts';
+import { oauthFile } from '../../src/auth/sign-in.ts';
 import { tokenCache } from '../../src/auth/token-cache.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { posixTest } from '../support/posix.ts';

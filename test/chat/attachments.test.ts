@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fineFiles } from '../../src/chat/attachments.ts';
+import { fineFiles } from '../../src/chat/prompt.ts';
 
 test.for([
   ['none is to blame: all stay', [], 3, ['a', 'b', 'c']],

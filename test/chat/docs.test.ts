@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { KEY_TABLE } from '../../src/chat/commands/keys.ts';
+import { KEY_TABLE } from '../../src/chat/commands/general.ts';
 import { COMMANDS, usageOf } from '../../src/chat/commands/table.ts';
 
 const page = readFileSync(new URL('../../docs/chat.md', import.meta.url), 'utf8');

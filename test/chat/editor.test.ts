@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Key } from '../../src/chat/terminal/key.ts';
+import type { Key } from '../../src/chat/terminal/keys.ts';
 import { anyText, bordersOf, KEY_NAMES } from './arbitrary.ts';
 import { ESC, typing } from './typing.ts';
 

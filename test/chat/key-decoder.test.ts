@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Key } from '../../src/chat/terminal/key.ts';
-import { keyDecoder } from '../../src/chat/terminal/keys.ts';
+import { type Key, keyDecoder } from '../../src/chat/terminal/keys.ts';
 import { anyText } from './arbitrary.ts';
 
 function keysOf(...chunks: readonly (string | Uint8Array)[]): readonly Key[] {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { lineEditor } from '../../src/chat/line/editor.ts';
 import { type Layout, layOut } from '../../src/chat/line/layout.ts';
-import { erasing, leaving, painted, rewrapped } from '../../src/chat/terminal/painter.ts';
+import { erasing, leaving, painted, rewrapped } from '../../src/chat/terminal/screen.ts';
 import { widthOf } from '../../src/core/text/width.ts';
 import { testScreen } from '../support/screen.ts';
 import { anyText, bordersOf, KEY_NAMES, lineText } from './arbitrary.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rowLines } from '../../src/chat/rows.ts';
+import { rowLines } from '../../src/chat/chat.ts';
 
 const ROWS = [
   ['/copy [code|n]', 'Copy the last answer, its last code block, or the n-th answer from the end'],

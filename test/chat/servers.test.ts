@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import type { ChatServer } from '../../src/chat/assistant.ts';
 import type { Chat } from '../../src/chat/chat.ts';
 import { MCP } from '../../src/chat/commands/servers.ts';
-import type { ChatServer } from '../../src/chat/servers.ts';
 
 test('/mcp lists the tools that the model does not have since they changed, and the way to allow them', async () => {
   const all: readonly ChatServer[] = [

@@ -1,7 +1,6 @@
 import type { Request } from '../../src/chat/line/commands.ts';
 import { lineEditor } from '../../src/chat/line/editor.ts';
-import type { Key } from '../../src/chat/terminal/key.ts';
-import { keyDecoder } from '../../src/chat/terminal/keys.ts';
+import { type Key, keyDecoder } from '../../src/chat/terminal/keys.ts';
 
 interface Typing {
   readonly columns?: number;

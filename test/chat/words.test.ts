@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { wordsOf } from '../../src/chat/commands/words.ts';
+import { wordsOf } from '../../src/chat/commands/command.ts';
 
 test('words are kept together by quotes and backslashes', () => {
   expect(wordsOf(`a "b c" 'd e' f\\ g "h\\"i" j"k l"m`)).toEqual(['a', 'b c', 'd e', 'f g', 'h"i', 'jk lm']);

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { approvalPolicy } from '../../src/approval/policy.ts';
-import { targetFiles } from '../../src/approval/target.ts';
+import { targetFiles } from '../../src/approval/targets.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import type { Tool } from '../../src/core/tool.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';

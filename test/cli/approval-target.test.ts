@@ -1,7 +1,7 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { targetFiles } from '../../src/approval/target.ts';
+import { targetFiles } from '../../src/approval/targets.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { place } from '../tools/place.ts';
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { KEY_TABLE } from '../../src/chat/commands/keys.ts';
+import { KEY_TABLE } from '../../src/chat/commands/general.ts';
 import { COMMANDS } from '../../src/chat/commands/table.ts';
 import { pipedChat, sharedHome } from '../support/chat.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';

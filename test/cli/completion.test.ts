@@ -1,12 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { describe, expect, type TestContext, test } from 'vitest';
-import { completionPlan, placeholders } from '../../src/cli/completion/plan.ts';
+import { completionPlan, PLACEHOLDERS, placeholders, SHELLS } from '../../src/cli/completion/plan.ts';
 import { completionScript } from '../../src/cli/completion/script.ts';
-import { SHELLS } from '../../src/cli/completion/shells.ts';
-import { PLACEHOLDERS } from '../../src/cli/completion/values.ts';
-import { TOPICS } from '../../src/cli/names.ts';
-import { TOOL_SUGGESTIONS } from '../../src/cli/table/agent-flags.ts';
+import { TOPICS } from '../../src/cli/help.ts';
+import { TOOL_SUGGESTIONS } from '../../src/cli/table/flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { MODELS } from '../../src/models/table.ts';
 import { BUILTIN_NAMES } from '../../src/tools/builtins.ts';

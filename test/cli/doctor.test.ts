@@ -5,7 +5,7 @@ import { expect, type TestContext, test } from 'vitest';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import type { Finding } from '../../src/commands/doctor/finding.ts';
-import { commandWords } from '../../src/mcp/client/command-words.ts';
+import { commandWords } from '../../src/mcp/client/servers.ts';
 import { GMN, type GmnOptions, gmnCommand, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { defaultsOf, fieldsOf } from '../../src/approval/mcp-form.ts';
-import { sampleArguments } from '../../src/commands/mcp/sample.ts';
+import { defaultsOf, fieldsOf } from '../../src/approval/elicitation.ts';
+import { sampleArguments } from '../../src/commands/mcp/trial.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 
 const SCHEMA: JsonObject = {

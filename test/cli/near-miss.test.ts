@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { guardNearMiss } from '../../src/cli/near-miss.ts';
+import { guardNearMiss } from '../../src/cli/invocation.ts';
 
 const OUTLINE = { commands: { mcp: ['list'], sessions: [], doctor: [] }, groups: ['sessions'] };
 

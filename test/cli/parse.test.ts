@@ -1,12 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { readCommandLine } from '../../src/cli/command-line.ts';
-import { plainPrompt } from '../../src/cli/invocation.ts';
-import { outlineOf } from '../../src/cli/outline.ts';
+import { readCommandLine, wantedOutput } from '../../src/cli/command-line.ts';
+import { outlineOf, plainPrompt } from '../../src/cli/invocation.ts';
 import { parseCommandLine } from '../../src/cli/parse.ts';
 import type { Command, Flag } from '../../src/cli/table/command.ts';
 import { COMMON_FLAGS } from '../../src/cli/table/flags.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
-import { wantedOutput } from '../../src/cli/wanted-output.ts';
 import { AppError } from '../../src/core/error.ts';
 
 const OUTLINE = outlineOf(ROOT);

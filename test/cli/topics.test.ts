@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { TOPICS, type Topic } from '../../src/cli/names.ts';
+import { TOPICS, type Topic } from '../../src/cli/help.ts';
 import type { Command } from '../../src/cli/table/command.ts';
 import { ROOT } from '../../src/cli/table/root.ts';
 import { topicPage } from '../../src/cli/topics.ts';

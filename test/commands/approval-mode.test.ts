@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chosenMode, type ModeOptions, modeOf } from '../../src/app/approval-mode.ts';
+import { chosenMode, type ModeOptions, modeOf } from '../../src/app/toolbox.ts';
 import { AppError } from '../../src/core/error.ts';
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { serveSessions } from '../../src/app/serve/sessions.ts';
-import { holds } from '../../src/mcp/server/holds.ts';
+import { holds } from '../../src/mcp/server/concurrency.ts';
 import { testApp } from '../auth/support/app.ts';
 import { home } from '../auth/support/home.ts';
 import { linesOf, onlyFile, prompt } from '../session/support.ts';

@@ -5,9 +5,9 @@ import { run as get } from '../../src/commands/config/get.ts';
 import { run as list } from '../../src/commands/config/list.ts';
 import { run as path } from '../../src/commands/config/path.ts';
 import { run as models } from '../../src/commands/models.ts';
-import { formatKeyPath, parseKeyPath } from '../../src/config/key-path.ts';
+import { formatKeyPath, parseKeyPath } from '../../src/config/keys.ts';
 import { withoutSecrets } from '../../src/config/secrets.ts';
-import { mergeListed } from '../../src/models/model-list.ts';
+import { mergeListed } from '../../src/models/listing.ts';
 import { MODELS } from '../../src/models/table.ts';
 import { place } from './place.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { expand, expandInCommandLine, withheldVariables } from '../../src/config/expansion.ts';
+import { expand, expandInCommandLine, withheldVariables } from '../../src/config/variables.ts';
 
 test.each([
   ['$A', 'x'],

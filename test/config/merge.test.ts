@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { leafPaths } from '../../src/config/explanation.ts';
 import { valueAt } from '../../src/config/keys.ts';
-import { mergeDocuments } from '../../src/config/merge.ts';
+import { mergeDocuments } from '../../src/config/layer.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 
 test('objects are merged deeply, lists and all else replaced', () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { readServersFile } from '../../src/config/servers-file.ts';
+import { readServersFile } from '../../src/config/servers.ts';
 import { place } from '../support/gmn.ts';
 
 test('a file of servers is read with comments and variables, in its order, and trusts nothing', async (t) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseTomlStrings } from '../../src/config/toml-strings.ts';
+import { parseTomlStrings } from '../../src/config/templates.ts';
 import { AppError } from '../../src/core/error.ts';
 
 const read = (text: string) => Object.fromEntries(parseTomlStrings(text, 'a.toml'));

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { run } from '../../src/commands/trust.ts';
 import { loadSettings } from '../../src/config/settings.ts';
-import { nearestRule } from '../../src/config/trust-rule.ts';
+import { nearestRule } from '../../src/config/trust.ts';
 import { contains } from '../../src/core/text/path.ts';
 import { type Place, place } from './place.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import ignore from 'ignore';
 import { expect, test } from 'vitest';
-import { parseIgnoreFile } from '../../src/tools/search/ignore-file.ts';
+import { parseIgnoreFile } from '../../src/tools/search/ignore.ts';
 
 function verdict(text: string, path: string, kind: 'file' | 'directory' = 'file'): string | undefined {
   return parseIgnoreFile(text)?.verdict(path, kind);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isoTime } from '../../src/session/iso-time.ts';
+import { isoTime } from '../../src/session/record.ts';
 
 test('any time is written as the language itself would write it', () => {
   const date = fc.date({ noInvalidDate: true });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { concealed } from '../../src/core/text/secret-forms.ts';
+import { concealed } from '../../src/core/text/secrets.ts';
 
 const SECRET = 'A/b+c="d"&e~f\\g#42';
 

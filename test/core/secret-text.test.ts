@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { redact } from '../../src/core/text/secret-text.ts';
+import { redact } from '../../src/core/text/secrets.ts';
 
 const TAIL = 'Ab3dEf6hIj9lMn2pQr5tUv8x';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { tellsSecret } from '../../src/core/text/secret-words.ts';
+import { tellsSecret } from '../../src/core/text/secrets.ts';
 
 const TAIL = 'Ab3dEf6hIj9lMn2pQr5tUv8x';
 

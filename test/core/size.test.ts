@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { formatSize } from '../../src/core/text/size.ts';
+import { formatSize } from '../../src/core/text/format.ts';
 
 test.each([
   [0, '0 B'],

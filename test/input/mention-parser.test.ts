@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseMentions } from '../../src/input/mention-parser.ts';
+import { parseMentions } from '../../src/input/mentions.ts';
 
 const mentioned = (prompt: string): readonly (readonly string[])[] =>
   parseMentions(prompt).flatMap((piece) => (piece.kind === 'mention' ? [piece.paths] : []));

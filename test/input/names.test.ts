@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { nearMiss } from '../../src/input/near-miss.ts';
+import { nearMiss } from '../../src/input/files.ts';
 
 test('a near miss is close, and the closest', () => {
   expect(nearMiss('mian.ts', ['main.ts', 'main.tsx', 'maine.ts'])).toBe('main.ts');

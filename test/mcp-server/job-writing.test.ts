@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { holds } from '../../src/mcp/server/holds.ts';
+import { holds } from '../../src/mcp/server/concurrency.ts';
 import type { JobWork } from '../../src/mcp/server/jobs/runner.ts';
 import { jobStore } from '../../src/mcp/server/jobs/store.ts';
 import { type Jobs, jobTable } from '../../src/mcp/server/jobs/table.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import { holds } from '../../src/mcp/server/holds.ts';
+import { holds } from '../../src/mcp/server/concurrency.ts';
 import type { JobWork } from '../../src/mcp/server/jobs/runner.ts';
 import { jobStore } from '../../src/mcp/server/jobs/store.ts';
 import { type Jobs, jobTable } from '../../src/mcp/server/jobs/table.ts';

@@ -2,18 +2,17 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import { parseArguments } from '../../src/core/schema.ts';
-import { gate } from '../../src/mcp/server/concurrency.ts';
-import { conversations } from '../../src/mcp/server/conversations.ts';
+import { gate, holds } from '../../src/mcp/server/concurrency.ts';
 import { failureText } from '../../src/mcp/server/errors.ts';
-import { holds } from '../../src/mcp/server/holds.ts';
-import { checkedModel } from '../../src/mcp/server/model-name.ts';
+import { conversations } from '../../src/mcp/server/host.ts';
 import { pages } from '../../src/mcp/server/pages.ts';
 import { progressTo } from '../../src/mcp/server/progress.ts';
 import { opening } from '../../src/mcp/server/protocol/handshake.ts';
 import { recentIds } from '../../src/mcp/server/recent.ts';
 import { roots } from '../../src/mcp/server/roots.ts';
+import { checkedModel } from '../../src/mcp/server/tool.ts';
 import { linesOf } from '../../src/mcp/wire/lines.ts';
-import { readMessage } from '../../src/mcp/wire/message--message.ts';
+import { readMessage } from '../../src/mcp/wire/message.ts';
 
 async function* pieces(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
   let at = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { publishedTool } from '../../src/mcp/server/protocol/published-tool.ts';
+import { publishedTool } from '../../src/mcp/server/protocol/handshake.ts';
 import { toolsOf } from '../../src/mcp/server/tools/list.ts';
 import { serve } from './support.ts';
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { JsonObject, JsonValue } from '../../src/core/json.ts';
-import { commandWords } from '../../src/mcp/client/command-words.ts';
 import { parseDefinition } from '../../src/mcp/client/definition.ts';
 import { startLimit } from '../../src/mcp/client/limits.ts';
+import { commandWords } from '../../src/mcp/client/servers.ts';
 
 const common = { timeoutMs: 600_000, isTrusted: false, excludeTools: [] };
 

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { linesOf as serverLines } from '../../src/mcp/wire/lines.ts';
 import { linesOf as clientLines } from '../../src/mcp/wire/lines--lines.ts';
-import { isMessage } from '../../src/mcp/wire/message.ts';
-import { readMessage } from '../../src/mcp/wire/message--message.ts';
+import { isMessage, readMessage } from '../../src/mcp/wire/message.ts';
 import { corpus, fuzz } from '../support/fuzz.ts';
 
 const pieces = fc.array(

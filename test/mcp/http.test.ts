@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { connect } from '../../src/mcp/client/connect.ts';
-import type { ClientContext } from '../../src/mcp/client/context.ts';
+import type { ClientContext } from '../../src/mcp/client/types.ts';
 import { bothEras, eventPair, type Handle, httpPeer, streamable } from './http-peer.ts';
 import { faultOf, server, surroundings } from './support.ts';
 

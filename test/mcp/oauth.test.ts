@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
 import { connect } from '../../src/mcp/client/connect.ts';
-import type { SignInPrompt } from '../../src/mcp/client/context.ts';
 import { reachOf } from '../../src/mcp/client/oauth/reach.ts';
 import { signInStore } from '../../src/mcp/client/oauth/store.ts';
 import { signIn, signInStatus, signOut } from '../../src/mcp/client/sign-in.ts';
+import type { SignInPrompt } from '../../src/mcp/client/types.ts';
 import { type OAuthManners, oauthPeer } from './oauth-peer.ts';
 import { faultOf, goodServer, server, surroundings } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseCallResult } from '../../src/mcp/client/parse.ts';
-import { outcomeOf } from '../../src/mcp/client/tools/outcome.ts';
+import { outcomeOf } from '../../src/mcp/client/tools/calls.ts';
 import type { ContentBlock } from '../../src/mcp/client/types.ts';
 
 const lost = async () => undefined;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { plainWords } from '../../src/mcp/client/plain-words.ts';
+import { plainWords } from '../../src/mcp/client/errors.ts';
 
 test.for([
   ['no such thing', 'no such thing'],

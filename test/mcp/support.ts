@@ -5,8 +5,8 @@ import { expect, type TestContext } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
 import type { JsonObject } from '../../src/core/json.ts';
 import { connect } from '../../src/mcp/client/connect.ts';
-import type { ClientContext } from '../../src/mcp/client/context.ts';
 import { type NamedServer, parseDefinition } from '../../src/mcp/client/definition.ts';
+import type { ClientContext } from '../../src/mcp/client/types.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
 import { place } from '../support/gmn.ts';
 

@@ -8,9 +8,9 @@ export const modules = [
     name: 'stream',
     units: [
       { mutate: ['src/api/sse.ts'], tests: ['test/api/sse.test.ts'] },
-      { mutate: ['src/api/chunk.ts'], tests: ['test/api/chunk.test.ts'] },
+      { mutate: ['src/api/reply.ts'], tests: ['test/api/chunk.test.ts'] },
       {
-        mutate: ['src/api/reply.ts', 'src/api/reply-content.ts', 'src/api/reply-calls.ts', 'src/api/reply-failure.ts'],
+        mutate: ['src/api/reply.ts', 'src/api/reply.ts', 'src/api/reply-calls.ts', 'src/api/reply-failure.ts'],
         tests: ['test/api/reply-ending.test.ts', 'test/api/reply.test.ts'],
       },
     ],
@@ -28,7 +28,7 @@ export const modules = [
     name: 'loader',
     units: [
       {
-        mutate: ['src/session/load.ts', 'src/session/parse.ts', 'src/session/header.ts', 'src/session/exchanges.ts'],
+        mutate: ['src/session/load.ts', 'src/session/parse.ts', 'src/session/parse.ts', 'src/session/load.ts'],
         tests: ['test/session/reading.test.ts', 'test/session/loading.test.ts', 'test/session/damage.test.ts'],
       },
     ],
@@ -36,7 +36,7 @@ export const modules = [
   {
     name: 'filter',
     units: [
-      { mutate: ['src/core/text/terminal-filter.ts'], tests: ['test/render/terminal-filter.test.ts'] },
+      { mutate: ['src/core/text/terminal.ts'], tests: ['test/render/terminal-filter.test.ts'] },
       { mutate: ['src/core/text/terminal.ts'], tests: ['test/core/visible.test.ts'] },
     ],
   },
@@ -44,7 +44,7 @@ export const modules = [
     name: 'classifier',
     units: [
       {
-        mutate: ['src/api/failure.ts', 'src/api/google-error.ts', 'src/api/account-trouble.ts'],
+        mutate: ['src/api/failure.ts', 'src/api/google-error.ts', 'src/api/google-error.ts'],
         tests: [
           'test/api/refusal-details.test.ts',
           'test/api/failure.test.ts',
@@ -58,9 +58,9 @@ export const modules = [
   {
     name: 'redaction',
     units: [
-      { mutate: ['src/core/text/secret-forms.ts'], tests: ['test/core/secret-forms.test.ts'] },
-      { mutate: ['src/core/text/secret-text.ts'], tests: ['test/core/secret-text.test.ts'] },
-      { mutate: ['src/core/text/secret-words.ts'], tests: ['test/core/secret-words.test.ts'] },
+      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/secret-forms.test.ts'] },
+      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/secret-text.test.ts'] },
+      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/secret-words.test.ts'] },
       { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/secret-files.test.ts'] },
     ],
   },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { answerReader } from '../../src/platform/http/answer.ts';
+import { answerReader } from '../../src/platform/http/http1.ts';
 
 interface Read {
   readonly status?: number;

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import type { HttpRequest, HttpResponse, HttpTimers } from '../../src/core/http.ts';
+import type { HttpRequest, HttpResponse, HttpTimers } from '../../src/core/io.ts';
 import { networkFailure, peerOf } from '../../src/platform/http/failure.ts';
 import { sendPinned } from '../../src/platform/http/pinned.ts';
 import { sendHttp } from '../../src/platform/http/send.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Env } from '../../src/core/io.ts';
-import { proxyFor } from '../../src/platform/http/proxy-choice.ts';
+import { proxyFor } from '../../src/platform/http/send.ts';
 
 function chosen(url: string, env: Env): string | undefined {
   return proxyFor(new URL(url), env)?.href;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import type { HttpResponse, HttpTimers } from '../../src/core/http.ts';
+import type { HttpResponse, HttpTimers } from '../../src/core/io.ts';
 import { sendHttp } from '../../src/platform/http/send.ts';
 import { type Answer, answer, loopback, stream } from '../api/loopback.ts';
 import { runGmn } from '../support/gmn.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer as createTlsServer } from 'node:tls';
 import { expect, type TestContext, test } from 'vitest';
 import { AppError } from '../../src/core/error.ts';
-import type { HttpRequest, HttpResponse, HttpTimers } from '../../src/core/http.ts';
+import type { HttpRequest, HttpResponse, HttpTimers } from '../../src/core/io.ts';
 import { networkFailure, peerOf } from '../../src/platform/http/failure.ts';
 import { sendHttp } from '../../src/platform/http/send.ts';
 import { SELF_SIGNED } from '../api/certificates.ts';

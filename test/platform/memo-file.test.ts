@@ -2,7 +2,7 @@ import { chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { isRecent, readMemo, writeMemo } from '../../src/platform/files/memo-file.ts';
+import { isRecent, readMemo, writeMemo } from '../../src/platform/files/small-file.ts';
 
 function folder(t: TestContext): string {
   const root = mkdtempSync(join(tmpdir(), 'gmn-memo-'));

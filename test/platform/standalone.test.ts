@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isStandalone } from '../../src/platform/runtime/standalone.ts';
+import { isStandalone } from '../../src/platform/runtime/system.ts';
 
 test.for<[string, readonly string[], boolean]>([
   ['a script run by Node', ['/usr/bin/node', '/usr/lib/gmn/bin/gmn.js', 'hi'], false],

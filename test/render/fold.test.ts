@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { folded } from '../../src/core/text/fold.ts';
-import { widthOf } from '../../src/core/text/width.ts';
+import { folded, widthOf } from '../../src/core/text/width.ts';
 
 test('what fits stays as it is', () => {
   expect(folded('✓ node  20\n\n  a  b\n', 10)).toBe('✓ node  20\n\n  a  b\n');

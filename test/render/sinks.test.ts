@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { failureOf } from '../../src/api/failure.ts';
 import { firstLine, shownServer, visibleLines } from '../../src/app/servers/view.ts';
-import { shownName } from '../../src/app/session-fields.ts';
+import { shownName } from '../../src/app/sessions.ts';
 import { questionView } from '../../src/approval/view.ts';
-import { greeting } from '../../src/chat/banner.ts';
+import { greeting, sessionRow } from '../../src/chat/banner.ts';
 import type { Chat } from '../../src/chat/chat.ts';
-import { sessionRow } from '../../src/chat/session-words.ts';
 import { AppError } from '../../src/core/error.ts';
 import type { TurnEvent } from '../../src/core/event.ts';
 import type { RenderOptions } from '../../src/render/renderer.ts';

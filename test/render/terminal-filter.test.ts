@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { filterTerminal, terminalFilter } from '../../src/core/text/terminal-filter.ts';
+import { filterTerminal, terminalFilter } from '../../src/core/text/terminal.ts';
 import { corpus, fuzz } from '../support/fuzz.ts';
 import { onTerminal } from './terminal-machine.ts';
 

@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../src/core/json.ts';
-import { exchanges } from '../../src/session/exchanges.ts';
-import { headerOf, idIn } from '../../src/session/header.ts';
-import { parseHeader, parseLine } from '../../src/session/parse.ts';
+import { exchanges } from '../../src/session/load.ts';
+import { headerOf, idIn, parseHeader, parseLine } from '../../src/session/parse.ts';
 
 const ID = 'aaaaaaaa-1111-4111-8111-111111111111';
 const NAME = `20260501T120000Z-${ID}.jsonl`;

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSession } from '../../src/session/open-session.ts';
-import type { SessionWriter } from '../../src/session/writer.ts';
+import type { SessionWriter } from '../../src/session/session-file.ts';
 import {
   contentsOf,
   files,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cappedText } from '../../src/platform/process/capped-text.ts';
+import { cappedText } from '../../src/platform/process/shell.ts';
 import { chooseShell, shellEnvironment } from '../../src/platform/process/shell-choice.ts';
 import { posixTest } from '../support/posix.ts';
 

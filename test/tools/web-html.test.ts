@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isPublicAddress } from '../../src/platform/http/public-address.ts';
+import { isPublicAddress } from '../../src/platform/http/pinned.ts';
 import { readableHtml } from '../../src/tools/readable-html.ts';
 
 const BASE = new URL('https://example.com/a/b');

@@ -3,25 +3,22 @@ import { modelsReport } from '../../commands/models.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent } from '../../core/event.ts';
+import type { Holds } from '../../mcp/server/concurrency.ts';
 import type { Engine, TurnRequest } from '../../mcp/server/engine.ts';
-import type { Holds } from '../../mcp/server/holds.ts';
 import { outsideRoots } from '../../mcp/server/roots.ts';
-import { knownModels } from '../../models/model-list.ts';
+import { knownModels } from '../../models/listing.ts';
 import { type BuiltInModel, PLAIN_BUILT_IN } from '../../models/table.ts';
 import { realPath } from '../../platform/files/path.ts';
-import { sendPinned } from '../../platform/http/pinned.ts';
-import { isPublicAddress } from '../../platform/http/public-address.ts';
+import { isPublicAddress, sendPinned } from '../../platform/http/pinned.ts';
 import { type Deadline, deadline } from '../../platform/runtime/clock.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
-import { fetchBytes } from '../../tools/web-bytes.ts';
+import { fetchBytes } from '../../tools/web-page.ts';
 import { lazyWithholding, openAgent, timedOut } from '../agent.ts';
-import { countTokens } from '../count-tokens.ts';
 import { type ModelOptions, type OpenedModel, openModel } from '../model.ts';
-import { patientInquiries } from '../queries.ts';
+import { countTokens, patientInquiries } from '../queries.ts';
 import { openOwnWorkspace, undoStoreOf } from '../toolbox.ts';
 import { type OpenHistory, serveSessions } from './sessions.ts';
-import { noteUnoffered, type Permissions, toolOptions, unattended } from './tools.ts';
-import { noting } from './workspace.ts';
+import { noteUnoffered, noting, type Permissions, toolOptions, unattended } from './tools.ts';
 
 const EMBED_MODEL = 'gemini-embedding-001';
 
@@ -32,7 +29,7 @@ const USUAL_MS = 600_000;
 const DEEPEST = 2;
 const DEPTH = 'GMN_MCP_DEPTH';
 
-export interface EngineOptions {
+interface EngineOptions {
   readonly app: App;
   /** The sessions that are in use are held here. */
   readonly holds: Holds;

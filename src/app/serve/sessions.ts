@@ -3,14 +3,14 @@ import type { KeptContent } from '../../core/content.ts';
 import type { History, TurnRecord } from '../../core/history.ts';
 import type { Session, SessionStore } from '../../core/session.ts';
 import { visible } from '../../core/text/terminal.ts';
+import type { Holds } from '../../mcp/server/concurrency.ts';
 import type { Kept } from '../../mcp/server/engine.ts';
-import type { Holds } from '../../mcp/server/holds.ts';
 import { afterUrgent } from '../../platform/runtime/clock.ts';
 import type { SavedHere } from '../../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../../session/store.ts';
 
 /** Where the turns of the MCP server are kept. */
-export interface ServeSessions {
+interface ServeSessions {
   readonly store: SessionStore;
   /**
    * Opens what a turn is kept in, and holds it until it is let go of. `onSession` hears the id under which everything so far

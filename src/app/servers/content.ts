@@ -1,10 +1,13 @@
+import { extname, resolve } from 'node:path';
+import type { App } from '../../core/app.ts';
 import type { JsonObject } from '../../core/json.ts';
-import { formatSize } from '../../core/text/size.ts';
+import { formatSize } from '../../core/text/format.ts';
 import { visible } from '../../core/text/terminal.ts';
 import type { ContentBlock, ResourceContent } from '../../mcp/client/types.ts';
+import { createOutputFile, openOutputFile } from '../../platform/files/write.ts';
 
 /** Something that is no text: what it is, and its bytes in base64. */
-export interface Media {
+interface Media {
   readonly mimeType: string;
   readonly data: string;
 }
@@ -55,4 +58,40 @@ export function textOfBlocks(blocks: readonly ContentBlock[], isSaved: boolean):
     return isSaved ? [] : mediaOf([block]).map(mediaLine);
   });
   return pieces.map((piece) => (piece.endsWith('\n') ? piece : `${piece}\n`)).join('');
+}
+
+/** Saves what is no text; says, in words for the person, what was written where. Throws AppError `usage` if it cannot be written. */
+export type SaveMedia = (media: readonly Media[]) => Promise<readonly string[]>;
+
+/**
+ * The place of `--output-file`, before anything is asked for. What the person named is replaced; further pieces go beside it
+ * as `name-2.png` and so on, under names that are free: how many there are, the server decides. Throws AppError `usage` if
+ * it cannot be written.
+ */
+export async function openMediaPlace(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
+  if (path === undefined) return async () => [];
+  const named = await openOutputFile(resolve(cwd, path), path);
+  return async (media) => {
+    if (media.length === 0) return [`there is nothing to save: ${visible(path)} was not written`];
+    const said: string[] = [];
+    let number = 1;
+    for (const { mimeType, data } of media) {
+      const bytes = Buffer.from(data, 'base64');
+      let name = path;
+      if (said.length === 0) await named.write(bytes);
+      else {
+        do {
+          number += 1;
+          name = numbered(path, number);
+        } while ((await createOutputFile(resolve(cwd, name), name, bytes)) === 'exists');
+      }
+      said.push(`wrote ${visible(name)} (${visible(mimeType)}, ${formatSize(bytes.length)})`);
+    }
+    return said;
+  };
+}
+
+function numbered(path: string, number: number): string {
+  const ending = extname(path);
+  return `${path.slice(0, path.length - ending.length)}-${number}${ending}`;
 }

@@ -14,7 +14,7 @@ export interface TransportOptions {
 }
 
 /** A server's entry in the settings from a command or an address, and what it means. */
-export interface MadeDefinition {
+interface MadeDefinition {
   readonly entry: JsonObject;
   readonly definition: ServerDefinition;
 }

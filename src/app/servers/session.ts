@@ -2,11 +2,10 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/text/terminal.ts';
 import { connect } from '../../mcp/client/connect.ts';
-import type { ClientContext } from '../../mcp/client/context.ts';
 import type { NamedServer } from '../../mcp/client/definition.ts';
 import { NEVER_MS } from '../../mcp/client/limits.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
-import type { Connection } from '../../mcp/client/types.ts';
+import type { ClientContext, Connection } from '../../mcp/client/types.ts';
 import { programsAtOnce } from '../../platform/process/child.ts';
 import { type Roster, type RosterOptions, readRoster, unknownServer } from './roster.ts';
 

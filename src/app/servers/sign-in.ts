@@ -2,8 +2,8 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { visible } from '../../core/text/terminal.ts';
-import type { SignInPrompt } from '../../mcp/client/context.ts';
-import { openBrowser } from '../../platform/process/browser.ts';
+import type { SignInPrompt } from '../../mcp/client/types.ts';
+import { openBrowser } from '../../platform/process/run.ts';
 import { INTERRUPT, openTty } from '../../platform/terminal/tty.ts';
 import type { CallProgress } from './progress.ts';
 

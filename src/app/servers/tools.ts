@@ -1,6 +1,6 @@
 import type { Lend } from '../../approval/approve.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
-import type { Servers } from '../../chat/servers.ts';
+import type { Servers } from '../../chat/assistant.ts';
 import { chatServers } from '../../commands/chat/servers.ts';
 import type { App } from '../../core/app.ts';
 import { visible } from '../../core/text/terminal.ts';
@@ -8,7 +8,7 @@ import type { ReadResource } from '../../input/prompt-input.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import { type McpTools, mcpTools } from '../../mcp/client/tools/toolset.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
-import { isAttended } from '../../platform/terminal/terminal.ts';
+import { isAttended } from '../../platform/terminal/io.ts';
 import { noteProgress, withoutSpinner } from '../../render/spinner.ts';
 import { BUILTIN_NAMES, isSelected } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';

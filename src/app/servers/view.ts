@@ -1,5 +1,5 @@
 import { withoutSecrets } from '../../config/secrets.ts';
-import { describeServer, type ServerDescription } from '../../config/server-description.ts';
+import { describeServer, type ServerDescription } from '../../config/servers.ts';
 import type { AppError } from '../../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { visible } from '../../core/text/terminal.ts';

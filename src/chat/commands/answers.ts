@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import type { KeptContent } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { codeBlocks } from '../../core/text/code-block.ts';
-import { formatSize } from '../../core/text/size.ts';
+import { formatSize } from '../../core/text/format.ts';
+import { shortId } from '../../core/text/names.ts';
 import { visible } from '../../core/text/terminal.ts';
-import { shortId } from '../../core/text/uuid.ts';
 import { clipboardProgram } from '../../platform/process/clipboard.ts';
 import { feedCommand } from '../../platform/process/run.ts';
 import type { Chat } from '../chat.ts';
-import { savedSession } from '../saved-session.ts';
+import { savedSession } from '../session.ts';
 import type { SlashCommand } from './command.ts';
 
 /** `/copy [code|n]` */
@@ -88,7 +88,7 @@ export const EXPORT: SlashCommand = {
         hint: 'Choose one of: .md, .json, .html',
       });
     }
-    const { writeExport } = await import('../../export/export-file.ts');
+    const { writeExport } = await import('../../export/export.ts');
     await writeExport(
       { path: resolve(cwd, file), name: file, force: false, hint: 'Name another file: /export <file>' },
       await exportSession(await savedSession(chat), format),

@@ -2,11 +2,9 @@ import { relative } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/text/terminal.ts';
 import { openTty } from '../../platform/terminal/tty.ts';
-import { checkFile } from '../attachments.ts';
 import type { Chat } from '../chat.ts';
-import { promptOf } from '../prompt.ts';
-import type { SlashCommand } from './command.ts';
-import { wordsOf } from './words.ts';
+import { checkFile, promptOf } from '../prompt.ts';
+import { type SlashCommand, wordsOf } from './command.ts';
 
 /** `/file <path…>` */
 export const FILE: SlashCommand = {

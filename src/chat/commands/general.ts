@@ -1,5 +1,4 @@
 import type { SlashCommand } from './command.ts';
-import { KEY_TABLE } from './keys.ts';
 
 /** `/exit` */
 export const EXIT: SlashCommand = {
@@ -28,3 +27,19 @@ export const KEYS: SlashCommand = {
     return undefined;
   },
 };
+
+/** What the keys do at the prompt of a terminal, in a few words; a test compares them with docs/chat.md, which has more. */
+export const KEY_TABLE: readonly (readonly [keys: string, meaning: string])[] = [
+  ['Enter', 'send'],
+  ['Ctrl+J, Alt+Enter, \\ and Enter', 'begin a new line'],
+  ['Esc, Ctrl+C during a turn', 'stop it, and keep what came'],
+  ['Ctrl+C', 'clear the line; on an empty line: leave'],
+  ['Ctrl+D', 'on an empty line: leave'],
+  ['Tab', 'complete a command, a model, a session or an @path'],
+  ['Shift+Tab', 'the next approval mode'],
+  ['Up, Down, Ctrl+P, Ctrl+N', 'go through the lines, then through earlier entries'],
+  ['Ctrl+R', 'search earlier entries'],
+  ['Ctrl+G', 'write in your editor'],
+  ['Ctrl+L', 'clear the screen'],
+  ['Ctrl+Z', 'go to the background; come back with fg'],
+];

@@ -1,11 +1,10 @@
 import { AppError } from '../../core/error.ts';
-import { counted } from '../../core/text/counted.ts';
+import { counted } from '../../core/text/format.ts';
 import { nearestNames } from '../../core/text/names.ts';
 import { visible } from '../../core/text/terminal.ts';
+import type { ChatServer, PromptArguments, ServerPrompt, Servers } from '../assistant.ts';
 import type { Chat } from '../chat.ts';
-import type { ChatServer, PromptArguments, ServerPrompt, Servers } from '../servers.ts';
-import type { Next, SlashCommand } from './command.ts';
-import { wordsOf } from './words.ts';
+import { type Next, type SlashCommand, wordsOf } from './command.ts';
 
 /** `/mcp [reload]` */
 export const MCP: SlashCommand = {

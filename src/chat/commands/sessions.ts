@@ -1,11 +1,11 @@
 import { AppError } from '../../core/error.ts';
 import { type SessionSource, SOURCE_WORDS } from '../../core/session.ts';
-import { counted } from '../../core/text/counted.ts';
+import { counted } from '../../core/text/format.ts';
+import { shortId } from '../../core/text/names.ts';
 import { visible } from '../../core/text/terminal.ts';
-import { shortId } from '../../core/text/uuid.ts';
+import { sessionRow } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
-import { sessionRow } from '../session-words.ts';
 import { restoredWords, unansweredWords } from '../setup.ts';
 import type { SlashCommand } from './command.ts';
 

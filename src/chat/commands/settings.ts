@@ -5,7 +5,7 @@ import type { Setup } from '../assistant.ts';
 import { modeWords } from '../banner.ts';
 import type { Chat } from '../chat.ts';
 import type { Candidate } from '../line/source.ts';
-import { setMode } from '../mode.ts';
+import { setMode } from '../setup.ts';
 import type { SlashCommand } from './command.ts';
 
 /** `/model [name]` */

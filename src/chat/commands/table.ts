@@ -1,7 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import { nearestNames } from '../../core/text/names.ts';
 import { visible } from '../../core/text/terminal.ts';
-import type { Row } from '../rows.ts';
+import type { Row } from '../chat.ts';
 import { COPY, EXPORT, PIPE } from './answers.ts';
 import type { SlashCommand } from './command.ts';
 import { CLEAR, COMPRESS, CONTEXT, NEW, RETRY, REWIND } from './conversation.ts';

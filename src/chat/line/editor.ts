@@ -1,13 +1,10 @@
-import type { Key } from '../terminal/key.ts';
-import type { Frame } from '../terminal/painter.ts';
-import { EDITS } from './bindings.ts';
-import { isOpenBlock } from './block.ts';
+import type { Key } from '../terminal/keys.ts';
+import type { Frame } from '../terminal/screen.ts';
 import { buffer } from './buffer.ts';
-import { COMMANDS, isRowKey, type Request } from './commands.ts';
-import { cleaned, folds } from './folds.ts';
+import { COMMANDS, EDITS, isRowKey, type Request } from './commands.ts';
+import { cleaned, folds, isOpenBlock } from './folds.ts';
 import { layOut } from './layout.ts';
-import { offer, pressInMenu } from './modes.ts';
-import { pressInSearch } from './search-mode.ts';
+import { offer, pressInMenu, pressInSearch } from './modes.ts';
 import type { Completion } from './source.ts';
 import type { Editing } from './state.ts';
 import { type Below, framed, type Size } from './view.ts';
@@ -38,7 +35,7 @@ export interface LineEditor {
   lastFrame(): Frame;
 }
 
-export interface EditorOptions {
+interface EditorOptions {
   /** Earlier entries, the oldest first. */
   readonly entries: () => readonly string[];
   readonly size: () => Size;

@@ -1,7 +1,7 @@
 import type { Clock } from '../../core/io.ts';
 import { parseJson } from '../../core/json.ts';
-import { tellsSecret } from '../../core/text/secret-words.ts';
-import { appendLine, readLines, trimLines } from '../../platform/files/line-log.ts';
+import { tellsSecret } from '../../core/text/secrets.ts';
+import { appendLine, readLines, trimLines } from '../../platform/files/append.ts';
 
 /** What was entered before, in this chat and in others. */
 export interface EntryHistory {
@@ -11,7 +11,7 @@ export interface EntryHistory {
   add(entry: string): Promise<void>;
 }
 
-export interface HistoryOptions {
+interface HistoryOptions {
   /** How many are kept; the file holds at most twice as many. */
   readonly maxEntries?: number;
   readonly clock: Clock;

@@ -21,7 +21,7 @@ export interface Layout {
   offsetAt(cell: Cell): number | undefined;
 }
 
-export interface Laying {
+interface Laying {
   /** May carry styles (SGR), nothing else that is not printed. */
   readonly prompt: string;
   readonly text: string;

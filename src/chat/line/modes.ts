@@ -1,6 +1,7 @@
-import { chosenWord, type Menu, menuOf, stepped } from './menu.ts';
+import type { Key } from '../terminal/keys.ts';
+import { cleaned } from './folds.ts';
 import type { Completion } from './source.ts';
-import type { Editing, Use } from './state.ts';
+import { chosenWord, type Editing, type Menu, menuOf, searched, stepped, type Use } from './state.ts';
 
 /** Puts in what a completion makes certain, and opens a menu for the rest. */
 export function offer(editing: Editing, completion: Completion): void {
@@ -37,4 +38,40 @@ function put({ line }: Editing, menu: Menu): void {
   const start = line.text.slice(0, menu.start) + word;
   const text = start + line.text.slice(line.caret);
   if (text !== line.text) line.replace(text, start.length);
+}
+
+/** Begins a search through earlier entries, or goes on with it: the line shows what is found. */
+export function find(editing: Editing, query: string, place: number, step: 1 | -1 = -1): void {
+  const { line, entries, search: before } = editing;
+  const draft = before?.draft ?? line.text;
+  const found = searched(entries(), query, place, step);
+  // Further on in vain: what was found stays.
+  const isStuck = found.hasFailed && query === before?.query;
+  const search = isStuck ? { ...before, hasFailed: true } : { ...found, draft };
+  editing.search = search;
+  const text = entries()[search.place] ?? draft;
+  if (text !== line.text) line.replace(text);
+  const at = search.place === entries().length ? text.length : text.toLowerCase().indexOf(query.toLowerCase());
+  line.move(() => Math.max(0, at));
+}
+
+/** Keys that give up or accept what is found, and do nothing else. */
+const ENDINGS: ReadonlySet<string> = new Set(['ctrl-g', 'ctrl-c', 'enter', 'tab', 'escape']);
+
+/** What a key does in a search. One that is none of its own ends it, and then does what it always does. */
+export function pressInSearch(editing: Editing, key: Key): Use {
+  const { search, line, entries } = editing;
+  if (search === undefined || key.kind === 'kitty') return 'free';
+  const { query, place, draft } = search;
+  const name = key.kind === 'key' ? key.name : '';
+  if (key.kind !== 'key') find(editing, query + cleaned(key.text).replaceAll('\n', ' '), entries().length);
+  else if (name === 'ctrl-r') find(editing, query, place - 1);
+  else if (name === 'ctrl-s') find(editing, query, place + 1, 1);
+  else if (name === 'backspace' || name === 'ctrl-h') find(editing, [...query].slice(0, -1).join(''), entries().length);
+  else {
+    editing.search = undefined;
+    if (name === 'ctrl-g' || name === 'ctrl-c') line.replace(draft);
+    return ENDINGS.has(name) ? 'used' : 'free';
+  }
+  return 'used';
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/error.ts';
 import { decode } from '../../core/text/decode.ts';
-import { isBlockMark } from './block.ts';
+import { isBlockMark } from './folds.ts';
 import type { Entry, LineSource } from './source.ts';
 
 const NEVER = (): void => {};

@@ -1,5 +1,5 @@
 import type { Clock } from '../../core/io.ts';
-import type { Key } from '../terminal/key.ts';
+import type { Key } from '../terminal/keys.ts';
 import type { Screen } from '../terminal/screen.ts';
 import type { Request } from './commands.ts';
 import type { LineEditor } from './editor.ts';

@@ -1,14 +1,14 @@
 import type { Clock, Env, Out } from '../../core/io.ts';
 import type { TerminalInput } from '../../platform/terminal/input.ts';
-import type { Key } from '../terminal/key.ts';
 import { type Keyboard, keyboardOf } from '../terminal/keyboard.ts';
+import type { Key } from '../terminal/keys.ts';
 import { screenOn } from '../terminal/screen.ts';
 import { lineEditor } from './editor.ts';
 import type { EntryHistory } from './entry-history.ts';
 import { type Desk, type Reading, reading } from './reading.ts';
 import type { Complete, Entry, LineSource } from './source.ts';
 
-export interface TerminalLinesOptions {
+interface TerminalLinesOptions {
   readonly terminal: TerminalInput;
   /** Where the line is shown. */
   readonly err: Out;

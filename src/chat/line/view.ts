@@ -1,9 +1,8 @@
 import { visible } from '../../core/text/terminal.ts';
 import { widthOf } from '../../core/text/width.ts';
-import type { Frame } from '../terminal/painter.ts';
+import type { Frame } from '../terminal/screen.ts';
 import { type Cell, clipped, type Layout, layOut, type Row } from './layout.ts';
-import type { Menu } from './menu.ts';
-import type { Search } from './recall.ts';
+import type { Menu, Search } from './state.ts';
 
 export interface Size {
   readonly columns: number;
@@ -21,7 +20,7 @@ const DIM = '\u001b[2m';
 const MARKED = '\u001b[7m';
 const PLAIN = '\u001b[0m';
 
-export interface ViewOptions {
+interface ViewOptions {
   readonly size: Size;
   readonly isStyled: boolean;
   /** The first row of the text that was shown last. */

@@ -1,8 +1,7 @@
 import type { TerminalInput } from '../../platform/terminal/input.ts';
-import type { Key } from './key.ts';
-import { keyDecoder } from './keys.ts';
+import { type Key, keyDecoder } from './keys.ts';
 
-export interface KeyboardListener {
+interface KeyboardListener {
   keys(keys: readonly Key[]): void;
   /** The window has another size, and has kept it for a moment. */
   resized(): void;

@@ -1,6 +1,5 @@
 import type { Out } from '../../core/io.ts';
-import { erasing, type Frame, leaving, painted, rewrapped } from './painter.ts';
-import { plainlyPainted } from './plain-painter.ts';
+import type { Cell, Piece, Row } from '../line/layout.ts';
 
 /** The place on the terminal where the line is drawn. What other people write there, they write while nothing is drawn. */
 export interface Screen {
@@ -49,4 +48,137 @@ export function screenOn(err: Out, isPlain: boolean): Screen {
     },
     forget,
   };
+}
+
+/** What stands on the screen: rows, each ended by us and not by the terminal, and where the cursor is among them. */
+export interface Frame {
+  readonly rows: readonly Row[];
+  readonly caret: Cell;
+}
+
+const ERASE_BELOW = '\u001b[J';
+const ERASE_RIGHT = '\u001b[K';
+
+/** What to write so that `next` stands where `before` did; without a `before`, the cursor is at the start of a free row. */
+export function painted(before: Frame | undefined, next: Frame): string {
+  let output = '';
+  let at = before?.caret ?? { row: 0, column: 0 };
+  let made = before?.rows.length ?? 1;
+  const goTo = (cell: Cell): void => {
+    output += moved(at, cell, made);
+    made = Math.max(made, cell.row + 1);
+    at = cell;
+  };
+  for (const [index, row] of next.rows.entries()) {
+    const old = before?.rows[index] ?? [];
+    const same = commonStart(old, row);
+    if (same < row.length || same < old.length) {
+      goTo({ row: index, column: widthOf(row.slice(0, same)) });
+      output += row
+        .slice(same)
+        .map(({ text }) => text)
+        .join('');
+      at = { row: index, column: widthOf(row) };
+      if (widthOf(old) > widthOf(row)) output += ERASE_RIGHT;
+    } else if (index >= made) goTo({ row: index, column: 0 });
+  }
+  if (made > next.rows.length) {
+    goTo({ row: next.rows.length, column: 0 });
+    output += ERASE_BELOW;
+  }
+  goTo(next.caret);
+  return output;
+}
+
+/** What to write to get to the start of a free row below all of it. */
+export function leaving(frame: Frame): string {
+  const last = frame.rows.length - 1;
+  return `${moved(frame.caret, { row: last, column: 0 }, frame.rows.length)}\n`;
+}
+
+/** What to write to take it off the screen; the cursor is then where its first row began. */
+export function erasing({ caret }: Frame): string {
+  return `${moved(caret, { row: 0, column: 0 }, caret.row + 1)}\r${ERASE_BELOW}`;
+}
+
+/**
+ * The same frame after the window's width has changed, as far as `erasing` is concerned: rows that no longer fit have been
+ * broken by the terminal, as all do that rewrap at all.
+ */
+export function rewrapped({ rows, caret }: Frame, columns: number): Frame {
+  const above = rows.slice(0, caret.row).reduce((sum, row) => sum + broken(row, columns).row + 1, 0);
+  const within = broken(rows[caret.row] ?? [], columns, caret.column);
+  return { rows, caret: { row: above + within.row, column: within.column } };
+}
+
+/**
+ * Where the cursor is on a row that the terminal has broken, after so many cells of it. A character that is too wide for what
+ * is left goes to the next row; behind a row that is full and has no more, the cursor waits at its edge.
+ */
+function broken(row: Row, columns: number, end = Number.POSITIVE_INFINITY): Cell {
+  let at = { row: 0, column: 0 };
+  let passed = 0;
+  for (const { width } of row) {
+    if (width === 0) continue;
+    if (at.column > 0 && at.column + width > columns) at = { row: at.row + 1, column: 0 };
+    if (passed >= end) break;
+    at = { row: at.row, column: at.column + width };
+    passed += width;
+  }
+  return at;
+}
+
+function widthOf(row: Row): number {
+  return row.reduce((sum, { width }) => sum + width, 0);
+}
+
+/** How many pieces need not be written again; none if that would begin in the middle of a style. */
+function commonStart(old: Row, row: Row): number {
+  const differs = row.findIndex((piece, index) => !isSame(piece, old[index]));
+  const same = differs === -1 ? row.length : differs;
+  const style = row.slice(0, same).findLast(({ width }) => width === 0);
+  return style === undefined || style.text === '\u001b[0m'
+    ? same
+    : same === row.length && same === old.length
+      ? same
+      : 0;
+}
+
+function isSame(piece: Piece, other: Piece | undefined): boolean {
+  return piece.text === other?.text && piece.width === other.width;
+}
+
+/** Only CR leaves the edge of a full row in the same way everywhere, and only LF makes a new row at the bottom. */
+function moved(from: Cell, to: Cell, made: number): string {
+  if (from.row === to.row && from.column === to.column) return '';
+  const down = Math.min(to.row, made - 1) - from.row;
+  const vertical = down === 0 ? '' : down < 0 ? `\u001b[${-down}A` : `\u001b[${down}B`;
+  const horizontal = to.column === 0 ? '' : `\u001b[${to.column}C`;
+  return `\r${vertical}${'\n'.repeat(Math.max(0, to.row - made + 1))}${horizontal}`;
+}
+
+/** The same as `painted` for a terminal that can print, and go back a column, and nothing else: the line only grows and shrinks at its end. */
+function plainlyPainted(before: Frame | undefined, next: Frame): string {
+  const old = textOf(before);
+  const text = textOf(next);
+  if (text === old && before !== undefined) return '';
+  if (text.startsWith(old)) return text.slice(old.length);
+  const gone = lastRowOf(before).slice(commonLength(lastRowOf(before), lastRowOf(next)));
+  const hasOneRow = before?.rows.length === 1 && next.rows.length === 1;
+  if (!hasOneRow || !old.startsWith(text)) return `\n${text}`;
+  const columns = gone.reduce((sum, { width }) => sum + width, 0);
+  return `${'\b'.repeat(columns)}${' '.repeat(columns)}${'\b'.repeat(columns)}`;
+}
+
+function textOf(frame: Frame | undefined): string {
+  return frame?.rows.map((row) => row.map(({ text }) => text).join('')).join('\n') ?? '';
+}
+
+function lastRowOf(frame: Frame | undefined): Frame['rows'][number] {
+  return frame?.rows.at(-1) ?? [];
+}
+
+function commonLength(old: Frame['rows'][number], row: Frame['rows'][number]): number {
+  const differs = row.findIndex(({ text }, index) => text !== old[index]?.text);
+  return differs === -1 ? row.length : differs;
 }

@@ -1,10 +1,8 @@
-import { BUILT_IN_FLAGS } from '../help.ts';
-import { TOPICS } from '../names.ts';
-import type { Command } from '../table/command.ts';
-import { flagValues, placeholderValues, type Values } from './values.ts';
+import { BUILT_IN_FLAGS, TOPICS } from '../help.ts';
+import type { Command, Flag } from '../table/command.ts';
 
 /** A flag as it is typed, with its dashes. */
-export interface PlannedFlag {
+interface PlannedFlag {
   readonly names: readonly string[];
   readonly help: string;
   /** Absent: it is a switch. */
@@ -75,4 +73,83 @@ function flagsOf(command: Command): readonly PlannedFlag[] {
 export function spelled(values: Values): string {
   if (values.kind === 'words') return `words:${values.words.join(' ')}`;
   return values.kind === 'ask' ? `ask:${values.what}` : values.kind;
+}
+
+/** The shells that `gmn completion` writes a script for, and the ending of its file in `dist/completion`. */
+export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
+
+export type Shell = (typeof SHELLS)[number];
+
+/** Whether a word is the name of such a shell. */
+export function isShell(word: string): word is Shell {
+  return SHELLS.some((shell) => shell === word);
+}
+
+/** What gmn is asked for: `tools` are those of the server named before, and where no `templates` fits a file may be one. */
+type Asked = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools';
+
+/**
+ * What may stand in a place of the command line: one of some words, a path, something gmn is asked for (`gmn __complete`),
+ * anything at all, or what is for another program (`rest`), flags and all.
+ */
+type Values =
+  | { readonly kind: 'words'; readonly words: readonly string[] }
+  | { readonly kind: 'ask'; readonly what: Asked }
+  | { readonly kind: 'files' | 'directories' | 'free' | 'rest' };
+
+const FREE: Values = { kind: 'free' };
+const FILES: Values = { kind: 'files' };
+const DIRECTORIES: Values = { kind: 'directories' };
+
+/** What the placeholders of help stand for: `--model <id>`, `<session> [file]`. A test finds one that is missing here. */
+export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
+  path: FILES,
+  file: FILES,
+  schema: FILES,
+  dir: DIRECTORIES,
+  dirs: DIRECTORIES,
+  id: { kind: 'ask', what: 'models' },
+  session: { kind: 'ask', what: 'sessions' },
+  server: { kind: 'ask', what: 'servers' },
+  servers: { kind: 'ask', what: 'servers' },
+  key: { kind: 'ask', what: 'keys' },
+  template: { kind: 'ask', what: 'templates' },
+  tool: { kind: 'ask', what: 'tools' },
+  shell: { kind: 'words', words: SHELLS },
+  args: { kind: 'rest' },
+  prompt: FREE,
+  text: FREE,
+  name: FREE,
+  names: FREE,
+  type: FREE,
+  set: FREE,
+  spec: FREE,
+  duration: FREE,
+  number: FREE,
+  n: FREE,
+  port: FREE,
+  age: FREE,
+  groups: FREE,
+  json: FREE,
+  object: FREE,
+  version: FREE,
+  ms: FREE,
+  'K=V': FREE,
+  'K: V': FREE,
+  'k=v': FREE,
+  uri: FREE,
+  commandOrUrl: FREE,
+  urlOrCommand: FREE,
+};
+
+/** What a flag takes from the next word; undefined for a switch, and where the value may be left out. */
+function flagValues({ value, isOptional, choices, suggestions }: Flag): Values | undefined {
+  if (value === undefined || isOptional) return undefined;
+  const words = choices ?? suggestions;
+  return words === undefined ? placeholderValues(value) : { kind: 'words', words };
+}
+
+/** What a placeholder stands for; anything if it is not in the list. */
+function placeholderValues(name: string): Values {
+  return Object.hasOwn(PLACEHOLDERS, name) ? (PLACEHOLDERS[name] ?? FREE) : FREE;
 }

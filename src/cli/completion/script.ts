@@ -1,9 +1,8 @@
 import type { Command } from '../table/command.ts';
 import { bashScript } from './bash.ts';
 import { fishScript } from './fish.ts';
-import { completionPlan, type PlannedCommand } from './plan.ts';
+import { completionPlan, type PlannedCommand, type Shell } from './plan.ts';
 import { powershellScript } from './powershell.ts';
-import type { Shell } from './shells.ts';
 import { zshScript } from './zsh.ts';
 
 const WRITERS: Readonly<Record<Shell, (plan: readonly PlannedCommand[]) => string>> = {

@@ -42,12 +42,12 @@ type GivenValue<F extends Flag> = F extends { readonly value: string }
   : boolean;
 
 /** The options a command receives, derived from its flags; `args` are its positional words. */
-export type OptionsOf<Flags extends readonly Flag[]> = {
+type OptionsOf<Flags extends readonly Flag[]> = {
   readonly [F in Flags[number] as Camel<F['long']>]?: ValueOf<F>;
 } & { readonly args: readonly string[] };
 
 /** The module of a command, as its thunk loads it. */
-export interface CommandModule<Options> {
+interface CommandModule<Options> {
   /** Runs to the end and returns the exit code; throws AppError. */
   readonly run: (options: Options, app: App) => Promise<number>;
 }

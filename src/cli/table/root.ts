@@ -1,11 +1,36 @@
-import { CHAT_FLAGS } from './chat-flags.ts';
 import { type Command, command } from './command.ts';
 import { APP_FLAGS, AUTH_FLAG, MODEL_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
-import { MCP } from './mcp.ts';
-import { MCP_SERVER } from './mcp-serve-command.ts';
-import { PROMPT_FLAGS } from './prompt.ts';
+import { MCP, MCP_SERVER } from './mcp.ts';
+import { CHAT_FLAGS, PROMPT_FLAGS } from './prompt.ts';
 import { SESSIONS } from './sessions.ts';
-import { TEMPLATES } from './template-commands.ts';
+
+/** `gmn templates …` */
+const TEMPLATES: Command = command({
+  name: 'templates',
+  summary: 'Stored prompts, for --template',
+  flags: APP_FLAGS,
+  subcommands: [
+    command({
+      name: 'list',
+      summary: 'Your templates and those of this folder, with what they are for',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/templates/list.ts'),
+    }),
+    command({
+      name: 'show',
+      summary: 'The text of a template',
+      args: '<template>',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/templates/show.ts'),
+    }),
+    command({
+      name: 'path',
+      summary: 'The directories that are looked through',
+      flags: REPORT_FLAGS,
+      load: () => import('../../commands/templates/path.ts'),
+    }),
+  ],
+});
 
 const AUTH = command({
   name: 'auth',

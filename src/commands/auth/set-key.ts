@@ -4,7 +4,7 @@ import { AppError } from '../../core/error.ts';
 import { thisMachine } from '../../platform/host.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 
-export interface SetKeyOptions {
+interface SetKeyOptions {
   readonly stdin?: boolean;
   readonly quiet?: boolean;
 }

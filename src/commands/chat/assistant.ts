@@ -1,18 +1,16 @@
 import type { Agent } from '../../agent/agent.ts';
 import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent } from '../../app/agent.ts';
-import { chosenMode } from '../../app/approval-mode.ts';
 import { type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
 import { requestTime } from '../../app/request-time.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
 import type { ChatRemote } from '../../app/servers/tools.ts';
-import type { Toolbox } from '../../app/toolbox.ts';
+import { chosenMode, type Toolbox } from '../../app/toolbox.ts';
 import type { Lend } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
 import type { Assistant, Setup } from '../../chat/assistant.ts';
 import { loadSettings } from '../../config/settings.ts';
 import type { App } from '../../core/app.ts';
-import { lastListing } from '../../models/listing.ts';
-import { modelChoices } from '../../models/model-list.ts';
+import { lastListing, modelChoices } from '../../models/listing.ts';
 import { BUILTIN_NAMES } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 
@@ -22,7 +20,7 @@ export interface AssistantOptions extends ModelOptions, AgentOptions, RosterOpti
   readonly noMcp?: boolean;
 }
 
-export interface OpenedAssistant extends Assistant {
+interface OpenedAssistant extends Assistant {
   /** What the person should know before the first prompt. */
   readonly notices: readonly string[];
   close(): Promise<void>;

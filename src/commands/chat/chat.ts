@@ -1,10 +1,7 @@
 import { tidySessions } from '../../app/history.ts';
-import { openStore } from '../../app/session-store.ts';
-import { checkSessionFlags } from '../../app/session-usage.ts';
-import type { SessionOptions } from '../../app/sessions.ts';
+import { checkSessionFlags, openStore, type SessionOptions } from '../../app/sessions.ts';
 import { openOwnWorkspace, undoStoreOf } from '../../app/toolbox.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
-import { checkFile } from '../../chat/attachments.ts';
 import { sessionChanges, turnJournal } from '../../chat/changes.ts';
 import { type Chat, openChat } from '../../chat/chat.ts';
 import { completion } from '../../chat/completion.ts';
@@ -13,6 +10,7 @@ import { pipedLines } from '../../chat/line/piped-source.ts';
 import type { Complete, LineSource } from '../../chat/line/source.ts';
 import { terminalLines } from '../../chat/line/terminal-source.ts';
 import { runChat } from '../../chat/loop.ts';
+import { checkFile } from '../../chat/prompt.ts';
 import { memorySession } from '../../chat/session.ts';
 import { restoredWords } from '../../chat/setup.ts';
 import type { App } from '../../core/app.ts';
@@ -22,8 +20,8 @@ import type { Session, SessionSetup, SessionStore } from '../../core/session.ts'
 import { chooseShell } from '../../platform/process/shell-choice.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
 import { systemTerminal } from '../../platform/terminal/input.ts';
+import { isAttended } from '../../platform/terminal/io.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
-import { isAttended } from '../../platform/terminal/terminal.ts';
 import { type AssistantOptions, openAssistant } from './assistant.ts';
 
 /** The flags of `gmn chat`. */

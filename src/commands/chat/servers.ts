@@ -1,7 +1,7 @@
 import { mediaOf, textOfBlock } from '../../app/servers/content.ts';
 import { resourceReader } from '../../app/servers/resources.ts';
 import type { Roster, ServerEntry } from '../../app/servers/roster.ts';
-import type { ChatServer, Servers } from '../../chat/servers.ts';
+import type { ChatServer, Servers } from '../../chat/assistant.ts';
 import type { Part } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';
 import { sniffMedia } from '../../core/text/media.ts';

@@ -1,6 +1,6 @@
 import { printReport, table } from '../../app/report.ts';
 import { explain, leafPaths } from '../../config/explanation.ts';
-import { mergeDocuments } from '../../config/merge.ts';
+import { mergeDocuments } from '../../config/layer.ts';
 import { withoutSecrets } from '../../config/secrets.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';

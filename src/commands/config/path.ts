@@ -1,8 +1,7 @@
 import { printReport, table } from '../../app/report.ts';
 import { envFilePaths } from '../../config/environment.ts';
 import { readLayers } from '../../config/layers.ts';
-import { trustedFoldersPath } from '../../config/trust.ts';
-import { trustFilePath } from '../../config/trust-file.ts';
+import { trustedFoldersPath, trustFilePath } from '../../config/trust.ts';
 import type { App } from '../../core/app.ts';
 import { realPath } from '../../platform/files/path.ts';
 import type { ConfigOptions } from './layers.ts';

@@ -5,8 +5,8 @@ import { parseFaults } from '../../demo/fault.ts';
 import { startDemo } from '../../demo/server.ts';
 import { runTour, TOUR_FILES } from '../../demo/tour.ts';
 import { runSelf, scratchDirectory } from '../../platform/process/self.ts';
-import { waitForEnter } from '../../platform/terminal/enter-key.ts';
-import { isAttended } from '../../platform/terminal/terminal.ts';
+import { waitForEnter } from '../../platform/terminal/ask.ts';
+import { isAttended } from '../../platform/terminal/io.ts';
 
 /** The guided tour: real commands, the offline model, a directory of its own that is gone afterwards. Returns 0. */
 export async function run(_options: object, app: App): Promise<number> {

@@ -8,7 +8,7 @@ import { readBytes } from '../../platform/files/read.ts';
 
 const SCRIPT_LIMIT_BYTES = 64_000_000;
 
-export interface DemoServeOptions {
+interface DemoServeOptions {
   readonly port?: number;
   readonly script?: string;
   readonly fault?: readonly string[];

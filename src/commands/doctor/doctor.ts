@@ -1,17 +1,14 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { type Runtime, thisRuntime } from '../../platform/runtime.ts';
-import { credentialFindings } from './credential.ts';
+import { type Runtime, thisRuntime } from '../../platform/host.ts';
 import { exitCodeOf, type Finding, failureOf, isUtf8, jsonOf, look, textOf } from './finding.ts';
-import { homeFindings } from './home.ts';
-import { programFindings, terminalFinding } from './machine.ts';
-import { networkFindings } from './network.ts';
-import { serverFindings } from './servers.ts';
-import { modelFinding, settingsFindings } from './settings.ts';
+import { homeFindings, programFindings, terminalFinding } from './machine.ts';
+import { credentialFindings, networkFindings } from './network.ts';
+import { modelFinding, serverFindings, settingsFindings } from './settings.ts';
 
 /** The flags of `gmn doctor`. */
-export interface DoctorOptions extends PrintOptions {
+interface DoctorOptions extends PrintOptions {
   readonly online?: boolean;
 }
 

@@ -4,7 +4,7 @@ import type { Choice } from '../../auth/choice.ts';
 import { configuredModel } from '../../config/model-configs.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import type { HttpResponse } from '../../core/http.ts';
+import type { HttpResponse } from '../../core/io.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { resolveModel } from '../../models/choice.ts';
 import { type Finding, failureOf } from './finding.ts';

@@ -1,16 +1,16 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { makeDefinition, oauthKey, type TransportOptions } from '../../app/servers/definition.ts';
-import { defines, placeOf, settingsIn, type WritableScope, writablePlaces } from '../../app/servers/places.ts';
-import { withheldVariables } from '../../config/expansion.ts';
+import { defines, placeOf, settingsIn, type WritableScope, writablePlaces } from '../../app/servers/roster.ts';
 import { readSetting } from '../../config/keys.ts';
 import { readServerEnablement } from '../../config/server-enablement.ts';
 import { editSettings } from '../../config/settings-edit.ts';
+import { withheldVariables } from '../../config/variables.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { visible } from '../../core/text/terminal.ts';
 
-export interface McpAddOptions extends PrintOptions, TransportOptions {
+interface McpAddOptions extends PrintOptions, TransportOptions {
   readonly args: readonly string[];
   readonly scope?: WritableScope;
   readonly timeout?: number;

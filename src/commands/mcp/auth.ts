@@ -8,7 +8,7 @@ import type { App } from '../../core/app.ts';
 import { visible } from '../../core/text/terminal.ts';
 import { signIn } from '../../mcp/client/sign-in.ts';
 
-export interface McpAuthOptions extends PrintOptions, RosterOptions {
+interface McpAuthOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
   readonly noBrowser?: boolean;
 }

@@ -1,17 +1,15 @@
 import { jsonArguments, readPairs, toolArguments } from '../../app/servers/arguments.ts';
-import { mediaOf, textOfBlock, textOfBlocks } from '../../app/servers/content.ts';
+import { mediaOf, openMediaPlace, type SaveMedia, textOfBlock, textOfBlocks } from '../../app/servers/content.ts';
 import { callProgress } from '../../app/servers/progress.ts';
-import { openMediaPlace, type SaveMedia } from '../../app/servers/save.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { visibleLines } from '../../app/servers/view.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { nearestNames } from '../../core/text/names.ts';
-import { visible } from '../../core/text/terminal.ts';
-import { filterTerminal } from '../../core/text/terminal-filter.ts';
+import { filterTerminal, visible } from '../../core/text/terminal.ts';
 import { isWantedTool, type NamedServer } from '../../mcp/client/definition.ts';
-import { plainWords } from '../../mcp/client/plain-words.ts';
+import { plainWords } from '../../mcp/client/errors.ts';
 import type { CallResult, Connection, RemoteTool } from '../../mcp/client/types.ts';
 import { encodeDocument } from '../../render/json-text.ts';
 import { stderr } from '../../render/stderr.ts';
@@ -19,7 +17,7 @@ import { stderr } from '../../render/stderr.ts';
 /** Of what a tool says when it fails: more than that buries the beginning, where most say what is wrong. */
 const MAX_FAILURE_CHARS = 10_000;
 
-export interface McpCallOptions extends SessionOptions {
+interface McpCallOptions extends SessionOptions {
   readonly args: readonly string[];
   readonly json?: string;
   readonly outputFormat?: 'text' | 'json';

@@ -15,16 +15,15 @@ import type { JsonObject } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { visible } from '../../core/text/terminal.ts';
 import { LateStart } from '../../mcp/client/connect.ts';
-import type { ClientContext } from '../../mcp/client/context.ts';
 import type { ConfiguredServer } from '../../mcp/client/servers.ts';
 import { askOffer, changedTools } from '../../mcp/client/tools/memory.ts';
 import { schemaFaults } from '../../mcp/client/tools/registration.ts';
-import type { Connection } from '../../mcp/client/types.ts';
+import type { ClientContext, Connection } from '../../mcp/client/types.ts';
 
 /** Names of tools that are shown in a row. */
 const MAX_NAMES = 5;
 
-export interface Checked {
+interface Checked {
   readonly rows: readonly (readonly string[])[];
   readonly servers: readonly JsonObject[];
   /** What to do about the failures, and about tools that changed, a line each. */
@@ -41,7 +40,7 @@ interface Outcome {
 
 type CheckContext = ClientContext & Pick<App, 'signal'>;
 
-export interface CheckOptions {
+interface CheckOptions {
   /** In milliseconds, instead of the servers' own; 0 = never. */
   readonly timeout?: number;
   readonly takeTurn?: TakeTurn;

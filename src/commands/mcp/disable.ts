@@ -1,7 +1,6 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { onlyWords } from '../../app/servers/arguments.ts';
-import { placeOf } from '../../app/servers/places.ts';
-import { readRoster, unknownServer } from '../../app/servers/roster.ts';
+import { placeOf, readRoster, unknownServer } from '../../app/servers/roster.ts';
 import { readSetting } from '../../config/keys.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';

@@ -1,7 +1,6 @@
 import { printReport } from '../../app/report.ts';
 import { onlyWords } from '../../app/servers/arguments.ts';
-import { settingsIn, writablePlaces } from '../../app/servers/places.ts';
-import { readRoster, unknownServer } from '../../app/servers/roster.ts';
+import { readRoster, settingsIn, unknownServer, writablePlaces } from '../../app/servers/roster.ts';
 import type { Edit } from '../../config/jsonc-edit.ts';
 import { readSetting } from '../../config/keys.ts';
 import { readLayers } from '../../config/layers.ts';

@@ -6,7 +6,7 @@ import type { App } from '../../core/app.ts';
 import { visible } from '../../core/text/terminal.ts';
 import { type SignInStatus, signInStatus } from '../../mcp/client/sign-in.ts';
 
-export interface McpGetOptions extends PrintOptions, RosterOptions {
+interface McpGetOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
 }
 

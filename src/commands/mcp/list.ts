@@ -6,7 +6,7 @@ import { entryJson, kindOf, rowLine, scopeWord, shownServer, stateWords } from '
 import type { App } from '../../core/app.ts';
 import { EXIT_CODES } from '../../core/error.ts';
 
-export interface McpListOptions extends PrintOptions, RosterOptions {
+interface McpListOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
   readonly check?: boolean;
   /** In milliseconds, instead of the servers' own; 0 = never. */

@@ -6,7 +6,7 @@ import type { App } from '../../core/app.ts';
 import { visible } from '../../core/text/terminal.ts';
 import { signOut } from '../../mcp/client/sign-in.ts';
 
-export interface McpLogoutOptions extends PrintOptions, RosterOptions {
+interface McpLogoutOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
 }
 

@@ -15,7 +15,7 @@ export interface LookOptions extends PrintOptions, SessionOptions {
 }
 
 /** What is looked for in servers, and how it is shown. */
-export interface Interest<Found> {
+interface Interest<Found> {
   readonly command: string;
   /** What a server without any is said to have. */
   readonly none: string;

@@ -11,7 +11,7 @@ import { connect } from '../../mcp/client/connect.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 import { readCalls, type Trial, tryEverything } from './trial.ts';
 
-export interface McpProbeOptions extends PrintOptions, TransportOptions {
+interface McpProbeOptions extends PrintOptions, TransportOptions {
   readonly args: readonly string[];
   readonly acceptDefaults?: boolean;
   readonly callTools?: boolean;

@@ -10,7 +10,7 @@ import { nearestNames } from '../../core/text/names.ts';
 import { visible } from '../../core/text/terminal.ts';
 import type { Connection, PromptMessage } from '../../mcp/client/types.ts';
 
-export interface McpPromptOptions extends PrintOptions, SessionOptions {
+interface McpPromptOptions extends PrintOptions, SessionOptions {
   readonly args: readonly string[];
 }
 

@@ -1,14 +1,13 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
 import { onlyWords } from '../../app/servers/arguments.ts';
-import { mediaLine, mediaOfResource } from '../../app/servers/content.ts';
+import { mediaLine, mediaOfResource, openMediaPlace } from '../../app/servers/content.ts';
 import { callProgress } from '../../app/servers/progress.ts';
-import { openMediaPlace } from '../../app/servers/save.ts';
 import { type SessionOptions, withServer } from '../../app/servers/session.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
 import type { App } from '../../core/app.ts';
 import { visible } from '../../core/text/terminal.ts';
 
-export interface McpReadOptions extends PrintOptions, SessionOptions {
+interface McpReadOptions extends PrintOptions, SessionOptions {
   readonly args: readonly string[];
   readonly outputFile?: string;
 }

@@ -4,17 +4,18 @@ import {
   defines,
   type Place,
   placeOf,
+  readRoster,
   settingsIn,
+  unknownServer,
   type WritableScope,
   writablePlaces,
-} from '../../app/servers/places.ts';
-import { readRoster, unknownServer } from '../../app/servers/roster.ts';
+} from '../../app/servers/roster.ts';
 import { editSettings } from '../../config/settings-edit.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/text/terminal.ts';
 
-export interface McpRemoveOptions extends PrintOptions {
+interface McpRemoveOptions extends PrintOptions {
   readonly args: readonly string[];
   readonly scope?: WritableScope;
 }

@@ -1,5 +1,5 @@
 import type { App } from '../../core/app.ts';
-import { formatSize } from '../../core/text/size.ts';
+import { formatSize } from '../../core/text/format.ts';
 import { visible } from '../../core/text/terminal.ts';
 import type { Listing, RemoteResource, RemoteResourceTemplate } from '../../mcp/client/types.ts';
 import { type LookOptions, printLooks } from './offers.ts';

@@ -7,15 +7,15 @@ import { type Service, TOOL_GROUPS, type ToolGroup } from '../../mcp/server/tool
 import { serveLines } from '../../mcp/server/transport/stdio.ts';
 import type { Backend } from '../../models/table.ts';
 import { isDirectory, realPath } from '../../platform/files/path.ts';
-import { whileParentLives } from '../../platform/process/parent-process.ts';
+import { userHomes } from '../../platform/host.ts';
+import { whileParentLives } from '../../platform/process/identity.ts';
 import { claimStdout } from '../../platform/terminal/claimed-stdout.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
-import { userHomes } from '../../platform/user-homes.ts';
 import { stderr } from '../../render/stderr.ts';
 import type { HttpFlags } from './serve-http.ts';
 
 /** The flags of `gmn mcp serve`. */
-export interface McpServeOptions extends HttpFlags {
+interface McpServeOptions extends HttpFlags {
   readonly args: readonly string[];
   readonly serverName?: string;
   readonly serverVersion?: string;

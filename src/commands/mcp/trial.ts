@@ -1,11 +1,10 @@
 import { textOfBlock } from '../../app/servers/content.ts';
 import { firstLine } from '../../app/servers/view.ts';
 import { AppError } from '../../core/error.ts';
-import { isObject, type JsonObject, parseJson } from '../../core/json.ts';
+import { isList, isObject, type JsonObject, type JsonValue, parseJson } from '../../core/json.ts';
 import { textOrFile } from '../../input/text-or-file.ts';
-import { plainWords } from '../../mcp/client/plain-words.ts';
+import { plainWords } from '../../mcp/client/errors.ts';
 import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../../mcp/client/types.ts';
-import { sampleArguments } from './sample.ts';
 
 /** One thing that was tried, and what went wrong, in words for the person. */
 export interface Trial {
@@ -14,7 +13,7 @@ export interface Trial {
 }
 
 /** One call of a tool. */
-export interface TrialCall {
+interface TrialCall {
   readonly name: string;
   readonly arguments: JsonObject;
 }
@@ -87,4 +86,44 @@ function notCalls(): AppError {
 
 function sampleCall({ name, inputSchema }: RemoteTool): TrialCall {
   return { name, arguments: sampleArguments(inputSchema) };
+}
+
+/** Deeper samples than this are left empty: a schema may go on for ever. */
+const MAX_DEPTH = 5;
+
+/** Arguments a tool should take: what its schema gives as default, example or first choice, else something of the type. */
+export function sampleArguments(schema: JsonObject): JsonObject {
+  const sample = sampleOf({ ...schema, type: 'object' }, 0);
+  return isObject(sample) ? sample : {};
+}
+
+function sampleOf(schema: JsonObject, depth: number): JsonValue {
+  const { default: fallback, const: only, enum: choices, examples, type, properties, items } = schema;
+  const given = [fallback, only, isList(examples) ? examples[0] : undefined, isList(choices) ? choices[0] : undefined];
+  const first = given.find((value) => value !== undefined);
+  if (first !== undefined) return first;
+  switch (isList(type) ? type[0] : type) {
+    case 'object':
+      return depth >= MAX_DEPTH || !isObject(properties) ? {} : sampleObject(schema, properties, depth);
+    case 'array':
+      return isObject(items) && depth < MAX_DEPTH ? [sampleOf(items, depth + 1)] : [];
+    case 'number':
+    case 'integer':
+      return typeof schema.minimum === 'number' ? Math.ceil(schema.minimum) : 1;
+    case 'boolean':
+      return true;
+    case 'null':
+      return null;
+    default:
+      return 'test';
+  }
+}
+
+function sampleObject({ required }: JsonObject, properties: JsonObject, depth: number): JsonObject {
+  const needed = isList(required) ? required : [];
+  return Object.fromEntries(
+    Object.entries(properties)
+      .filter(([name]) => needed.includes(name) || depth === 0)
+      .map(([name, value]) => [name, sampleOf(isObject(value) ? value : {}, depth + 1)]),
+  );
 }

@@ -1,10 +1,12 @@
-import { chooseTemplate } from '../../app/template.ts';
+import { chooseTemplate, fillTemplate, takesStdin } from '../../app/template.ts';
 import { type MeansContext, type MeansOptions, templateMeans } from '../../app/template-access.ts';
-import { fillTemplate, takesStdin } from '../../app/template-fill.ts';
+import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { TurnEvent } from '../../core/event.ts';
 import { decode } from '../../core/text/decode.ts';
+import type { Extras } from '../../input/prompt-input.ts';
 import { readStdin, type StdinMode } from '../../input/stdin.ts';
+import { readClipboard } from '../../platform/process/clipboard.ts';
 import { editedText } from '../../platform/process/editor.ts';
 import type { Stdin } from '../../platform/terminal/stdin.ts';
 import { openTty, TTY_PATH } from '../../platform/terminal/tty.ts';
@@ -91,4 +93,35 @@ async function edited(text: string, { app, lend, signal }: ComposingContext): Pr
   }
   if (prompt.trim() === '') throw new AppError('interrupted', 'The prompt was left empty: nothing was sent.');
   return prompt;
+}
+
+/** The flags for what goes along besides `-f`. */
+export interface ExtraOptions {
+  readonly attach?: readonly string[];
+  readonly mimeType?: string;
+  readonly paste?: boolean;
+  readonly file?: readonly string[];
+}
+
+const MEDIA_TYPE = /^[a-z]+\/[a-z\d][a-z\d.+-]*$/i;
+
+/** What goes along besides files. Throws AppError `usage` if a flag is in vain. */
+export function promptExtras({ attach = [], mimeType, paste, file = [] }: ExtraOptions, { env, cwd }: App): Extras {
+  if (mimeType !== undefined) {
+    if (!MEDIA_TYPE.test(mimeType)) {
+      throw new AppError('usage', `--mime-type: "${mimeType}" is no media type`, {
+        hint: 'Example: --mime-type text/csv',
+      });
+    }
+    if (attach.length === 0 && !file.includes('-')) {
+      throw new AppError('usage', '--mime-type needs -a or -f -', {
+        hint: 'Example: … | gmn -a - --mime-type text/csv "…"',
+      });
+    }
+  }
+  return {
+    attach,
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(paste ? { clipboard: (signal: AbortSignal) => readClipboard({ env, cwd }, signal) } : {}),
+  };
 }

@@ -6,7 +6,7 @@ import type { PromptOptions } from './options.ts';
 type FlagName = keyof PromptOptions;
 
 /** The flags that have no effect in some runs. */
-export interface IdleFlags {
+interface IdleFlags {
   /** Which runs, as it reads behind a flag. */
   readonly when: string;
   readonly isSo: (options: PromptOptions) => boolean;

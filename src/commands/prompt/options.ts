@@ -1,11 +1,10 @@
 import type { AgentOptions } from '../../app/agent.ts';
 import type { ShapeOptions } from '../../app/answer-shape.ts';
 import type { ModelOptions } from '../../app/model.ts';
-import type { OutputOptions } from '../../app/output-options.ts';
+import type { OutputOptions } from '../../app/output.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
 import type { SessionOptions } from '../../app/sessions.ts';
-import type { ComposingOptions } from './compose.ts';
-import type { ExtraOptions } from './extras.ts';
+import type { ComposingOptions, ExtraOptions } from './compose.ts';
 
 /** The flags of a one-shot. */
 export interface PromptOptions

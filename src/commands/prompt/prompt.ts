@@ -1,10 +1,10 @@
 import { runTurn, WITHHELD } from '../../agent/turn.ts';
 import { DEFAULT_TIMEOUT_MS, openAgent, timedOut } from '../../app/agent.ts';
 import type { AnswerShape } from '../../app/answer-shape.ts';
-import type { countEvents } from '../../app/count-tokens.ts';
 import { promptHistory, runAndSave, tidySessions } from '../../app/history.ts';
 import { type OpenedModel, openModel } from '../../app/model.ts';
 import type { Output } from '../../app/output.ts';
+import type { countEvents } from '../../app/queries.ts';
 import type { openNamedServers } from '../../app/servers/tools.ts';
 import type { PromptHistory } from '../../app/sessions.ts';
 import type { Lend } from '../../approval/approve.ts';
@@ -17,8 +17,8 @@ import type { PromptInput } from '../../input/prompt-input.ts';
 import { thinks } from '../../models/table.ts';
 import { abortable, onAbort } from '../../platform/runtime/abort.ts';
 import { type Deadline, deadline, every } from '../../platform/runtime/clock.ts';
+import { isAttended } from '../../platform/terminal/io.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
-import { isAttended } from '../../platform/terminal/terminal.ts';
 import type { Renderer, RenderOptions } from '../../render/renderer.ts';
 import { openRenderer } from '../../render/renderers.ts';
 import type { Composed, ComposingContext } from './compose.ts';
@@ -28,10 +28,7 @@ import type { preview as previewEvents } from './preview.ts';
 /** One prompt, one answer. Every failure is shown in the chosen format; the exit code says which it was. */
 export async function run(options: PromptOptions, app: App): Promise<number> {
   if (options.listSessions || options.deleteSession !== undefined) {
-    const [{ runSessionFlag }, { setAside }] = await Promise.all([
-      import('./session-flags.ts'),
-      import('./idle-flags.ts'),
-    ]);
+    const [{ runSessionFlag }, { setAside }] = await Promise.all([import('./handover.ts'), import('./idle-flags.ts')]);
     const { rest, notices } = setAside(options, app.env);
     return runSessionFlag(rest, { ...app, notices });
   }
@@ -119,7 +116,7 @@ async function rendererFor(options: PromptOptions, app: App, signal: AbortSignal
     return (await import('./preview.ts')).previewRenderer(render, app.io.out);
   }
   if (!options.countTokens) return render;
-  const { countRenderer } = await import('../../app/count-tokens.ts');
+  const { countRenderer } = await import('../../app/queries.ts');
   return countRenderer(render, app.io.out, format);
 }
 
@@ -171,7 +168,7 @@ async function* ask(options: PromptOptions, app: App, end: (reason: unknown) => 
     const run = hasTools ? tellDenials(shape.run, takeDenials) : shape.run;
     if (!options.dryRun && !options.countTokens) yield* runAndSave(agent, { kept, prompt, signal, run });
     else {
-      const { offered } = await import('../../agent/ask.ts');
+      const { offered } = await import('../../agent/turn.ts');
       const content = (await agent.withholding?.conceal(prompt)) ?? prompt;
       if (content !== prompt) yield { type: 'notice', message: WITHHELD };
       const contents = await contentsFor(kept, content, agent.origin);
@@ -263,7 +260,7 @@ async function* readPrompt(
 /** What goes along besides `-f`; loaded only if a flag asks for it. */
 async function extras(options: PromptOptions, app: App): Promise<Pick<PromptInput, 'extras'>> {
   if (options.attach === undefined && options.mimeType === undefined && !options.paste) return {};
-  return { extras: (await import('./extras.ts')).promptExtras(options, app) };
+  return { extras: (await import('./compose.ts')).promptExtras(options, app) };
 }
 
 /** What a template and the editor make of the words; loaded only if a flag asks for one of them. */
@@ -290,7 +287,7 @@ async function* preview(...input: Parameters<typeof previewEvents>): AsyncGenera
 }
 
 async function* count(...input: Parameters<typeof countEvents>): AsyncGenerator<TurnEvent, void> {
-  const { countEvents } = await import('../../app/count-tokens.ts');
+  const { countEvents } = await import('../../app/queries.ts');
   yield* countEvents(...input);
 }
 

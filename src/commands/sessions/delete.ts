@@ -1,6 +1,5 @@
 import { printReport } from '../../app/report.ts';
-import { shortReference } from '../../app/session-fields.ts';
-import { openStore } from '../../app/session-store.ts';
+import { openStore, shortReference } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';

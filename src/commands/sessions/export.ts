@@ -1,11 +1,10 @@
 import { resolve } from 'node:path';
 import { printReport } from '../../app/report.ts';
-import { openStore } from '../../app/session-store.ts';
+import { openStore } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { terminalFilter } from '../../core/text/terminal-filter.ts';
-import { type ExportFormat, exportSession, formatOf } from '../../export/export.ts';
-import { writeExport } from '../../export/export-file.ts';
+import { terminalFilter } from '../../core/text/terminal.ts';
+import { type ExportFormat, exportSession, formatOf, writeExport } from '../../export/export.ts';
 import { yieldToEvents } from '../../platform/runtime/event-loop.ts';
 import { stderr } from '../../render/stderr.ts';
 

@@ -1,21 +1,21 @@
 import { basename, dirname, join, resolve } from 'node:path';
 import { type PrintOptions, printReport, table } from '../../app/report.ts';
-import { ago, sessionFields } from '../../app/session-fields.ts';
-import { openStore, sessionsDirectory } from '../../app/session-store.ts';
+import { ago, openStore, sessionFields, sessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
+import { isObject, parseJson } from '../../core/json.ts';
 import type { SavedRecord } from '../../core/session.ts';
 import { decode } from '../../core/text/decode.ts';
-import { shortPath } from '../../core/text/short-path.ts';
+import { shortId } from '../../core/text/names.ts';
+import { shortPath } from '../../core/text/path.ts';
 import { visible } from '../../core/text/terminal.ts';
-import { shortId } from '../../core/text/uuid.ts';
 import { widthOf } from '../../core/text/width.ts';
 import { listDirectory, readBytesIfAny } from '../../platform/files/read.ts';
+import { sha256 } from '../../platform/runtime/native.ts';
+import { idFault } from '../../session/find.ts';
 import { type OfficialSession, parseOfficial } from '../../session/official.ts';
 import type { SavedHere } from '../../session/open-session.ts';
-import { idFault } from '../../session/reference.ts';
 import type { LocalStore } from '../../session/store.ts';
-import { officialProjects } from './official-projects.ts';
 import { onlyReference, type ReferenceOptions } from './show.ts';
 
 const MAX_BYTES = 256_000_000;
@@ -179,4 +179,39 @@ async function textOf(path: string): Promise<string | undefined> {
   const bytes = await readBytesIfAny(path, { maxBytes: MAX_BYTES, tooLarge });
   const decoded = bytes === undefined ? undefined : decode(bytes);
   return decoded?.isText ? decoded.text : undefined;
+}
+
+/** Where the official CLI keeps things, and how its files are read: undefined for what cannot be. */
+export interface OfficialPlace {
+  /** Its own directory. */
+  readonly home: string;
+  /** The names of the folders of its projects. */
+  readonly folders: readonly string[];
+  readonly cwd: string;
+  readonly read: (path: string) => Promise<string | undefined>;
+}
+
+/** The directory that a folder of the official CLI, and a session in it, belong to; undefined if nothing tells. */
+export type DirectoryOf = (folder: string, projectHash: string | undefined) => string | undefined;
+
+/**
+ * Learns which directories the official CLI knows: each folder may say whose it is, a list gives directories their folders, and
+ * older folders and all sessions have a hash, which is that of one of these directories or of the one we are in.
+ */
+export async function officialProjects({ home, folders, cwd, read }: OfficialPlace): Promise<DirectoryOf> {
+  const byFolder = listed((await read(join(home, 'projects.json'))) ?? '');
+  for (const folder of folders) {
+    const owner = (await read(join(home, 'tmp', folder, '.project_root')))?.trim();
+    if (owner) byFolder.set(folder, owner);
+  }
+  const byHash = new Map([cwd, ...byFolder.values()].map((directory) => [sha256(directory), directory]));
+  return (folder, projectHash = '') => byFolder.get(folder) ?? byHash.get(folder) ?? byHash.get(projectHash);
+}
+
+function listed(text: string): Map<string, string> {
+  const value = parseJson(text);
+  const projects = isObject(value) && isObject(value.projects) ? value.projects : {};
+  return new Map(
+    Object.entries(projects).flatMap(([directory, slug]) => (typeof slug === 'string' ? [[slug, directory]] : [])),
+  );
 }

@@ -1,12 +1,11 @@
 import { tidySessions } from '../../app/history.ts';
 import { type PrintOptions, printReport, table } from '../../app/report.ts';
-import { ago, sessionFields, shownName } from '../../app/session-fields.ts';
-import { openStore, sessionsDirectory } from '../../app/session-store.ts';
+import { ago, openStore, sessionFields, sessionsDirectory, shownName } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { type SessionSummary, SOURCE_WORDS } from '../../core/session.ts';
-import { shortPath } from '../../core/text/short-path.ts';
+import { shortId } from '../../core/text/names.ts';
+import { shortPath } from '../../core/text/path.ts';
 import { visible } from '../../core/text/terminal.ts';
-import { shortId } from '../../core/text/uuid.ts';
 import { graphemesOf, widthOf } from '../../core/text/width.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { refuseUnreadable } from '../../session/find.ts';

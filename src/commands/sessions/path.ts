@@ -1,5 +1,5 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { sessionsDirectory } from '../../app/session-store.ts';
+import { sessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 
 /** Where the sessions are. */

@@ -1,13 +1,12 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { ago } from '../../app/session-fields.ts';
-import { expiry, openStore, sessionsDirectory } from '../../app/session-store.ts';
+import { ago, expiry, openStore, sessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import type { SessionSummary } from '../../core/session.ts';
+import { shortId } from '../../core/text/names.ts';
 import { visible } from '../../core/text/terminal.ts';
-import { shortId } from '../../core/text/uuid.ts';
 import { refuseUnreadable } from '../../session/find.ts';
-import { expiredSessions, parseAge } from '../../session/retention.ts';
+import { expiredSessions, parseAge } from '../../session/upkeep.ts';
 
 /** The flags of `gmn sessions prune`. */
 export interface PruneOptions extends PrintOptions {

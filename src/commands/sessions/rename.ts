@@ -1,9 +1,8 @@
 import { printReport } from '../../app/report.ts';
-import { sessionFields } from '../../app/session-fields.ts';
-import { openStore } from '../../app/session-store.ts';
+import { openStore, sessionFields } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
-import { shortId } from '../../core/text/uuid.ts';
+import { shortId } from '../../core/text/names.ts';
 import type { ReferenceOptions } from './show.ts';
 
 /** Gives a session a name. Throws AppError `usage` if there is no such session, or the name cannot be had. */

@@ -1,6 +1,5 @@
 import { type PrintOptions, printReport } from '../../app/report.ts';
-import { sessionFields } from '../../app/session-fields.ts';
-import { openStore } from '../../app/session-store.ts';
+import { openStore, sessionFields } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 import type { KeptContent, Part } from '../../core/content.ts';
 import { AppError } from '../../core/error.ts';

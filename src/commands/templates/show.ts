@@ -4,7 +4,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 
 /** The flags of `gmn templates show`. */
-export interface ShowOptions extends PrintOptions {
+interface ShowOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 

@@ -10,7 +10,7 @@ type Token =
 /** One step of a path: `**`, a plain name, or tokens. */
 type Step = '**' | { readonly name: string } | { readonly tokens: readonly Token[] };
 
-export interface GlobOptions {
+interface GlobOptions {
   readonly isCaseSensitive: boolean;
   /** Whether `{a,b}` and `@(a|b)` stand for several patterns; ignore files know no such thing. */
   readonly hasBraces: boolean;

@@ -28,3 +28,21 @@ export function nearestNames(name: string, candidates: readonly string[]): reado
     .slice(0, 3)
     .map(({ candidate }) => candidate);
 }
+
+/** Whether a text is a UUID, in small letters; then it can be part of a path. */
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
+/** As much of a session's id as people need: the beginning of a UUID; all of one that somebody gave. */
+export function shortId(id: string): string {
+  return isUuid(id.toLowerCase()) ? id.slice(0, 8) : id;
+}
+
+/** Made to a regular expression where it is used, not at load: few starts need it. */
+const EMOJI = '(\\p{RGI_Emoji})';
+
+/** A text in pieces: every second one is an emoji, whose invisible characters join what is seen; the others may be empty. */
+export function emojiApart(text: string): readonly string[] {
+  return text.split(new RegExp(EMOJI, 'v'));
+}

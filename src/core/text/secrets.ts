@@ -106,3 +106,163 @@ export function stateDirectories(homes: Homes | undefined, users: readonly strin
 export function isState(path: string, directories: readonly string[]): boolean {
   return isStatePath(path) || directories.some((directory) => contains(directory, path));
 }
+
+/** Shorter ones are found in ordinary words, and hide nothing worth it. */
+const MIN_LENGTH = 8;
+/** What stands in the place of a secret. */
+export const MARK = '‹redacted›';
+
+/**
+ * A text without these secrets: as they are, URL-encoded, escaped for JSON, or in base64, also in the middle of it. Secrets
+ * of fewer than 8 characters stay. Not for data that a program reads: the mark is no base64. Never throws.
+ */
+export function concealed(text: string, secrets: Iterable<string>): string {
+  const forms = new Set([...secrets].filter(({ length }) => length >= MIN_LENGTH).flatMap(formsOf));
+  let result = text;
+  // The longest first: one secret may be the beginning of another.
+  for (const form of [...forms].sort((a, b) => b.length - a.length)) {
+    if (form.length >= MIN_LENGTH) result = result.replaceAll(form, () => MARK);
+  }
+  return result;
+}
+
+/**
+ * What is about to be sent, without these secrets in any of its texts and attachments; the very value if it has none of
+ * them. Never throws.
+ */
+export function concealedIn<Value>(value: Value, secrets: ReadonlySet<string>): Value {
+  return secrets.size === 0 ? value : (concealedValue(value, secrets) as Value);
+}
+
+function concealedValue(value: unknown, secrets: ReadonlySet<string>): unknown {
+  if (typeof value === 'string') return concealed(value, secrets);
+  if (Array.isArray(value)) {
+    const items = value.map((item) => concealedValue(item, secrets));
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, item]) => [key, concealedEntry(key, item, secrets)] as const);
+  const isSame = entries.every(([key, item]) => item === (value as Record<string, unknown>)[key]);
+  return isSame ? value : Object.fromEntries(entries);
+}
+
+function concealedEntry(key: string, value: unknown, secrets: ReadonlySet<string>): unknown {
+  const media = key === 'inlineData' ? (value as { readonly data?: unknown } | null) : undefined;
+  if (typeof media?.data !== 'string') return concealedValue(value, secrets);
+  const data = concealedBytes(media.data, secrets);
+  return data === media.data ? value : { ...media, data };
+}
+
+/** The base64 of bytes without the secrets. Each byte is a character of its own meanwhile, so that the others stay. */
+function concealedBytes(data: string, secrets: ReadonlySet<string>): string {
+  const bytes = Buffer.from(data, 'base64');
+  const found = [...secrets].filter((secret) => bytes.includes(secret));
+  if (found.length === 0) return data;
+  const mark = Buffer.from(MARK).toString('latin1');
+  const text = found.reduce((rest, secret) => rest.replaceAll(secret, () => mark), bytes.toString('latin1'));
+  return Buffer.from(text, 'latin1').toString('base64');
+}
+
+function formsOf(secret: string): readonly string[] {
+  const url = encodeURIComponent(secret.toWellFormed());
+  const json = inJson(secret);
+  return [
+    secret,
+    url,
+    url.replace(/%[\dA-F]{2}/g, lower),
+    url.toLowerCase(),
+    json,
+    inJson(json),
+    forHtml(json),
+    ...base64Forms(secret),
+  ];
+}
+
+function lower(text: string): string {
+  return text.toLowerCase();
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+/** Google's servers write these so even where no page is near. */
+function forHtml(json: string): string {
+  return json.replace(/[<>&=']/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
+}
+
+/** The whole, and what is the same in the base64 of any text with the secret in it, by how far its bytes are shifted. */
+function base64Forms(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret);
+  const whole = bytes.toString('base64');
+  const shifted = [0, 1, 2].map((shift) => {
+    const encoded = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64url');
+    return encoded.slice(Math.ceil((shift * 8) / 6), Math.floor(((shift + bytes.length) * 8) / 6));
+  });
+  const plain = shifted.map((form) => form.replaceAll('-', '+').replaceAll('_', '/'));
+  return [whole, bytes.toString('base64url'), ...shifted, ...plain];
+}
+
+/** Things that look like a credential wherever they stand. The bounds keep the search linear on hostile text. */
+const CREDENTIALS = [
+  /ya29\.[\w.-]+/,
+  /\b1\/\/[\w-]{10,}/,
+  /AIza[\w-]{20,}/,
+  /\bAQ\.[\w-]{20,}/,
+  /GOCSPX-[\w-]+/,
+  /gh[pousr]_\w{20,}|github_pat_\w{20,}/,
+  /\bsk-[\w-]{16,}|\b[sr]k_(?:live|test)_\w{16,}/,
+  /\b(?:AKIA|ASIA)[A-Z\d]{16}\b/,
+  /\bxox[a-z]-[\w-]{10,}|\bxapp-[\w-]{10,}/,
+  /\bglpat-[\w.-]{16,}/,
+  /\b(?:npm|hf)_[A-Za-z\d]{30,}/,
+  /\bpypi-[\w-]{40,}/,
+  /(?<![\w-])eyJ[\w-]+\.[\w-]+\.[\w-]+/,
+  /Bearer\s+[\w.~+/=-]+/,
+  /\bBasic\s+[\w+/-]{16,}={0,2}/,
+  /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\w+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/,
+] as const;
+
+/** `?key=…`, `--token=…`, `"refresh_token": "…"`: the name stays, the value goes. */
+const NAMED_VALUES = [
+  /((?:key|secret|token|password|passphrase)[\w-]{0,40}[=:])(?:"[^"]*"|'[^']*'|[^\s&]+)/gi,
+  /("[\w-]{0,60}(?:key|secret|token|password|passphrase)"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi,
+] as const;
+
+/** `https://user:password@host`: up to the last `@` before the path. */
+const URL_PASSWORD = /(\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s/?#:@"']{0,200}:)[^\s/?#"']{1,1000}(?=@)/gi;
+
+let credentials: RegExp | undefined;
+
+/** The text with `mark` in the place of everything that looks like a credential. Never throws. */
+export function redact(text: string, mark: string): string {
+  credentials ??= new RegExp(CREDENTIALS.map(({ source }) => source).join('|'), 'g');
+  let result = text.replace(URL_PASSWORD, (_, before: string) => `${before}${mark}`).replace(credentials, () => mark);
+  for (const pattern of NAMED_VALUES) result = result.replace(pattern, (_, name: string) => `${name}${mark}`);
+  return result;
+}
+
+/** What introduces the value: `=`, `:`, `is`, は. */
+const IS = '(?:["\'`]?\\s{0,5}(?:[=:：＝]|\\b(?:is|was)\\b|は|が|を)\\s{0,5})';
+
+/** Words of people, where `redact` wants the forms of machines. The bounds keep the search linear on hostile text. */
+const TELLING = [
+  // `password: …`, `my password is …`, `MYSQL_PWD = …`
+  `(?:pass(?:word|wd|phrase|code)|pwd|secret)[\\w-]{0,40}${IS}["'\`]?[^\\s"'\`]`,
+  // `api_key = "9f8e…"`, `the token is 9f8e…`: these words have other uses, a value with a digit has few.
+  `(?:key|token|credential)[\\w-]{0,40}${IS}["'\`]?(?=[\\w+/=.~-]{0,40}\\d)[\\w+/=.~-]{8}`,
+  `\\bpin(?: code)?${IS}\\d{4}`,
+  `(?:パスワード|パスフレーズ|パスコード|暗証番号|合言葉|秘密|トークン|キー)${IS}["'\`「『]?[!-~]{4}`,
+  // `curl -u name:password`, `--password …`
+  `(?:^|\\s)(?:-[uU]\\s{0,5}|--(?:proxy-)?user[\\s=]{1,5})["']?[^\\s:"']{1,200}:[^\\s"']`,
+  `(?:^|\\s)--?(?:pass(?:word|wd|phrase)?|token|secret|api-?key)\\s{1,5}["']?[^\\s"'-]`,
+  `\\bsshpass\\s{1,5}-p`,
+] as const;
+
+let telling: RegExp | undefined;
+
+/** Whether it looks as if a secret stood in what a person has typed; rather once too often. Never throws. */
+export function tellsSecret(text: string): boolean {
+  telling ??= new RegExp(TELLING.join('|'), 'i');
+  return telling.test(text) || redact(text, '') !== text;
+}

@@ -28,3 +28,114 @@ function escapeOf(code: number): string {
   if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
   return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }
+
+/** Takes out of untrusted text everything a terminal would obey instead of show. */
+interface TerminalFilter {
+  /** What may be shown of the next chunk. How the text was cut into chunks makes no difference. */
+  filter(chunk: string): string;
+  /** Forgets a sequence that never ended, so that the next text is not taken for its rest. Nothing is ever held back. */
+  flush(): string;
+}
+
+type State = 'ground' | 'return' | 'escape' | 'intermediate' | 'control' | 'string';
+
+/** C0 but tab and newline, DEL, C1, and the characters that reorder what stands around them. */
+const SUSPECT = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
+
+/** A sequence longer than this is not one: reading on as text shows its rest, harmlessly. */
+const MAX_SEQUENCE = 4096;
+
+const BEL = 0x07;
+const NEWLINE = 0x0a;
+const RETURN = 0x0d;
+const ESC = 0x1b;
+const DEL = 0x7f;
+const CSI = 0x9b;
+
+/**
+ * Drops CSI, OSC, DCS, SOS, PM and APC sequences (7 and 8 bit), other escapes, C0 but newline and tab, DEL, C1 and bidi
+ * overrides; a lone carriage return becomes a newline. What comes out holds no control character but newline and tab.
+ */
+export function terminalFilter(): TerminalFilter {
+  let state: State = 'ground';
+  let length = 0;
+
+  const enter = (next: State): '' => {
+    state = next;
+    length = 0;
+    return '';
+  };
+  const ground = (code: number, char: string): string => {
+    state = 'ground';
+    if (code === RETURN) {
+      state = 'return';
+      return '\n';
+    }
+    if (!SUSPECT.test(char)) return char;
+    return enter(introducedBy(code));
+  };
+  const steps: Readonly<Record<State, (code: number, char: string) => string>> = {
+    ground,
+    return: (code, char) => (code === NEWLINE ? enter('ground') : ground(code, char)),
+    escape: (code, char) => {
+      if (isIntermediate(code)) return enter('intermediate');
+      return code >= 0x30 && code < DEL ? enter(afterEscape(char)) : ground(code, char);
+    },
+    intermediate: (code, char) => {
+      if (isIntermediate(code) && length < MAX_SEQUENCE) return '';
+      return code >= 0x30 && code < DEL ? enter('ground') : ground(code, char);
+    },
+    control: (code, char) => {
+      if (code >= 0x40 && code < DEL) return enter('ground');
+      return code >= 0x20 && code < DEL && length < MAX_SEQUENCE ? '' : ground(code, char);
+    },
+    string: (code, char) => {
+      if (code === BEL || isCancel(code)) return enter('ground');
+      // ST, in 7 or 8 bits, is an escape or a C1 like any other: all of them end it.
+      if (code === ESC) return enter('escape');
+      return length < MAX_SEQUENCE && !isC1(code) ? '' : ground(code, char);
+    },
+  };
+
+  return {
+    filter(chunk) {
+      if (state === 'ground' && !SUSPECT.test(chunk)) return chunk;
+      let shown = '';
+      for (let index = 0; index < chunk.length; index += 1) {
+        length += 1;
+        shown += steps[state](chunk.charCodeAt(index), chunk.charAt(index));
+      }
+      return shown;
+    },
+    flush: () => enter('ground'),
+  };
+}
+
+/** The same for a text that is all there. */
+export function filterTerminal(text: string): string {
+  return SUSPECT.test(text) ? terminalFilter().filter(text) : text;
+}
+
+function introducedBy(code: number): State {
+  if (code === ESC) return 'escape';
+  if (code === CSI) return 'control';
+  return code === 0x90 || code === 0x98 || (code >= 0x9d && code <= 0x9f) ? 'string' : 'ground';
+}
+
+function afterEscape(char: string): State {
+  if (char === '[') return 'control';
+  return ']PX^_'.includes(char) ? 'string' : 'ground';
+}
+
+function isIntermediate(code: number): boolean {
+  return code >= 0x20 && code <= 0x2f;
+}
+
+function isC1(code: number): boolean {
+  return code >= 0x80 && code <= 0x9f;
+}
+
+/** CAN and SUB end any sequence. */
+function isCancel(code: number): boolean {
+  return code === 0x18 || code === 0x1a;
+}

@@ -1,12 +1,9 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { parseTokens } from '../../render/markdown/inline.ts';
-import { type BlockLexer, blockLexer } from '../../render/markdown/lexer.ts';
-import { fenceOf } from '../../render/markdown/line.ts';
+import { decodeEntities, linkTarget, parseTokens } from '../../render/markdown/inline.ts';
+import { type BlockLexer, blockLexer, fenceOf } from '../../render/markdown/lexer.ts';
 import { segmenter } from '../../render/markdown/segments.ts';
 import { isComplete } from '../../render/markdown/table.ts';
-import { codeBlock } from './code.ts';
-import { inlineHtml } from './inline.ts';
-import { escaped } from './text.ts';
+import { attribute, codeBlock, escaped } from './text.ts';
 
 /** Markdown as HTML, piece by piece. No word of it is lost: what cannot be read as Markdown is shown as it was written. */
 export function* markdownHtml(text: string): Generator<string, void> {
@@ -105,4 +102,66 @@ function tableHtml({ header, rows, align }: Tokens.Table): string {
 
 function asWritten(text: string): string {
   return `<p class="written">${escaped(text.trimEnd())}</p>\n`;
+}
+
+const SCHEMES = /^(?:https?|mailto):/i;
+
+/** The inline tokens of one block. HTML that was written in the Markdown is shown as it was written. */
+function inlineHtml(tokens: readonly Token[]): string {
+  return parseTokens(tokens).map(tokenHtml).join('');
+}
+
+function tokenHtml(token: MarkedToken): string {
+  switch (token.type) {
+    case 'text':
+      return token.tokens === undefined ? escaped(decodeEntities(token.raw)) : inlineHtml(token.tokens);
+    case 'escape':
+      return escaped(token.text);
+    case 'strong':
+      return `<strong>${inlineHtml(token.tokens)}</strong>`;
+    case 'em':
+      return `<em>${inlineHtml(token.tokens)}</em>`;
+    case 'del':
+      // One tilde means "about" far more often than it means deletion.
+      return token.raw.startsWith('~~') ? `<del>${inlineHtml(token.tokens)}</del>` : `~${inlineHtml(token.tokens)}~`;
+    case 'codespan':
+      return `<code>${escaped(token.text.replaceAll('\n', ' '))}</code>`;
+    case 'br':
+      return '<br>';
+    case 'html':
+      return /^<br\s*\/?>$/i.test(token.raw) ? '<br>' : escaped(token.raw);
+    case 'link':
+      return linkHtml(token, inlineHtml(token.tokens), token.text);
+    case 'image':
+      return linkHtml(token, escaped(decodeEntities(token.text)), token.text);
+    default:
+      return escaped(token.raw);
+  }
+}
+
+interface Link {
+  readonly href: string;
+  readonly title?: string | null | undefined;
+}
+
+/** Where a link leads is on the page too: it must not be able to say one place and mean another. Nothing is loaded. */
+function linkHtml({ href, title }: Link, label: string, text: string): string {
+  const address = decodeEntities(href);
+  const target = linkTarget(address, SCHEMES);
+  const place = target === undefined ? address : placeOf(target);
+  const isItself = [address, address.replace(/^mailto:/i, ''), address.replace(/^http:\/\//i, '')].includes(text);
+  const notes = [
+    ...(isItself && target !== undefined ? [] : [place ?? address]),
+    ...(title ? [decodeEntities(title)] : []),
+  ];
+  const note = notes.length === 0 ? '' : ` <span class="place">(${escaped(notes.join(', '))})</span>`;
+  if (target === undefined || place === undefined) return label + note;
+  return `<a href="${attribute(target)}" rel="noreferrer noopener nofollow">${label || escaped(address)}</a>${note}`;
+}
+
+/** The host as the browser will see it, or the mailbox; undefined if the address is none. */
+function placeOf(target: string): string | undefined {
+  if (!URL.canParse(target)) return undefined;
+  const { protocol, host, pathname } = new URL(target);
+  return protocol === 'mailto:' ? pathname : host;
 }

@@ -1,7 +1,6 @@
 import type { SavedSession } from '../../core/session.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
-import { factsOf } from '../facts.ts';
-import { turnsOf } from '../transcript.ts';
+import { factsOf, turnsOf } from '../transcript.ts';
 import { SCRIPT } from './script.ts';
 import { STYLE } from './style.ts';
 import { attribute, escaped } from './text.ts';

@@ -1,11 +1,19 @@
-import { count, timeCode, timeText, tokenLine } from '../facts.ts';
-import type { Item, Turn } from '../transcript.ts';
+import type { JsonObject, JsonValue } from '../../core/json.ts';
+import { formatSize } from '../../core/text/format.ts';
+import {
+  type Answer,
+  bytesOf,
+  count,
+  type Item,
+  type Media,
+  plainResult,
+  type Turn,
+  timeCode,
+  timeText,
+  tokenLine,
+} from '../transcript.ts';
 import { markdownHtml } from './answer.ts';
-import { codeBlock } from './code.ts';
-import { foldedText } from './folded.ts';
-import { mediaHtml } from './media.ts';
-import { escaped } from './text.ts';
-import { toolHtml } from './tool.ts';
+import { attribute, codeBlock, coloured, escaped } from './text.ts';
 
 const MAX_TITLE = 80;
 
@@ -69,4 +77,124 @@ function* stepHtml(item: Item): Generator<string, void> {
     case 'other':
       return yield* codeBlock(JSON.stringify(item.part, undefined, 2), 'json');
   }
+}
+
+interface ToolUse {
+  readonly name: string;
+  /** Absent: only the answer is there. */
+  readonly args?: JsonObject;
+  readonly answer: Answer | undefined;
+}
+
+const MAX_HINT = 90;
+
+/** A call of a tool, folded to one line: its name, what it was about, and whether it failed. */
+function toolHtml({ name, args, answer }: ToolUse): string {
+  const hint = args === undefined ? '' : hintOf(args);
+  const about = hint === '' ? '' : ` <span class="about">${escaped(hint)}</span>`;
+  const summary = `<summary><span class="kind">Tool</span> <code>${escaped(name)}</code>${about}${stateHtml(answer)}</summary>\n`;
+  const given = args === undefined ? '' : fieldsHtml(args);
+  return `<details class="tool">${summary}${given}${answerHtml(answer)}</details>\n`;
+}
+
+function stateHtml(answer: Answer | undefined): string {
+  if (answer === undefined) return ' <span class="bad">no answer</span>';
+  return typeof answer.response.error === 'string' ? ' <span class="bad">failed</span>' : '';
+}
+
+/** The first words among the arguments: most often the path, the pattern or the command. */
+function hintOf(args: JsonObject): string {
+  const words = Object.values(args).find((value) => typeof value === 'string' && value.trim() !== '');
+  const [line = ''] = typeof words === 'string' ? words.trim().split('\n', 1) : [];
+  const short = Array.from(line.slice(0, 2 * MAX_HINT))
+    .slice(0, MAX_HINT)
+    .join('');
+  return short.length < line.length ? `${short}…` : short;
+}
+
+function answerHtml(answer: Answer | undefined): string {
+  if (answer === undefined) return '<p class="note">No answer was recorded.</p>\n';
+  const { response, media } = answer;
+  const plain = plainResult(response);
+  const title = `<p class="part${plain?.isError ? ' bad' : ''}">${plain?.isError ? 'Error' : 'Result'}</p>\n`;
+  const body = plain === undefined ? fieldsHtml(response) : foldedText(plain.text, 'pre');
+  return title + body + media.map(mediaHtml).join('');
+}
+
+/** Each value in the form it is read best in: words as they are, everything else as JSON. */
+function fieldsHtml(fields: JsonObject): string {
+  const rows = Object.entries(fields).map(([name, value]) => {
+    return value === undefined ? '' : `<dt>${escaped(name)}</dt><dd>${valueHtml(value)}</dd>\n`;
+  });
+  return rows.length === 0 ? '<p class="note">None.</p>\n' : `<dl class="fields">\n${rows.join('')}</dl>\n`;
+}
+
+function valueHtml(value: JsonValue): string {
+  if (typeof value === 'string') {
+    const isShort = value.length <= 200 && !/[\r\n]/.test(value);
+    return isShort ? `<code dir="auto" lang="">${escaped(value)}</code>` : foldedText(value, 'pre');
+  }
+  const json = JSON.stringify(value, undefined, 2);
+  if (!json.includes('\n')) return `<code>${escaped(json)}</code>`;
+  return json.length > 4000
+    ? foldedText(json, 'pre')
+    : `<pre class="said"><code>${coloured(json, 'json')}</code></pre>`;
+}
+
+/** What a browser shows as a still or moving picture and nothing else. */
+const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
+
+/** A picture inside the page, or a line that names what was attached. */
+function mediaHtml(media: Media): string {
+  const words = `${media.mimeType}, ${formatSize(bytesOf(media))}`;
+  if (!IMAGES.has(media.mimeType) || !isBase64(media.data)) return `<p class="note">Attached: ${escaped(words)}</p>\n`;
+  const image = `<img src="data:${media.mimeType};base64,${media.data}" alt="${attribute(words)}" loading="lazy">`;
+  return `<figure>${image}<figcaption>${escaped(words)}</figcaption></figure>\n`;
+}
+
+function isBase64(data: string): boolean {
+  const digits = data.replace(/={1,2}$/, '');
+  return digits !== '' && !/[^A-Za-z0-9+/]/.test(digits);
+}
+
+/** What is longer than this is folded. */
+const MAX_LINES = 30;
+const MAX_LENGTH = 4000;
+/** So much of it is seen all the same. */
+const SHOWN_LINES = 12;
+const SHOWN_LENGTH = 1500;
+
+/** Text as it was written, in elements of this kind; the rest of a long one opens with a click. */
+function foldedText(text: string, tag: 'pre' | 'div'): string {
+  // A parser drops a line break that comes right after <pre>.
+  const begin = tag === 'pre' ? '<pre class="said" dir="auto" lang="">\n' : '<div class="said" dir="auto" lang="">';
+  const element = (part: string): string => `${begin}${escaped(part)}</${tag}>\n`;
+  const cut = cutOf(text);
+  if (cut === text.length) return element(text);
+  const rest = text.slice(cut);
+  const lines = rest.split('\n').length;
+  const amount = lines > 1 ? `${count(lines)} more lines` : `${count(rest.length)} more characters`;
+  return `${element(text.slice(0, cut))}<details class="rest"><summary>${amount}</summary>\n${element(rest)}</details>\n`;
+}
+
+/** Where to cut: after a line if there are enough of them, else between two characters; the end if it is not long. */
+function cutOf(text: string): number {
+  const lineEnd = nthLineEnd(text, MAX_LINES);
+  if (text.length <= MAX_LENGTH && (lineEnd === -1 || lineEnd === text.length - 1)) return text.length;
+  const line = nthLineEnd(text, SHOWN_LINES);
+  if (line !== -1 && line < SHOWN_LENGTH) return line + 1;
+  const space = text.lastIndexOf('\n', SHOWN_LENGTH);
+  if (space > 0) return space + 1;
+  const isPair = /[\udc00-\udfff]/.test(text.charAt(SHOWN_LENGTH));
+  return isPair ? SHOWN_LENGTH + 1 : SHOWN_LENGTH;
+}
+
+/** -1 if there are fewer. */
+function nthLineEnd(text: string, lines: number): number {
+  let end = -1;
+  for (let line = 0; line < lines; line += 1) {
+    end = text.indexOf('\n', end + 1);
+    if (end === -1) return -1;
+  }
+  return end;
 }

@@ -1,8 +1,7 @@
-import type { ClientContext } from './context.ts';
 import type { NamedServer } from './definition.ts';
 import { parseObject } from './parse.ts';
 import type { SdkClient, SdkClientOptions } from './sdk.ts';
-import type { Elicitation, ListKind } from './types.ts';
+import type { ClientContext, Elicitation, ListKind } from './types.ts';
 
 /** A storm of changes is told once a second. */
 const CHANGE_MS = 1000;
@@ -12,7 +11,7 @@ const UNCHECKED: NonNullable<SdkClientOptions['jsonSchemaValidator']> = {
   getValidator: () => (value) => ({ valid: true, data: parseAny(value), errorMessage: undefined }),
 };
 
-export interface ClientSide {
+interface ClientSide {
   /** No revision after 2025-11-25 is tried. */
   readonly isLegacy: boolean;
   readonly onChanged: (kind: ListKind) => void;

@@ -5,16 +5,15 @@ import type { AnswerTime } from '../../platform/runtime/answer-time.ts';
 import { deadline } from '../../platform/runtime/clock.ts';
 import { clientOptions, serveClient } from './capabilities.ts';
 import { type ChangeBoard, connectionOf } from './connection.ts';
-import type { ClientContext, Connect } from './context.ts';
 import type { NamedServer } from './definition.ts';
 import { faultOf, serverFault } from './errors.ts';
 import { loadSdk } from './lazy.ts';
 import { MAX_NONSENSE, NEVER_MS, STRAY_WORDS, startLimit } from './limits.ts';
-import type { Link } from './link.ts';
 import { forgetLegacy, isKnownLegacy, rememberLegacy } from './protocol-version.ts';
 import type { Sdk } from './sdk.ts';
-import { type TransportKind, transports } from './transports.ts';
-import type { Connection } from './types.ts';
+import { openHttp, openSse } from './transport/http.ts';
+import { openStdio } from './transport/stdio.ts';
+import type { ClientContext, Connect, Connection, Link, OpenLink } from './types.ts';
 
 /** Greetings, with a sign-in before each but the first. */
 const MAX_ROUNDS = 3;
@@ -203,3 +202,12 @@ async function forgetAddress({ server: { definition }, context }: Greeting): Pro
   await forgetLegacy(definition.url, context);
   return !isKnownLegacy(definition.url, context);
 }
+
+type TransportKind = 'stdio' | 'http' | 'sse';
+
+/** The ways to a server, by the kind its definition names. */
+const transports: Readonly<Record<TransportKind, OpenLink>> = {
+  stdio: openStdio,
+  http: openHttp,
+  sse: openSse,
+};

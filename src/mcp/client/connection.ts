@@ -1,14 +1,12 @@
 import type { AppError } from '../../core/error.ts';
-import type { JsonObject } from '../../core/json.ts';
+import { isObject, type JsonObject, stringOf } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
+import { visible } from '../../core/text/terminal.ts';
 import { type AnswerTime, answerTime } from '../../platform/runtime/answer-time.ts';
 import { deadline } from '../../platform/runtime/clock.ts';
 import type { NamedServer } from './definition.ts';
 import { concealedWords, faultOf, serverFault } from './errors.ts';
-import { listLimit, NEVER_MS } from './limits.ts';
-import type { Link } from './link.ts';
-import { type AskSdk, modernTools } from './modern.ts';
-import { allPages, type PagedList } from './pages.ts';
+import { listLimit, MAX_ITEMS, MAX_PAGES, NEVER_MS } from './limits.ts';
 import {
   parseCallResult,
   parseContents,
@@ -24,14 +22,16 @@ import type {
   CallOptions,
   CallResult,
   Connection,
+  Link,
   Listing,
   ListKind,
   Progress,
   PromptCompletion,
+  RemoteTool,
   RequestOptions,
 } from './types.ts';
 
-export interface Greeted {
+interface Greeted {
   readonly server: NamedServer;
   readonly client: SdkClient;
   readonly link: Link;
@@ -226,4 +226,123 @@ async function failureOf(
 
 function signInsOf(link: Link): number {
   return link.signIns?.() ?? 0;
+}
+
+type SdkOptions = NonNullable<Parameters<SdkClient['callTool']>[1]>;
+
+/** Asks through one of the SDK's own methods; see `asker`. */
+type AskSdk = <Value>(
+  what: string,
+  options: RequestOptions,
+  run: (settings: SdkOptions) => Promise<Value>,
+) => Promise<Value>;
+
+/**
+ * Tools over Streamable HTTP since 2026-07-28: some arguments are repeated in headers, as the tool's schema declares, and a tool
+ * that declares them wrongly must not be used. The SDK sees to both, in its own methods.
+ * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
+ */
+function modernTools(client: SdkClient, sdk: Sdk, ask: AskSdk, plain: Pick<Connection, 'listTools'>) {
+  const known = new Map<string, RemoteTool>();
+  const listTools = async (options: RequestOptions = {}): Promise<Listing<RemoteTool>> => {
+    try {
+      const { tools } = await ask('tools/list', options, (settings) =>
+        client.listTools(undefined, { ...settings, cacheMode: 'refresh' }),
+      );
+      return readItems(tools, { key: 'tools', parse: parseTool });
+    } catch (thrown) {
+      // One odd tool, or too many pages, cost the SDK all of them.
+      if (!isPicky(thrown, sdk)) throw thrown;
+      return plain.listTools(options);
+    }
+  };
+  return {
+    async listTools(options?: RequestOptions): Promise<Listing<RemoteTool>> {
+      const listing = await listTools(options);
+      for (const tool of listing.items) known.set(tool.name, tool);
+      return listing;
+    },
+    /** The raw result. Of a tool that was not listed, the SDK learns what it declares from the server's refusal. */
+    call(name: string, args: JsonObject, settings: SdkOptions): Promise<unknown> {
+      const tool = known.get(name);
+      const definition = tool === undefined ? {} : { toolDefinition: parseSdkTool(tool) };
+      return client.callTool({ name, arguments: { ...args } }, { ...settings, ...definition });
+    },
+  };
+}
+
+function isPicky(thrown: unknown, { SdkError, SdkErrorCode }: Sdk): boolean {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  return (
+    cause instanceof SdkError &&
+    (cause.code === SdkErrorCode.InvalidResult || cause.code === SdkErrorCode.ListPaginationExceeded)
+  );
+}
+
+/** Without the schema of its result: gmn takes that as it comes. */
+function parseSdkTool({ name, inputSchema }: RemoteTool): NonNullable<SdkOptions['toolDefinition']> {
+  return { name, inputSchema } as unknown as NonNullable<SdkOptions['toolDefinition']>;
+}
+
+interface ListKey<Item> {
+  /** Where the items stand in a page. */
+  readonly key: string;
+  /** Undefined: gmn cannot read it. */
+  readonly parse: (value: Readonly<Record<string, unknown>>) => Item | undefined;
+}
+
+interface PagedList<Item> extends ListKey<Item> {
+  /** One page: the first without a cursor. */
+  readonly ask: (cursor: string | undefined) => Promise<unknown>;
+}
+
+/** Items that cannot be read and are told by name. */
+const MAX_NAMES = 3;
+
+/** All pages of a list, up to what gmn takes; what is left out is said, once. Throws what `ask` throws. */
+async function allPages<Item>({ ask, ...list }: PagedList<Item>): Promise<Listing<Item>> {
+  const { key } = list;
+  const found: unknown[] = [];
+  const cursors = new Set<string>();
+  for (let cursor: string | undefined, page = 1; ; page += 1) {
+    const answer = await ask(cursor);
+    const { [key]: listed, nextCursor } = isObject(answer) ? answer : {};
+    for (const value of Array.isArray(listed) ? listed : []) {
+      found.push(value);
+      if (found.length > MAX_ITEMS) return readItems(found, list);
+    }
+    cursor = stringOf(nextCursor);
+    if (cursor === undefined) return readItems(found, list);
+    if (cursors.has(cursor)) return readItems(found, list, `the list of ${key} goes round in a circle`);
+    if (page === MAX_PAGES) return readItems(found, list, `only the first ${MAX_PAGES} pages of ${key} are used`);
+    cursors.add(cursor);
+  }
+}
+
+/** What a server listed, up to what gmn takes; what cannot be read is left out alone, and named. */
+function readItems<Item>(found: readonly unknown[], { key, parse }: ListKey<Item>, cut?: string): Listing<Item> {
+  const items: Item[] = [];
+  const unreadable: string[] = [];
+  for (const value of found.slice(0, MAX_ITEMS)) {
+    const item = isObject(value) ? parse(value) : undefined;
+    if (item === undefined) unreadable.push(nameOf(value));
+    else items.push(item);
+  }
+  const omitted = [
+    ...(unreadable.length === 0 ? [] : [unreadableWords(unreadable)]),
+    ...(found.length > MAX_ITEMS ? [`only the first ${MAX_ITEMS} ${key} are used`] : []),
+    ...(cut === undefined ? [] : [cut]),
+  ];
+  return omitted.length === 0 ? { items } : { items, omitted: omitted.join('; ') };
+}
+
+function nameOf(value: unknown): string {
+  const { name, uri } = isObject(value) ? value : {};
+  return visible((stringOf(name) ?? stringOf(uri) ?? 'one without a name').slice(0, 80));
+}
+
+function unreadableWords(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMES);
+  const more = names.length > shown.length ? ` and ${names.length - shown.length} more` : '';
+  return `${shown.join(', ')}${more} left out: gmn cannot read what the server says of it`;
 }

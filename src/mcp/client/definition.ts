@@ -42,7 +42,7 @@ export interface RemoteDefinition extends Common {
 }
 
 /** What the person registered at the server by hand; all of it is found out where it is absent. */
-export interface OAuthDefinition {
+interface OAuthDefinition {
   /** False turns signing in off. */
   readonly isEnabled: boolean;
   readonly clientId?: string;
@@ -56,7 +56,7 @@ export interface OAuthDefinition {
 export type ServerDefinition = StdioDefinition | RemoteDefinition;
 
 /** Why an entry of `mcpServers` is none, in words for the person. */
-export interface DefinitionFault {
+interface DefinitionFault {
   readonly kind: 'fault';
   readonly why: string;
 }

@@ -1,14 +1,12 @@
 import { AppError, type ErrorOptions } from '../../core/error.ts';
-import { isObject } from '../../core/json.ts';
+import { isObject, parseJson } from '../../core/json.ts';
 import { formatDuration } from '../../core/text/format.ts';
-import { concealed } from '../../core/text/secret-forms.ts';
-import { redact } from '../../core/text/secret-text.ts';
+import { concealed, redact } from '../../core/text/secrets.ts';
 import { visible } from '../../core/text/terminal.ts';
 import type { NamedServer } from './definition.ts';
 import { MAX_WORDS } from './limits.ts';
-import type { Link } from './link.ts';
-import { plainWords } from './plain-words.ts';
 import type { Sdk } from './sdk.ts';
+import type { Link } from './types.ts';
 
 /** The AppError `mcp` about one server. `words` are made visible, and freed of the secrets in its definition. */
 export function serverFault(server: NamedServer, words: string, options: ErrorOptions = {}): AppError {
@@ -39,7 +37,7 @@ export function concealedWords({ definition }: NamedServer, words: string, token
 /** Colours and the like, which servers write to their standard error: as escapes they would bury the words. */
 const ANSI = /\x1b\[[\d;?]*[ -/]*[@-~]/g;
 
-export interface Failing {
+interface Failing {
   readonly server: NamedServer;
   readonly sdk: Sdk;
   readonly link: Pick<Link, 'lastWords' | 'secrets' | 'left'>;
@@ -125,4 +123,27 @@ function httpWords(thrown: unknown, status: number): string {
   const data = thrown instanceof Error && 'data' in thrown && isObject(thrown.data) ? thrown.data : {};
   const text = typeof data.text === 'string' && !/<html|<!doctype/i.test(data.text) ? data.text.trim() : '';
   return text === '' ? `it answered HTTP ${status}` : `it answered HTTP ${status}: ${text}`;
+}
+
+/** The code that some libraries put before a server's own words. */
+const CODE = /^(?:MCP error -?\d+: )+/;
+
+/**
+ * A server's words for a person: the code before them is taken off, and what a validator gives as JSON, `[{"path":["a"],"message":"Required"}]`,
+ * is said in words, `a: Required`. All else stays as it is. Never throws.
+ */
+export function plainWords(words: string): string {
+  const text = words.replace(CODE, '');
+  const start = text.search(/\[\s*\{/);
+  if (start === -1 || !text.trimEnd().endsWith(']')) return text;
+  const issues = parseJson(text.slice(start));
+  if (!Array.isArray(issues) || issues.length === 0) return text;
+  const said = issues.map(issueWords);
+  return said.every((each) => each !== undefined) ? `${text.slice(0, start)}${said.join('; ')}` : text;
+}
+
+function issueWords(issue: unknown): string | undefined {
+  if (!isObject(issue) || typeof issue.message !== 'string') return undefined;
+  const path = Array.isArray(issue.path) ? issue.path.map(String).join('.') : '';
+  return path === '' ? issue.message : `${path}: ${issue.message}`;
 }

@@ -1,6 +1,6 @@
 import { AppError } from '../../core/error.ts';
-import type { HttpRequest, HttpResponse, SendHttp } from '../../core/http.ts';
-import { formatSize } from '../../core/text/size.ts';
+import type { HttpRequest, HttpResponse, SendHttp } from '../../core/io.ts';
+import { formatSize } from '../../core/text/format.ts';
 import { MAX_MESSAGE_BYTES } from './limits.ts';
 
 /** The shape of `fetch` that the SDK takes. */

@@ -1,9 +1,8 @@
 import { orAborted } from '../../core/abort.ts';
 import { AppError } from '../../core/error.ts';
-import type { ClientContext } from './context.ts';
 import { serverFault } from './errors.ts';
 import type { ConfiguredServer } from './servers.ts';
-import type { Connection } from './types.ts';
+import type { ClientContext, Connection } from './types.ts';
 
 /** The connections of one run: each is opened when it is first wanted, all are closed together. */
 export interface ServerPool {

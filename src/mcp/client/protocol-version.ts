@@ -1,7 +1,7 @@
 import { canonicalJson, isObject } from '../../core/json.ts';
-import { isRecent, readMemo, writeMemo } from '../../platform/files/memo-file.ts';
+import { isRecent, readMemo, writeMemo } from '../../platform/files/small-file.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
-import type { ClientContext } from './context.ts';
+import type { ClientContext } from './types.ts';
 
 /** A server may be brought up to date any day; asking again costs one round trip. */
 const KEPT_MS = 24 * 60 * 60 * 1000;

@@ -2,7 +2,6 @@ import type { ServerSetting, Settings } from '../../core/app.ts';
 import { canonicalJson, isObject, type JsonValue } from '../../core/json.ts';
 import { visible } from '../../core/text/terminal.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
-import { commandWords } from './command-words.ts';
 import { type NamedServer, parseDefinition } from './definition.ts';
 
 /** A server that may be used. */
@@ -16,14 +15,14 @@ export interface ConfiguredServer extends NamedServer {
 }
 
 /** An entry that is no server. */
-export interface FaultyServer {
+interface FaultyServer {
   readonly name: string;
   readonly why: string;
   readonly file: string;
 }
 
 /** A server that somebody turned off. */
-export interface DisabledServer {
+interface DisabledServer {
   readonly name: string;
   /** In a few words. */
   readonly why: string;
@@ -31,7 +30,7 @@ export interface DisabledServer {
   readonly hint: string;
 }
 
-export interface ConfiguredServers {
+interface ConfiguredServers {
   /** In the order of the files. */
   readonly servers: readonly ConfiguredServer[];
   readonly faulty: readonly FaultyServer[];
@@ -41,7 +40,7 @@ export interface ConfiguredServers {
 }
 
 /** The parts of the settings that say which servers there are. */
-export type ServerSettings = Pick<Settings, 'servers' | 'serverCommand' | 'document'> & {
+type ServerSettings = Pick<Settings, 'servers' | 'serverCommand' | 'document'> & {
   /** Whether the official CLI has the server turned off; none unless given. */
   readonly isOfficiallyDisabled?: (name: string) => boolean;
 };
@@ -109,4 +108,30 @@ function disabledServer(
 /** `"disabled": true`, as many programs write it into an entry, or `"enabled": false`, as others do. */
 export function isDisabledEntry(definition: JsonValue | undefined): boolean {
   return isObject(definition) && (definition.disabled === true || definition.enabled === false);
+}
+
+/**
+ * The words of a command line, quotes and backslashes taken off as a POSIX shell does. Nothing else of a shell means
+ * anything here: `;`, `|`, `$` and the like are characters. A quote that does not end goes on to the end.
+ */
+export function commandWords(line: string): readonly string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote = '';
+  for (let index = 0; index < line.length; index += 1) {
+    const char = line[index] ?? '';
+    const next = line[index + 1];
+    if (quote === '' && /\s/.test(char)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (quote === '' && (char === "'" || char === '"')) {
+      quote = char;
+      word ??= '';
+    } else if (char === quote) quote = '';
+    else if (char === '\\' && next !== undefined && (quote === '' || (quote === '"' && /["\\$`]/.test(next)))) {
+      word = `${word ?? ''}${next}`;
+      index += 1;
+    } else word = `${word ?? ''}${char}`;
+  }
+  return word === undefined ? words : [...words, word];
 }

@@ -1,9 +1,9 @@
 import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/text/terminal.ts';
 import { connect } from './connect.ts';
-import type { ClientContext, SignInPrompt } from './context.ts';
 import type { NamedServer, RemoteDefinition } from './definition.ts';
 import { signInStore } from './oauth/store.ts';
+import type { ClientContext, SignInPrompt } from './types.ts';
 
 /** What is known of a sign-in without asking the server. */
 export interface SignInStatus {
@@ -13,7 +13,7 @@ export interface SignInStatus {
   readonly isRefreshable: boolean;
 }
 
-export interface SignInContext extends ClientContext {
+interface SignInContext extends ClientContext {
   readonly signIn: SignInPrompt;
 }
 

@@ -1,4 +1,7 @@
+import type { App } from '../../core/app.ts';
 import type { JsonObject, JsonValue } from '../../core/json.ts';
+import type { NamedServer } from './definition.ts';
+import type { Sdk, SdkTransport } from './sdk.ts';
 
 /** A tool as its server lists it. All of it is untrusted text. */
 export interface RemoteTool {
@@ -18,7 +21,7 @@ export interface RemotePrompt {
   readonly arguments: readonly RemotePromptArgument[];
 }
 
-export interface RemotePromptArgument {
+interface RemotePromptArgument {
   readonly name: string;
   readonly description: string;
   readonly isRequired: boolean;
@@ -157,3 +160,56 @@ export type ElicitationAnswer =
 
 /** Asks the person on a server's behalf; only where there is a terminal. Never throws but the signal's reason. */
 export type Elicit = (question: Elicitation, signal: AbortSignal) => Promise<ElicitationAnswer>;
+
+/** What connections need from around them; an App is one. */
+export interface ClientContext
+  extends Pick<App, 'env' | 'cwd' | 'version' | 'clock' | 'homes' | 'trace' | 'httpTimers'> {
+  /** Directories that a server which the user trusts may be told of; none unless given. */
+  readonly roots?: readonly string[];
+  /** Absent: there is nobody to ask, and servers are told so. */
+  readonly elicit?: Elicit;
+  /** Absent: whoever must sign in is told how, and nothing is opened. */
+  readonly signIn?: SignInPrompt;
+}
+
+/** How a person is asked to sign in at a server. */
+export interface SignInPrompt {
+  /** Shows an address, and opens it where that is wanted. It is https, or on this machine; untrusted text all the same. */
+  readonly show: (url: string) => Promise<void>;
+  /**
+   * Asks for the address at which the browser ended, where that cannot reach this machine; anew if the last one was of no use.
+   * Undefined once the signal is aborted. Absent: there is nobody to ask. Throws AppError `interrupted` at the person's word.
+   */
+  readonly paste?: (last: { readonly isRefused: boolean }, signal: AbortSignal) => Promise<string | undefined>;
+  /** Ends the waiting. */
+  readonly signal: AbortSignal;
+  /** Called when the waiting for the person begins and ends, so that no clock runs meanwhile. */
+  readonly onBegin?: () => void;
+  readonly onEnd?: () => void;
+}
+
+/**
+ * Starts or calls a server and greets it. Throws AppError `mcp` with the server's own words if that fails or takes too long,
+ * and the signal's reason after an abort; nothing is left running then.
+ */
+export type Connect = (server: NamedServer, context: ClientContext, signal: AbortSignal) => Promise<Connection>;
+
+/** An open way to a server: what the SDK talks over, and what we know of the other end. */
+export interface Link {
+  readonly transport: SdkTransport;
+  /** Whether the SDK should find out by itself which era of the protocol is spoken. */
+  readonly era: 'legacy' | 'auto';
+  /** What the other end had to say besides the protocol, and how it ended, once that is known. Untrusted text. */
+  lastWords(): Promise<string>;
+  /** Why gmn itself has ended it, in gmn's words; undefined if it has not. */
+  readonly left?: () => string | undefined;
+  /** How often somebody has signed in since it was opened. */
+  readonly signIns?: () => number;
+  /** What must not be shown, besides what is secret in the definition. */
+  readonly secrets?: () => readonly string[];
+  /** Ends it at once, and all behind it. Never rejects; may be called twice. */
+  close(): Promise<void>;
+}
+
+/** Opens a way to a server. `sdk` is being loaded meanwhile. May throw AppError. */
+export type OpenLink = (server: NamedServer, context: ClientContext, sdk: Promise<Sdk>) => Promise<Link>;

@@ -1,5 +1,4 @@
 import type { AppError } from '../../core/error.ts';
-import type { Holds } from './holds.ts';
 
 /** Lets so many in at once; the others wait in line, and so do those whose session or conversation is in use. */
 export interface Gate {
@@ -10,7 +9,7 @@ export interface Gate {
   pass<Result>(signal: AbortSignal, work: () => Promise<Result>, key?: string): Promise<Result>;
 }
 
-export interface GateOptions {
+interface GateOptions {
   readonly mostInside: number;
   readonly mostWaiting: number;
   readonly holds: Holds;
@@ -78,4 +77,35 @@ async function inAndOut<Result>(leave: () => void, work: () => Promise<Result>):
   } finally {
     leave();
   }
+}
+
+/** What is in use, by name: a session or a conversation has one turn at a time. */
+export interface Holds {
+  isHeld(key: string): boolean;
+  /** Holds it, whoever else does; it is free when all have called what they got. */
+  hold(key: string): () => void;
+  /** Calls `listener` whenever something is free again. */
+  onFree(listener: () => void): void;
+}
+
+/** Nothing is held at first. */
+export function holds(): Holds {
+  const counts = new Map<string, number>();
+  const listeners: (() => void)[] = [];
+  const release = (key: string): void => {
+    const left = (counts.get(key) ?? 1) - 1;
+    if (left > 0) counts.set(key, left);
+    else {
+      counts.delete(key);
+      for (const listener of listeners) listener();
+    }
+  };
+  return {
+    isHeld: (key) => counts.has(key),
+    hold(key) {
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+      return () => release(key);
+    },
+    onFree: (listener) => void listeners.push(listener),
+  };
 }

@@ -45,7 +45,7 @@ export type Kept =
   | { readonly kind: 'history'; readonly history: History };
 
 /** A turn that is under way. Its events must be read to their end, or left. */
-export interface StartedTurn {
+interface StartedTurn {
   /** Ends with exactly one ending; never throws. */
   readonly events: AsyncGenerator<TurnEvent, void>;
   /** The calls of the model that were not allowed so far, in words. */

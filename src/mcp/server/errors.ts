@@ -1,4 +1,5 @@
-import type { AppError } from '../../core/error.ts';
+import { AppError, type ErrorOptions } from '../../core/error.ts';
+import type { DelegateCode } from './jobs/job.ts';
 
 const LONGEST_ERROR = 2000;
 
@@ -33,4 +34,20 @@ export function forCallers(text: string): string {
 function hasStrangeFlag(clause: string): boolean {
   const flags = clause.match(/(?<![\w-])--?[a-z][a-z-]*/g) ?? [];
   return flags.some((flag) => !SERVER_FLAGS.includes(flag));
+}
+
+/** A failure with the code by which programs know it. */
+export class CodedError extends AppError {
+  readonly code: DelegateCode;
+
+  constructor(code: DelegateCode, message: string, options: ErrorOptions = {}) {
+    super(code === 'OVERLOADED' ? 'limit' : 'usage', message, options);
+    this.code = code;
+  }
+}
+
+/** The code of any failure. */
+export function codeOf(error: AppError): DelegateCode {
+  if (error instanceof CodedError) return error.code;
+  return error.isTimeout ? 'TIMEOUT' : 'EXECUTION_FAILED';
 }

@@ -3,7 +3,7 @@ import { contains } from '../../core/text/path.ts';
 import { isSensitivePath, isStatePath, rootedPath } from '../../core/text/secrets.ts';
 import { visible } from '../../core/text/terminal.ts';
 import { isDirectory, realPath } from '../../platform/files/path.ts';
-import { CodedError } from './coded-error.ts';
+import { CodedError } from './errors.ts';
 
 /** The directories callers may name, fixed when the server starts. */
 export interface Roots {

@@ -2,11 +2,9 @@ import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { recordDirectory } from '../../platform/files/records.ts';
 import { randomId } from '../../platform/runtime/random-id.ts';
-import { gate } from './concurrency.ts';
-import { conversations } from './conversations.ts';
+import { gate, type Holds, holds } from './concurrency.ts';
 import type { Engine } from './engine.ts';
-import { type Holds, holds } from './holds.ts';
-import type { Host } from './host.ts';
+import { conversations, type Host } from './host.ts';
 import { jobStore } from './jobs/store.ts';
 import { jobTable } from './jobs/table.ts';
 import { pages } from './pages.ts';
@@ -15,7 +13,7 @@ import { roots } from './roots.ts';
 import type { ServerTool, Service, ToolGroup } from './tool.ts';
 import { toolsOf } from './tools/list.ts';
 
-export interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
+interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
   readonly groups: readonly ToolGroup[];
   /** Free of links. */
   readonly roots: readonly string[];

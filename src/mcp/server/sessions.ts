@@ -1,9 +1,9 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import type { SessionSummary } from '../../core/session.ts';
+import { isUuid } from '../../core/text/names.ts';
 import { visible } from '../../core/text/terminal.ts';
-import { isUuid } from '../../core/text/uuid.ts';
-import { CodedError } from './coded-error.ts';
+import { CodedError } from './errors.ts';
 import type { Host } from './host.ts';
 
 /** What callers say for the newest, as people do after `-r`. */

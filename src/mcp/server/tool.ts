@@ -1,6 +1,7 @@
 import { AppError } from '../../core/error.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { type ArgumentsOf, type InputSchema, parseArguments } from '../../core/schema.ts';
+import { ALIASES, MODELS } from '../../models/table.ts';
 import type { Host, Offer } from './host.ts';
 import type { Progress } from './progress.ts';
 
@@ -57,7 +58,7 @@ export interface Service {
   readonly tools: readonly ServerTool[];
 }
 
-export interface ServerToolSpec<Schema extends InputSchema> extends Published {
+interface ServerToolSpec<Schema extends InputSchema> extends Published {
   readonly input: Schema;
   /** How a failure is told; arguments that cannot be used are one. */
   readonly fail: (error: AppError) => CallResult;
@@ -78,4 +79,19 @@ export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpe
       }
     },
   };
+}
+
+const POSSIBLE = /^(?:gemini|gemma)-[a-z0-9.-]+$/;
+/** What the official CLI has for its default. */
+const AUTO = /^auto(?:-gemini-[0-9.]+)?$/;
+
+/** The name of a model that a caller may ask for. Throws AppError `usage` that lists the known ones. */
+export function checkedModel<Name extends string | undefined>(name: Name): Name {
+  if (name === undefined || POSSIBLE.test(name) || Object.hasOwn(ALIASES, name) || AUTO.test(name)) {
+    return name;
+  }
+  const known = [...MODELS.map(({ id }) => id), ...Object.keys(ALIASES)];
+  throw new AppError('usage', `"${name.slice(0, 80)}" is no model`, {
+    hint: `Known: ${[...new Set(known)].join(', ')}`,
+  });
 }

@@ -22,7 +22,7 @@ export interface Answer {
 }
 
 /** Those who want to know before the end. */
-export interface TurnListener {
+interface TurnListener {
   readonly progress: Progress;
   readonly onModel?: (model: string) => void;
   readonly onText?: (delta: string) => void;

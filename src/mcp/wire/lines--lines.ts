@@ -1,7 +1,7 @@
 import { MAX_MESSAGE_BYTES } from '../client/limits.ts';
 
 /** A line of a server's output, or that one was longer than gmn takes; nothing comes after that. */
-export type Line = { readonly text: string } | { readonly isTooLong: true };
+type Line = { readonly text: string } | { readonly isTooLong: true };
 
 /** The lines in a stream of bytes, however it is cut; blank ones left out, a byte order mark and `\r` taken off. */
 export async function* linesOf(

@@ -96,7 +96,7 @@ async function verifyPath(handle: FileHandle, path: string): Promise<void> {
 }
 
 /** Where a path leads: the real path of what exists of it, and the names that do not exist yet. */
-export interface Located {
+interface Located {
   readonly real: string;
   readonly rest: readonly string[];
   /** Why the rest could not be looked at, if not because it does not exist. */

@@ -79,7 +79,7 @@ function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return [dev, ino, size, mtimeNs, ctimeNs].join('.');
 }
 
-export interface Replacement {
+interface Replacement {
   readonly bytes: Uint8Array;
   /** The file that is replaced; absent: there must be none. */
   readonly old?: { readonly version: string };

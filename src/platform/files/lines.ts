@@ -8,14 +8,14 @@ const HEAD = 4096;
 const TAIL = 65_536;
 
 /** Some lines of a file; `isTorn` if these are not lines, but what stands after the last newline. */
-export interface LineBatch {
+interface LineBatch {
   readonly lines: readonly string[];
   readonly isTorn: boolean;
   /** Where these end in the file. */
   readonly end: number;
 }
 
-export interface LineOptions {
+interface LineOptions {
   /** Read no further than this many bytes. */
   readonly end?: number;
 }
@@ -54,7 +54,7 @@ function linesOf(rest: readonly Buffer[], chunk: Buffer): readonly string[] {
 }
 
 /** What the two ends of a file of lines say. */
-export interface FileEnds<Last> {
+interface FileEnds<Last> {
   readonly size: number;
   readonly first: string;
   /** The last whole line that `accept` took, as it took it. */

@@ -1,5 +1,6 @@
-import { lstatSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
+import { errnoOf } from '../runtime/system.ts';
 
 /** The path without links, in the file system's own spelling; undefined if nothing is there. Never throws. */
 export function realPath(path: string): string | undefined {
@@ -42,4 +43,32 @@ export function writingTarget(path: string): string {
   const home = realPath(dirname(path)) ?? dirname(path);
   if (target.startsWith(home.endsWith(sep) ? home : home + sep)) return target;
   throw new Error(`it is a link to ${target}, outside of its directory; name that file itself, or remove the link`);
+}
+
+/**
+ * Makes a directory, and those above it, for our eyes only; one that exists is left as it is. One level at a time: Node's own
+ * recursive mkdir never returns where nothing can be made (/proc). Throws what the system says.
+ */
+export function makeDirectories(path: string): void {
+  try {
+    // A server asks with every call, and an exception costs more than this look.
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+    mkdirSync(path, { mode: 0o700 });
+  } catch (thrown) {
+    const code = errnoOf(thrown);
+    if (code === 'EEXIST') return;
+    if (code !== 'ENOENT' || dirname(path) === path) throw thrown;
+    makeDirectories(dirname(path));
+    // One that was made meanwhile is as good.
+    if (mkdirFails(path)) throw thrown;
+  }
+}
+
+function mkdirFails(path: string): boolean {
+  try {
+    mkdirSync(path, { mode: 0o700 });
+    return false;
+  } catch (thrown) {
+    return errnoOf(thrown) !== 'EEXIST';
+  }
 }

@@ -1,9 +1,10 @@
-import { constants, type Dirent, type Stats } from 'node:fs';
+import { accessSync, constants, type Dirent, readdirSync, type Stats, statSync } from 'node:fs';
 import { type FileHandle, open, readdir, realpath, stat } from 'node:fs/promises';
+import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { errnoOf, reasonOf } from '../runtime/system.ts';
 
-export type FileKind = 'file' | 'directory' | 'link' | 'other';
+type FileKind = 'file' | 'directory' | 'link' | 'other';
 
 export interface FoundPath {
   /** Free of links. */
@@ -11,12 +12,12 @@ export interface FoundPath {
   readonly kind: FileKind;
 }
 
-export interface DirectoryEntry {
+interface DirectoryEntry {
   readonly name: string;
   readonly kind: FileKind;
 }
 
-export interface ReadOptions {
+interface ReadOptions {
   /** How the path is called in errors; the path itself if absent. */
   readonly name?: string;
   readonly maxBytes: number;
@@ -129,4 +130,55 @@ function directoryFault(name: string): AppError {
 
 function irregularFault(name: string): AppError {
   return new AppError('usage', `${name} is not a regular file`, { hint: 'Pipe it in instead: … | gmn "…"' });
+}
+
+/** How a path stands, links followed. */
+export interface PathStatus {
+  readonly kind: 'file' | 'directory' | 'other';
+  /** The permission bits; 0 on systems without them. */
+  readonly mode: number;
+  readonly isOurs: boolean;
+  readonly isWritable: boolean;
+  readonly bytes: number;
+}
+
+/** How a path stands; undefined if nothing is there, or cannot be seen. Changes nothing, never throws. */
+export function pathStatus(path: string): PathStatus | undefined {
+  try {
+    const status = statSync(path);
+    return {
+      kind: toPathKind(status),
+      mode: process.platform === 'win32' ? 0 : status.mode & 0o777,
+      isOurs: process.getuid === undefined || status.uid === process.getuid(),
+      isWritable: isWritable(path),
+      bytes: status.size,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The paths of what is in a directory, in the order of their names; none if it cannot be read. Never throws. */
+export function pathsIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory)
+      .sort()
+      .map((name) => join(directory, name));
+  } catch {
+    return [];
+  }
+}
+
+function toPathKind(status: Stats): PathStatus['kind'] {
+  if (status.isFile()) return 'file';
+  return status.isDirectory() ? 'directory' : 'other';
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

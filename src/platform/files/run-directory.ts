@@ -5,7 +5,7 @@ import { randomId } from '../runtime/random-id.ts';
 import { createFile, makePrivateDirectory } from './write.ts';
 
 /** Where one run keeps what is too long for an answer. For this user's eyes only. */
-export interface OutputShelf {
+interface OutputShelf {
   /** Keeps a text until the process ends, and says under which path, free of links. Undefined if it cannot be kept. */
   keep(text: string): Promise<string | undefined>;
   /** Whether this very path is of a text that this shelf keeps. */

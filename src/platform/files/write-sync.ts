@@ -1,7 +1,7 @@
 import { closeSync, openSync, renameSync, statSync, unlinkSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { errnoOf } from '../runtime/system.ts';
-import { makeDirectories } from './directories.ts';
+import { makeDirectories } from './path.ts';
 
 /**
  * Creates a file, readable by us alone, and its directory too. It appears under its name when it is whole, and

@@ -4,7 +4,7 @@ import { startTimer } from '../runtime/clock.ts';
 const HIGH_WATER_BYTES = 64 * 1024;
 
 /** What a body is read from. */
-export interface BodySource {
+interface BodySource {
   pause(): void;
   resume(): void;
   /** Called when the reader leaves before the end. */
@@ -12,7 +12,7 @@ export interface BodySource {
 }
 
 /** The writing end of a body: callbacks in, async iteration out. */
-export interface BodyFeed {
+interface BodyFeed {
   readonly body: AsyncIterable<Uint8Array>;
   push(chunk: Uint8Array): void;
   end(): void;
@@ -23,7 +23,7 @@ export interface BodyFeed {
 }
 
 /** How long a reader may wait for bytes, and what to do then. */
-export interface IdleLimit {
+interface IdleLimit {
   /** Asked anew for every wait. */
   ms(): number;
   expire(): AppError;

@@ -1,6 +1,6 @@
-import type { HttpRequest, HttpResponse, HttpTimers } from '../../core/http.ts';
+import type { HttpRequest, HttpResponse, HttpTimers } from '../../core/io.ts';
 import { onAbort } from '../runtime/abort.ts';
-import { keepYoungGenerationSmall } from '../runtime/young-generation.ts';
+import { keepYoungGenerationSmall } from '../runtime/native.ts';
 import { bodyFeed, timeLimit } from './body.ts';
 import { networkFailure, type Peer, type Phase, timeoutFailure } from './failure.ts';
 
@@ -18,7 +18,7 @@ export interface Dispatch {
 }
 
 /** What a transport reports, in this order. Nothing is expected after the first `fail` or `end`. */
-export interface Exchange {
+interface Exchange {
   readonly answer: Promise<HttpResponse>;
   connected(): void;
   /** Part of the request went out: the wait for the answer starts anew. */
@@ -30,7 +30,7 @@ export interface Exchange {
 }
 
 /** The transport's side of an exchange. */
-export interface Line {
+interface Line {
   /** Who is at the other end; asked when something fails, as it may change while a tunnel is dug. */
   peer(phase: Phase): Peer;
   pause(): void;

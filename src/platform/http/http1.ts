@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../core/http.ts';
+import type { HttpRequest } from '../../core/io.ts';
 
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 /** https://www.rfc-editor.org/rfc/rfc9110#section-5.5: nothing that could end a header, and one byte for each character. */
@@ -38,4 +38,207 @@ function head(start: string, headers: Readonly<Record<string, string>>): Buffer 
     return `${name}: ${value}\r\n`;
   });
   return Buffer.from(`${start} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
+}
+
+/** The beginning of an answer, and how to tell where the rest ends. */
+interface AnswerHead {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** So many bytes, pieces that tell their sizes, or all that comes until the line is closed. */
+  readonly body: number | 'chunks' | 'rest';
+}
+
+/** The longest head that is read, as in Node. */
+const HEAD_BYTES = 16 * 1024;
+
+/** Where two of a kind mean a mistake, the first one counts, as in Node; all others are lists. */
+const SINGLE: readonly string[] = ['content-type', 'location', 'retry-after'];
+
+/** Reads the lines of a head, without the empty one at its end. Throws `notHttp`. */
+function parseHead(text: string): AnswerHead {
+  const [first = '', ...lines] = text.split('\r\n');
+  const [, digits] = /^HTTP\/1\.[01] ([1-9]\d\d)(?: .*)?$/.exec(first) ?? [];
+  if (digits === undefined) throw notHttp('HPE_INVALID_STATUS');
+  const status = Number(digits);
+  const headers = parseHeaders(lines);
+  return { status, headers, body: status === 204 || status === 304 ? 0 : bodyOf(headers) };
+}
+
+function parseHeaders(lines: readonly string[]): Readonly<Record<string, string>> {
+  const headers = new Map<string, string>();
+  for (const line of lines) {
+    const [, name, text = ''] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(line) ?? [];
+    if (name === undefined) throw notHttp('HPE_INVALID_HEADER_TOKEN');
+    const key = name.toLowerCase();
+    // A pattern of its own, and one that cannot fail: trimmed in the one above, a line of blanks would be tried for hours.
+    const value = /^[ \t]*(.*[^ \t])?/.exec(text)?.[1] ?? '';
+    const earlier = headers.get(key);
+    if (earlier === undefined) headers.set(key, value);
+    else if (!SINGLE.includes(key)) headers.set(key, `${earlier}, ${value}`);
+  }
+  return Object.fromEntries(headers);
+}
+
+/** What leaves a doubt about the end of an answer is refused, as in Node. */
+function bodyOf(headers: Readonly<Record<string, string>>): AnswerHead['body'] {
+  const { 'transfer-encoding': coding, 'content-length': length } = headers;
+  if (coding !== undefined) {
+    if (length !== undefined) throw notHttp('HPE_UNEXPECTED_CONTENT_LENGTH');
+    if (coding.toLowerCase() !== 'chunked') throw notHttp('HPE_INVALID_TRANSFER_ENCODING');
+    return 'chunks';
+  }
+  if (length === undefined) return 'rest';
+  if (!/^\d{1,15}$/.test(length)) throw notHttp('HPE_INVALID_CONTENT_LENGTH');
+  return Number(length);
+}
+
+/** An Error with a code of those Node has for bytes that are not HTTP. */
+function notHttp(code: string): Error {
+  return Object.assign(new Error('this is not HTTP'), { code });
+}
+
+/** What an answer is made of, in this order; nothing after the first `end` or `fail`. */
+interface AnswerEvents {
+  headers(status: number, headers: Readonly<Record<string, string>>): void;
+  data(chunk: Uint8Array): void;
+  end(): void;
+  /** An Error with an `HPE_` code for bytes that are not HTTP, else what closed the connection. */
+  fail(error: unknown): void;
+}
+
+interface AnswerReader {
+  /** Returns what comes after the end of the answer. */
+  push(chunk: Buffer): Buffer;
+  /** Nothing more comes: undefined if the sender ended properly. */
+  closed(error: unknown): void;
+}
+
+const SIZE_LINE_BYTES = 1024;
+const MAX_TRAILERS = 100;
+const NOTHING = Buffer.alloc(0);
+const START = 'HTTP/1.';
+
+/** Takes bytes, and returns those that are the next step's. Throws `notHttp`. */
+type Step = (bytes: Buffer) => Buffer;
+
+/** What the steps of a body do besides taking bytes. */
+interface Flow {
+  go(next: Step): void;
+  data(chunk: Uint8Array): void;
+  finish(): void;
+}
+
+/**
+ * Reads one HTTP/1.1 answer, in whatever pieces it comes (https://www.rfc-editor.org/rfc/rfc9112). Interim answers (1xx)
+ * are skipped. `isTunnel`: the answer to CONNECT, which after a 2xx has no body.
+ */
+export function answerReader(events: AnswerEvents, { isTunnel = false } = {}): AnswerReader {
+  let isOver = false;
+  let endsWithLine = false;
+  const flow: Flow = {
+    go(next) {
+      step = next;
+    },
+    data: events.data,
+    finish() {
+      isOver = true;
+      events.end();
+    },
+  };
+  const fail = (error: unknown): void => {
+    isOver = true;
+    events.fail(error);
+  };
+  const begin = (text: string): void => {
+    const { status, headers, body } = parseHead(text);
+    // What comes after it would be another protocol, which nobody asked for.
+    if (status === 101) throw notHttp('HPE_INVALID_STATUS');
+    if (status < 200) flow.go(headStep(begin));
+    else {
+      events.headers(status, headers);
+      endsWithLine = body === 'rest';
+      if (body === 0 || (isTunnel && status < 300)) flow.finish();
+      else flow.go(bodyStep(body, flow));
+    }
+  };
+  let step = headStep(begin);
+  return {
+    push(chunk) {
+      let rest = chunk;
+      try {
+        while (rest.length > 0 && !isOver) rest = step(rest);
+      } catch (thrown) {
+        fail(thrown);
+      }
+      return rest;
+    },
+    closed(error) {
+      if (isOver) return;
+      if (endsWithLine && error === undefined) flow.finish();
+      else fail(error);
+    },
+  };
+}
+
+/** What is not HTTP at all is known by its first bytes; waiting for the end of its head could be long. */
+function headStep(begin: (text: string) => void): Step {
+  const collect = collected('\r\n\r\n', HEAD_BYTES, 'HPE_HEADER_OVERFLOW', begin);
+  let seen = '';
+  return (bytes) => {
+    if (seen.length < START.length) seen += bytes.toString('latin1', 0, START.length - seen.length);
+    if (!START.startsWith(seen)) throw notHttp('HPE_INVALID_CONSTANT');
+    return collect(bytes);
+  };
+}
+
+function bodyStep(body: AnswerHead['body'], flow: Flow): Step {
+  if (body === 'chunks') return sizeStep(flow);
+  return payloadStep(body === 'rest' ? Number.POSITIVE_INFINITY : body, flow, flow.finish);
+}
+
+function payloadStep(size: number, flow: Flow, done: () => void): Step {
+  let left = size;
+  return (bytes) => {
+    const own = bytes.subarray(0, left);
+    left -= own.length;
+    flow.data(own);
+    if (left === 0) done();
+    return bytes.subarray(own.length);
+  };
+}
+
+function sizeStep(flow: Flow): Step {
+  return collected('\r\n', SIZE_LINE_BYTES, 'HPE_INVALID_CHUNK_SIZE', (line) => {
+    const [, digits] = /^([\dA-Fa-f]{1,12})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/.exec(line) ?? [];
+    if (digits === undefined) throw notHttp('HPE_INVALID_CHUNK_SIZE');
+    const size = Number.parseInt(digits, 16);
+    flow.go(size === 0 ? trailerStep(flow, 0) : payloadStep(size, flow, () => flow.go(gapStep(flow))));
+  });
+}
+
+function gapStep(flow: Flow): Step {
+  return collected('\r\n', 0, 'HPE_STRICT', () => flow.go(sizeStep(flow)));
+}
+
+function trailerStep(flow: Flow, count: number): Step {
+  if (count > MAX_TRAILERS) throw notHttp('HPE_HEADER_OVERFLOW');
+  return collected('\r\n', HEAD_BYTES, 'HPE_HEADER_OVERFLOW', (line) => {
+    if (line === '') flow.finish();
+    else flow.go(trailerStep(flow, count + 1));
+  });
+}
+
+/** Collects bytes until `mark`, and hands on what was before it. Throws `code` when there are more than `maxBytes`. */
+function collected(mark: string, maxBytes: number, code: string, found: (text: string) => void): Step {
+  let held: Buffer = NOTHING;
+  return (bytes) => {
+    const all = held.length === 0 ? bytes : Buffer.concat([held, bytes]);
+    const end = all.indexOf(mark, Math.max(0, held.length - mark.length), 'latin1');
+    if ((end < 0 ? all.length - mark.length : end) > maxBytes) throw notHttp(code);
+    held = all;
+    if (end < 0) return NOTHING;
+    found(all.toString('latin1', 0, end));
+    return all.subarray(end + mark.length);
+  };
 }

@@ -1,13 +1,13 @@
 import { lookup } from 'node:dns/promises';
-import { isIP } from 'node:net';
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import { AppError } from '../../core/error.ts';
-import type { HttpResponse, HttpTimers, SendHttp } from '../../core/http.ts';
+import type { HttpResponse, HttpTimers, SendHttp } from '../../core/io.ts';
 import type { Address } from './connection.ts';
 import { decompressed } from './decompress.ts';
 import { sendDirect } from './direct.ts';
 import { networkFailure, peerOf } from './failure.ts';
 
-export interface PinnedOptions {
+interface PinnedOptions {
   /** Whether to connect to this IP address. One address of a host that is not allowed refuses the host. */
   readonly isAllowedAddress: (address: string) => boolean;
   readonly timers: HttpTimers;
@@ -75,4 +75,59 @@ async function decoded(response: HttpResponse): Promise<HttpResponse> {
   const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding === '' || encoding === 'identity') return response;
   return { ...response, body: await decompressed(response.body, encoding) };
+}
+
+/** Special IPv4 ranges: https://www.iana.org/assignments/iana-ipv4-special-registry */
+const SPECIAL_IPV4 = [
+  ...['0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24'],
+  ...['192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16', '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24'],
+  ...['224.0.0.0/4', '240.0.0.0/4'],
+];
+
+/** Inside 2000::/3, the only block that is routed: https://www.iana.org/assignments/iana-ipv6-special-registry */
+const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+
+/**
+ * Whether an address is one of the open internet: not of this machine, a private network, a link, a cloud's metadata
+ * service, nor one that carries such an IPv4 address inside. False for what is no address.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (isIPv4(address)) return !listOf('ipv4', SPECIAL_IPV4).check(address, 'ipv4');
+  if (!isIPv6(address) || address.includes('%')) return false;
+  const embedded = embeddedIpv4(address);
+  if (embedded !== undefined) return isPublicAddress(embedded);
+  return listOf('ipv6', ['2000::/3']).check(address, 'ipv6') && !listOf('ipv6', SPECIAL_IPV6).check(address, 'ipv6');
+}
+
+/** Of a company or a home: https://www.rfc-editor.org/rfc/rfc1918, rfc6598 and rfc4193. */
+const PRIVATE_IPV4 = ['10.0.0.0/8', '100.64.0.0/10', '172.16.0.0/12', '192.168.0.0/16'];
+
+/** Which kind of network an address is in; `special` is every other one that is not public: a link, multicast, none. */
+export function networkOf(address: string): 'public' | 'loopback' | 'private' | 'special' {
+  if (isPublicAddress(address)) return 'public';
+  if (isIPv4(address)) {
+    if (listOf('ipv4', ['127.0.0.0/8']).check(address, 'ipv4')) return 'loopback';
+    return listOf('ipv4', PRIVATE_IPV4).check(address, 'ipv4') ? 'private' : 'special';
+  }
+  if (!isIPv6(address) || address.includes('%')) return 'special';
+  if (listOf('ipv6', ['::1/128']).check(address, 'ipv6')) return 'loopback';
+  return listOf('ipv6', ['fc00::/7']).check(address, 'ipv6') ? 'private' : 'special';
+}
+
+/** Networks without IPv4 reach it through 64:ff9b::/96, so that block is judged by what is inside. */
+function embeddedIpv4(address: string): string | undefined {
+  if (!listOf('ipv6', ['64:ff9b::/96']).check(address, 'ipv6')) return undefined;
+  // The URL parser writes every address in one way: at most two groups after the last `::`.
+  const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')[1]?.split(':') ?? [];
+  const [high = 0, low = 0] = [0, 0, ...groups].slice(-2).map((group) => Number.parseInt(String(group), 16));
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+}
+
+function listOf(family: 'ipv4' | 'ipv6', ranges: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/');
+    list.addSubnet(address, Number(bits), family);
+  }
+  return list;
 }

@@ -1,10 +1,9 @@
 import { isIP } from 'node:net';
 import { Readable } from 'node:stream';
 import { type buildConnector, Client, type Dispatcher, Pool, ProxyAgent } from 'undici';
-import type { HttpRequest, HttpResponse } from '../../core/http.ts';
+import type { HttpRequest, HttpResponse } from '../../core/io.ts';
 import { type Dispatch, LONG_BODY_BYTES, openExchange, slices } from './exchange.ts';
-import { peerOf, proxyPeer } from './failure.ts';
-import { basicToken, proxyRefusal } from './proxy-refusal.ts';
+import { basicToken, peerOf, proxyPeer, proxyRefusal } from './failure.ts';
 
 /** Our own timers decide, so undici's are off. */
 const NO_TIMERS = { headersTimeout: 0, bodyTimeout: 0 };

@@ -48,7 +48,7 @@ export interface HttpServer {
   close(): Promise<void>;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   readonly port: number;
   readonly handler: ServeHandler;
   /** Asked first; what it refuses is not read. */

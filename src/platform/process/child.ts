@@ -9,7 +9,7 @@ import { reasonOf } from '../runtime/system.ts';
 import { type Family, killFamily, stopFamily } from './group.ts';
 import { type WindowsCommand, windowsCommand } from './windows-command.ts';
 
-export interface ProgramStart {
+interface ProgramStart {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { Env } from '../../core/io.ts';
 import { FROM_PATH_ONLY, windowsProgram } from './windows-command.ts';
 
-export interface Editing {
+interface Editing {
   readonly text: string;
   /** The name of the file the editor gets, from which it may tell the language. */
   readonly name: string;
@@ -33,7 +33,7 @@ export async function editedText(
   });
 }
 
-export interface Paging {
+interface Paging {
   readonly text: string;
   /** The command of the pager, with arguments if it has any. */
   readonly pager: string;

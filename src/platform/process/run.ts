@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join, resolve } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { reasonOf } from '../runtime/system.ts';
 import type { Shell } from './shell-choice.ts';
-import { FROM_PATH_ONLY } from './windows-command.ts';
+import { FROM_PATH_ONLY, windowsProgram } from './windows-command.ts';
 
-export interface FedCommand {
+interface FedCommand {
   readonly shell: Shell;
   readonly command: string;
   /** What it reads. */
@@ -48,4 +50,54 @@ export function feedCommand({ shell, command, input, cwd, env }: FedCommand, sig
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });
+}
+
+/**
+ * Opens a page in the person's browser: `BROWSER` names the program, else the system's own. False if none can be started, or
+ * `NO_BROWSER` is set. The address is one argument, and no shell sees it: only give it https or loopback ones.
+ */
+export function openBrowser(url: string, env: Env, platform: string = process.platform): Promise<boolean> {
+  if (env.NO_BROWSER) return Promise.resolve(false);
+  const [command, ...args] = env.BROWSER ? [env.BROWSER] : systemBrowser(platform, env);
+  return new Promise((resolve) => {
+    try {
+      const child = spawn(command ?? '', [...args, url], { stdio: 'ignore', detached: true, env });
+      child.once('error', () => resolve(false));
+      child.once('spawn', () => {
+        child.unref();
+        resolve(true);
+      });
+    } catch {
+      resolve(false);
+    }
+  });
+}
+
+function systemBrowser(platform: string, env: Env): readonly string[] {
+  if (platform === 'darwin') return ['open'];
+  return platform === 'win32' ? [windowsProgram('rundll32', env), 'url.dll,FileProtocolHandler'] : ['xdg-open'];
+}
+
+/** The file that would run for a command, as the system looks for it; undefined if there is none. Never throws. */
+export function programPath(command: string, env: Env, cwd: string): string | undefined {
+  const isPath = isAbsolute(command) || /[\\/]/.test(command);
+  const directories = (env.PATH ?? env.Path ?? '').split(delimiter).filter((directory) => directory !== '');
+  const places = isPath
+    ? [resolve(cwd, command)]
+    : directories.map((directory) => join(resolve(cwd, directory), command));
+  return places.flatMap((place) => endings(env).map((ending) => `${place}${ending}`)).find(isProgram);
+}
+
+function endings(env: Env): readonly string[] {
+  if (process.platform !== 'win32') return [''];
+  return ['', ...(env.PATHEXT ?? '.COM;.EXE;.BAT;.CMD').split(';').map((ending) => ending.toLowerCase())];
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }

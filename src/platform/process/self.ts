@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Env } from '../../core/io.ts';
-import { isStandalone } from '../runtime/standalone.ts';
+import { isStandalone } from '../runtime/system.ts';
 
 export interface SelfRun {
   readonly args: readonly string[];
@@ -50,7 +50,7 @@ export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> 
   });
 }
 
-export interface Scratch {
+interface Scratch {
   readonly path: string;
   /** Removes the directory and all that is in it. */
   remove(): Promise<void>;

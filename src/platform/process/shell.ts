@@ -5,11 +5,10 @@ import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { reasonOf } from '../runtime/system.ts';
-import { cappedText } from './capped-text.ts';
 import { type Family, type FoundProcess, killFamily, stopFamily } from './group.ts';
 import { MARKER, type Shell, shellEnvironment } from './shell-choice.ts';
 
-export interface ShellRun {
+interface ShellRun {
   readonly shell: Shell;
   /** Handed to the shell as it is. */
   readonly command: string;
@@ -160,4 +159,46 @@ function ended(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Pro
     // While it was being started.
     if (signal.aborted) onAbort();
   });
+}
+
+/** Text of any length, of which only the beginning and the end are kept. */
+interface CappedText {
+  add(text: string): void;
+  /** What was kept; `omitted` characters are missing between the two. `tail` is empty while nothing is. */
+  readonly kept: () => { readonly head: string; readonly tail: string; readonly omitted: number };
+}
+
+/** Keeps about half of `maxChars` at either end, never half a character. Memory stays within twice that. */
+export function cappedText(maxChars: number): CappedText {
+  const half = Math.floor(maxChars / 2);
+  let head = '';
+  let recent: string[] = [];
+  let recentLength = 0;
+  let total = 0;
+  const squeeze = (): void => {
+    const end = recent.join('').slice(-half);
+    recent = [end];
+    recentLength = end.length;
+  };
+  return {
+    add(text) {
+      total += text.length;
+      const room = half - head.length;
+      if (room > 0) head += text.slice(0, room);
+      const rest = text.slice(Math.max(room, 0));
+      if (rest === '') return;
+      recent.push(rest);
+      recentLength += rest.length;
+      if (recentLength > 2 * half) squeeze();
+    },
+    kept() {
+      squeeze();
+      const tail = recent.join('');
+      const omitted = total - head.length - tail.length;
+      if (omitted === 0) return { head: head + tail, tail: '', omitted };
+      const start = head.replace(/[\ud800-\udbff]$/, '');
+      const end = tail.replace(/^[\udc00-\udfff]/, '');
+      return { head: start, tail: end, omitted: total - start.length - end.length };
+    },
+  };
 }

@@ -4,7 +4,7 @@ import { Script } from 'node:vm';
 
 const MONTH_MS = 30 * 86_400_000;
 
-export interface CodeCache {
+interface CodeCache {
   /** The exports of a chunk of `dist/`, which runs when it is first asked for. */
   load(chunk: string): unknown;
   /** Reads every chunk that was not needed so far: from then on the run does not mind if `dist` is replaced. Never throws. */

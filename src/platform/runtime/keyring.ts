@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
 import { isObject } from '../../core/json.ts';
 import { programEnvironment } from '../process/child.ts';
 import { startTimer } from './clock.ts';
@@ -30,14 +31,14 @@ export interface KeyringEntry {
   readonly account: string;
 }
 
-export type KeyringAnswer =
+type KeyringAnswer =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'nothing' }
   /** There is no keyring here, it refused, or it did not answer in time. */
   | { readonly kind: 'unavailable'; readonly why: 'failed' | 'timeout' };
 
 /** The keyring of the operating system, through the optional library. No method throws. */
-export interface Keyring {
+interface Keyring {
   get(entry: KeyringEntry, limitMs: number): Promise<KeyringAnswer>;
   set(entry: KeyringEntry, secret: string, limitMs: number): Promise<KeyringAnswer>;
   delete(entry: KeyringEntry, limitMs: number): Promise<KeyringAnswer>;
@@ -60,7 +61,7 @@ async function ask(request: Readonly<Record<string, string>>, limitMs: number): 
 }
 
 /** A program that reads or writes secrets for us. */
-export interface HelperRun {
+interface HelperRun {
   readonly program: string;
   readonly args: readonly string[];
   readonly input: string;
@@ -71,7 +72,7 @@ export interface HelperRun {
  * What a helper prints, and its exit code, if it has one. It gets no key of ours, and nothing that makes its runtime load more
  * (`NODE_OPTIONS`). Never throws.
  */
-export function runHelper({ program, args, input, limitMs }: HelperRun) {
+function runHelper({ program, args, input, limitMs }: HelperRun) {
   return new Promise<{ readonly code: number | 'timeout' | 'failed'; readonly output: string }>((resolve) => {
     const session: Record<string, string> = {};
     for (const name of SESSION) if (process.env[name] !== undefined) session[name] = process.env[name];
@@ -105,4 +106,57 @@ function parseAnswer(output: string): KeyringAnswer {
   } catch {
     return { kind: 'unavailable', why: 'failed' };
   }
+}
+
+/** What `security` answers when there is no such entry. */
+const NOT_FOUND = 44;
+
+/** Reads a generic password from the macOS Keychain with the system's own program. Never throws. */
+export async function readKeychain(program: string, entry: KeyringEntry, limitMs: number): Promise<KeyringAnswer> {
+  const args = ['find-generic-password', '-s', entry.service, '-a', entry.account, '-w'];
+  const { code, output } = await runHelper({ program, args, input: '', limitMs });
+  if (code === 0) return { kind: 'secret', secret: decode(output.replace(/\n$/, '')) };
+  if (code === NOT_FOUND) return { kind: 'nothing' };
+  return { kind: 'unavailable', why: code === 'timeout' ? 'timeout' : 'failed' };
+}
+
+/** A password with characters beyond ASCII is printed as hex. Ours are JSON, so they never look like that by themselves. */
+function decode(password: string): string {
+  return /^(?:[0-9a-f]{2})+$/i.test(password) ? Buffer.from(password, 'hex').toString('utf8') : password;
+}
+
+const CIPHER = 'aes-256-gcm';
+const TAG_BYTES = 16;
+
+interface SealedBox {
+  /** The text inside `iv:tag:ciphertext`; `foreign` if another machine or user sealed it, `broken` if it is no such text. */
+  open(sealed: string): { readonly kind: 'opened'; readonly text: string } | { readonly kind: 'foreign' | 'broken' };
+  seal(text: string): string;
+}
+
+/** AES-256-GCM under a key that scrypt makes of `password` and `salt`, in the form of the official CLI's encrypted file. */
+export function sealedBox(password: string, salt: string): SealedBox {
+  let key: Buffer | undefined;
+  const keyOf = (): Buffer => (key ??= scryptSync(password, salt, 32));
+  return {
+    open(sealed) {
+      const [, iv, tag, content] =
+        /^([0-9a-f]{24}|[0-9a-f]{32}):([0-9a-f]{32}):((?:[0-9a-f]{2})+)$/i.exec(sealed.trim()) ?? [];
+      if (iv === undefined || tag === undefined || content === undefined) return { kind: 'broken' };
+      const decipher = createDecipheriv(CIPHER, keyOf(), Buffer.from(iv, 'hex'), { authTagLength: TAG_BYTES });
+      decipher.setAuthTag(Buffer.from(tag, 'hex'));
+      try {
+        const text = Buffer.concat([decipher.update(Buffer.from(content, 'hex')), decipher.final()]).toString('utf8');
+        return { kind: 'opened', text };
+      } catch {
+        return { kind: 'foreign' };
+      }
+    },
+    seal(text) {
+      const iv = randomBytes(12);
+      const cipher = createCipheriv(CIPHER, keyOf(), iv, { authTagLength: TAG_BYTES });
+      const content = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return [iv, cipher.getAuthTag(), content].map((bytes) => bytes.toString('hex')).join(':');
+    },
+  };
 }

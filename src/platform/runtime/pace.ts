@@ -14,7 +14,7 @@ export interface Pace {
 
 const STEP_MS = 10;
 
-export interface PaceLimits {
+interface PaceLimits {
   readonly maxEntries: number;
   readonly maxMs: number;
 }

@@ -1,8 +1,7 @@
 import { constants, openSync, writeSync } from 'node:fs';
 import { AppError } from '../../core/error.ts';
 import type { Clock, Trace } from '../../core/io.ts';
-import { concealed } from '../../core/text/secret-forms.ts';
-import { redact } from '../../core/text/secret-text.ts';
+import { concealed, redact } from '../../core/text/secrets.ts';
 import { writingTarget } from '../files/path.ts';
 import { errnoOf, reasonOf } from './system.ts';
 

@@ -2,7 +2,7 @@ import type { Env } from '../../core/io.ts';
 import { startTimer } from '../runtime/clock.ts';
 import { closeLostTerminal } from '../runtime/signals.ts';
 import { ttyStream } from './input-stream.ts';
-import { type Suspension, suspendable } from './suspension.ts';
+import { type Suspension, suspendable } from './tty.ts';
 
 /** The keyboard and the window of the terminal behind stdin and stderr. */
 export interface TerminalInput {
@@ -26,7 +26,7 @@ export interface TerminalInput {
   after(ms: number, action: () => void): () => void;
 }
 
-export interface TerminalListener {
+interface TerminalListener {
   bytes(chunk: Uint8Array): void;
   resized(): void;
   /** Back from the background: the screen may show anything. */

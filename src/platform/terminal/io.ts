@@ -1,7 +1,6 @@
 import { AppError } from '../../core/error.ts';
 import type { Env, Io, Out } from '../../core/io.ts';
 import { after } from '../runtime/clock.ts';
-import { type ColorChoice, mayStyle } from './color.ts';
 import { type OutputStream, outputStream } from './output-stream.ts';
 
 const DONE = Promise.resolve();
@@ -204,4 +203,25 @@ function writeFailure(error: NodeJS.ErrnoException, isTerminal: boolean): AppErr
     cause: error,
     hint: 'Check that there is room where the output goes.',
   });
+}
+
+/** Whether a person sits there: stdin and stderr are both terminals. */
+export function isAttended(): boolean {
+  // Seldom asked, so it is loaded only then.
+  const { isatty } = process.getBuiltinModule('node:tty');
+  return isatty(0) && isatty(2);
+}
+
+export type ColorChoice = 'auto' | 'always' | 'never';
+
+/**
+ * Whether styling may be written to a stream. The flag wins, then NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE
+ * (`0` turns off), then TERM=dumb; otherwise it depends on whether that very stream is a terminal.
+ */
+function mayStyle(choice: ColorChoice, env: Env, isTerminal: boolean): boolean {
+  if (choice !== 'auto') return choice === 'always';
+  if (env.NO_COLOR) return false;
+  const forced = env.FORCE_COLOR ?? env.CLICOLOR_FORCE;
+  if (forced !== undefined && forced !== '') return forced !== '0' && forced !== 'false';
+  return isTerminal && env.TERM !== 'dumb';
 }

@@ -1,7 +1,7 @@
 import { fstatSync, read } from 'node:fs';
 import { AppError } from '../../core/error.ts';
 import { reasonOf } from '../runtime/system.ts';
-import type { ByteStream } from './pipe-stream.ts';
+import type { ByteStream } from './input-stream.ts';
 
 /** What stands behind descriptor 0. `none`: a terminal, another character device, or nothing at all. */
 export type StdinKind = 'none' | 'file' | 'pipe' | 'socket' | 'directory';
@@ -53,7 +53,7 @@ async function* readAll(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
         return yield* readBlocks(signal);
       case 'pipe':
       case 'socket': {
-        const { pipeStream } = await import('./pipe-stream.ts');
+        const { pipeStream } = await import('./input-stream.ts');
         return yield* readStream(() => pipeStream(DESCRIPTOR), signal);
       }
       case 'none': {

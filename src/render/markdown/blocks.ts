@@ -1,14 +1,14 @@
 import type { MarkedToken, Token, Tokens } from 'marked';
-import { filterTerminal } from '../../core/text/terminal-filter.ts';
+import { filterTerminal } from '../../core/text/terminal.ts';
 import { parseTokens, spansOf } from './inline.ts';
 import type { OpenHighlighter } from './lazy.ts';
-import { fenceOf } from './line.ts';
+import { fenceOf } from './lexer.ts';
 import { tableLines } from './table.ts';
 import { plain, type Theme } from './theme.ts';
 import { wrap } from './wrap.ts';
 
 /** What laying out a block depends on. */
-export interface Layout {
+interface Layout {
   readonly width: number;
   readonly theme: Theme;
   readonly openHighlighter: OpenHighlighter | undefined;

@@ -1,7 +1,5 @@
 import type { MarkedToken, Token } from 'marked';
-import { filterTerminal } from '../../core/text/terminal-filter.ts';
-import { decodeEntities } from './entities.ts';
-import { hyperlink } from './hyperlink.ts';
+import { filterTerminal } from '../../core/text/terminal.ts';
 import { type Paint, plain, type Theme } from './theme.ts';
 import type { Span } from './wrap.ts';
 
@@ -79,4 +77,71 @@ function linkSpans(
   if (text.trim() === '') return [{ text: note, paint: (run) => paint(link(theme.faint(run))) }];
   const gap: Span = { text: ' ', paint };
   return [...spans, gap, { text: `(${note})`, paint: (run) => paint(link(theme.faint(run))) }];
+}
+
+const SCHEMES = /^(?:https?|ftp|mailto):/i;
+const MAX_LENGTH = 2000;
+
+/** Makes text a link a terminal can open (OSC 8); an address that `linkTarget` refuses gives no link. */
+function hyperlink(address: string): Paint {
+  const target = linkTarget(address);
+  if (target === undefined) return plain;
+  return (text) => `\u001b]8;;${target}\u001b\\${text}\u001b]8;;\u001b\\`;
+}
+
+/**
+ * The address percent-encoded to printable ASCII, so that it cannot end what it is written into; undefined if it is of an
+ * unknown scheme, or too long.
+ */
+export function linkTarget(address: string, schemes = SCHEMES): string | undefined {
+  if (!schemes.test(address)) return undefined;
+  const target = address.replace(/[^\x21-\x7e]/gu, percentEncoded);
+  return target.length > MAX_LENGTH ? undefined : target;
+}
+
+function percentEncoded(char: string): string {
+  return Array.from(Buffer.from(char, 'utf8'), (byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(
+    '',
+  );
+}
+
+const NAMED: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  copy: '©',
+  reg: '®',
+  trade: '™',
+  hellip: '…',
+  mdash: '—',
+  ndash: '–',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+  bull: '•',
+  middot: '·',
+  times: '×',
+  larr: '←',
+  rarr: '→',
+  deg: '°',
+  euro: '€',
+};
+
+/** Puts characters in the place of the entities people use. What is unknown, or would be a control character, stays as written. */
+export function decodeEntities(text: string): string {
+  if (!text.includes('&')) return text;
+  return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi, (entity, decimal, hex, name) => {
+    if (name !== undefined) return Object.hasOwn(NAMED, name) ? (NAMED[name] ?? entity) : entity;
+    return characterOf(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal)) ?? entity;
+  });
+}
+
+function characterOf(code: number): string | undefined {
+  if (code < 0x20 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return undefined;
+  const char = String.fromCodePoint(code);
+  return filterTerminal(char) === char ? char : undefined;
 }

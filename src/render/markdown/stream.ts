@@ -1,11 +1,10 @@
 import type { TextWork } from '../../core/text-work.ts';
 import { type LaidOutBlocks, layOutBlocks } from './block-layout.ts';
 import { newNumbering, plainLines } from './blocks.ts';
-import type { Segment } from './cut.ts';
 import type { Highlighter } from './highlight.ts';
 import { loadHighlighter, type OpenHighlighter } from './lazy.ts';
 import { costOf, isCostly, type Links } from './lexer.ts';
-import { segmenter } from './segments.ts';
+import { type Segment, segmenter } from './segments.ts';
 import { themeFor } from './theme.ts';
 
 /** Where Markdown is laid out. */

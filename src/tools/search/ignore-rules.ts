@@ -4,7 +4,7 @@ import { contains } from '../../core/text/path.ts';
 import { NO_RULES, rulesAbove, rulesWithin, type IgnoreRules as SearchRules } from './ignore.ts';
 
 /** The ignore files of a directory and of those above it, read as the tools read them. */
-export interface IgnoreRules {
+interface IgnoreRules {
   /** Whether the path, directly below the deepest of those directories, is left out. */
   ignores(path: string, kind: 'file' | 'directory'): boolean;
   /** The same rules and those of one directory more. Throws AppError `usage` if its ignore files cannot be asked. */

@@ -15,7 +15,7 @@ export interface Sighting {
   readonly column?: number;
 }
 
-export interface RipgrepRun {
+interface RipgrepRun {
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -24,7 +24,7 @@ export interface RipgrepRun {
   readonly take: (printed: Buffer) => Buffer | undefined;
 }
 
-export interface RipgrepEnd {
+interface RipgrepEnd {
   /** Why it was stopped before its end; undefined if it was not. */
   readonly stopped: 'enough' | 'time' | undefined;
   /** Whether it did what it was asked; false, for example, if it does not understand the pattern. */

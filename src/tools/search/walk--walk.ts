@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import { isSensitiveEntry } from '../../core/text/secrets.ts';
-import { ENTRY_LIMIT, FILE_COUNT_LIMIT } from '../../input/limits.ts';
+import { ENTRY_LIMIT, FILE_COUNT_LIMIT } from '../../input/attachment.ts';
 import { listDirectory } from '../../platform/files/read.ts';
 import { rulesFor, rulesOfNamed } from './ignore-rules.ts';
 
-export interface WalkRequest {
+interface WalkRequest {
   /** Free of links. */
   readonly root: string;
   /** How the root is called in errors. */

@@ -22,7 +22,7 @@ export interface Entry {
 }
 
 /** A directory that is being walked, open and proven to be the one meant. */
-export interface OpenDirectory {
+interface OpenDirectory {
   /** How its files are addressed; cannot be led elsewhere where directories are held by their descriptors. */
   readonly address: string;
   readonly close: () => void;
@@ -35,7 +35,7 @@ export interface WalkedDirectory extends OpenDirectory {
   readonly files: readonly string[];
 }
 
-export interface WalkRequest {
+interface WalkRequest {
   /** Free of links. */
   readonly start: string;
   readonly hold: Hold;

@@ -19,7 +19,7 @@ export interface Hunt {
   readonly progress: Int32Array;
 }
 
-export interface FoundLine {
+interface FoundLine {
   /** Counted from 1. */
   readonly line: number;
   readonly text: string;

@@ -2,9 +2,8 @@ import { dirname } from 'node:path';
 import { AppError } from '../../core/error.ts';
 import type { Clock } from '../../core/io.ts';
 import { isObject, parseJson } from '../../core/json.ts';
-import { counted } from '../../core/text/counted.ts';
+import { counted } from '../../core/text/format.ts';
 import { fingerprint } from '../../platform/files/held-file.ts';
-import { forgotten } from './journal-limits.ts';
 import { type JournalFiles, journalFiles, removeEmptyDirectory } from './journal-store.ts';
 import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
 
@@ -31,7 +30,7 @@ export interface Change {
 }
 
 /** What taking changes back did to the file; `unchanged`: it was as before already. */
-export type Undoing = 'restored' | 'removed' | 'unchanged';
+type Undoing = 'restored' | 'removed' | 'unchanged';
 
 /** The changes of all runs, and what was there before. */
 export interface UndoStore {
@@ -210,4 +209,78 @@ function parseChange(record: unknown): Change | undefined {
     missing: typeof missing === 'number' ? missing : 0,
     roots: Array.isArray(roots) ? roots.filter((root) => typeof root === 'string') : [],
   };
+}
+
+/** What of a change says how long it is kept. */
+interface KeptChange {
+  readonly run: string;
+  /** Milliseconds since the epoch. */
+  readonly time: number;
+  /** The fingerprint of what was there; undefined: nothing. */
+  readonly before: string | undefined;
+}
+
+interface KeptLimits {
+  /** Milliseconds since the epoch. */
+  readonly nowMs: number;
+  readonly maxBytes: number;
+}
+
+const MAX_AGE_MS = 30 * 86_400_000;
+
+/**
+ * The runs whose changes are not kept any longer: those whose last change is too old, and the oldest of the others while
+ * what they keep is too much. The newest run always stays, and no run goes in part: half of it taken back is no state
+ * that ever was. `sizes` says how many bytes are kept under a fingerprint.
+ */
+function forgotten(
+  changes: readonly KeptChange[],
+  sizes: ReadonlyMap<string, number>,
+  { nowMs, maxBytes }: KeptLimits,
+): ReadonlySet<string> {
+  // A map keeps the place of a key, so a run is put in anew with each of its changes.
+  const lastTimes = new Map<string, number>();
+  for (const { run, time } of changes) {
+    lastTimes.delete(run);
+    lastTimes.set(run, time);
+  }
+  const newestFirst = [...lastTimes].reverse();
+  const gone = new Set<string>();
+  const counted = new Set<string>();
+  let bytes = 0;
+  for (const [index, [run, time]] of newestFirst.entries()) {
+    for (const { before } of changes.filter((change) => change.run === run)) {
+      if (before === undefined || counted.has(before)) continue;
+      counted.add(before);
+      bytes += sizes.get(before) ?? 0;
+    }
+    if (index > 0 && (bytes > maxBytes || nowMs - time > MAX_AGE_MS)) gone.add(run);
+  }
+  return gone;
+}
+
+/** What became of one file that was to be put back. */
+export type TakenBack = { readonly path: string } & ({ readonly undoing: Undoing } | { readonly problem: AppError });
+
+/**
+ * Puts back what was there before these changes, file by file, the one that was changed last first. What cannot be put back
+ * is left alone, told, and passed over next time. Throws AppError `config`.
+ */
+export async function takeBackAll(
+  changes: readonly Change[],
+  store: UndoStore,
+  workspace: Workspace,
+): Promise<readonly TakenBack[]> {
+  const results: TakenBack[] = [];
+  for (const path of new Set(changes.map((change) => change.path).reverse())) {
+    const [first, ...others] = changes.filter((change) => change.path === path);
+    if (first === undefined) continue;
+    try {
+      results.push({ path, undoing: await store.takeBack([first, ...others], workspace) });
+    } catch (thrown) {
+      results.push({ path, problem: AppError.from(thrown) });
+      await store.pass([first, ...others]);
+    }
+  }
+  return results;
 }

@@ -12,16 +12,6 @@ import { fingerprint, type OpenedFile, openRegular, removeFrom, replaceIn } from
 import { errnoOf } from '../../platform/runtime/system.ts';
 import { type Fence, type FenceOptions, fenceAround, named, type Place } from './fence.ts';
 import { shortLines } from './line-window.ts';
-import {
-  absent,
-  changedSince,
-  partlyRead,
-  privileged,
-  sensitive,
-  tooLarge,
-  unread,
-  wouldBeTooLarge,
-} from './workspace-refusals.ts';
 
 /** Is told of every change before it is made, with all that is needed to take it back. */
 export interface Journal {
@@ -33,7 +23,7 @@ export interface Journal {
 }
 
 /** Keeps texts that are too long for an answer, outside the workspace; see `OutputShelf` in platform. */
-export interface Outputs {
+interface Outputs {
   keep(text: string): Promise<string | undefined>;
   /** Whether this very path is of a text that was kept by this run. */
   holds(path: string): boolean;
@@ -47,7 +37,7 @@ export interface WorkspaceOptions extends FenceOptions {
   readonly hold?: Hold;
 }
 
-export interface FileContent {
+interface FileContent {
   readonly bytes: Uint8Array;
   /** The permission bits. */
   readonly mode: number;
@@ -68,10 +58,10 @@ export interface ShownLines {
 export const ALL_SHOWN: ShownLines = { first: 1, last: 0, total: 0 };
 
 /** What must have been read before a change: to replace a file, all of it. */
-export type Extent = 'whole' | 'part';
+type Extent = 'whole' | 'part';
 
 /** What it takes to take a change back. */
-export interface Restoration {
+interface Restoration {
   /** What was there; undefined: nothing. */
   readonly bytes: Uint8Array | undefined;
   readonly mode: number;
@@ -304,4 +294,58 @@ async function inParent(
     }
   });
   if (outcome === 'changed') throw unread(place, 'somebody else wrote it at this moment');
+}
+
+/** What may hold secrets is read only after a person said yes. */
+function sensitive({ name }: Place): AppError {
+  return new AppError('usage', `${name} may hold secrets and was not read`, {
+    hint: 'Only the user can allow that. Go on without it, or ask the user for what you need to know.',
+  });
+}
+
+/** There is nothing to open. */
+function absent(): AppError {
+  return new AppError('usage', 'there is no such file', { hint: 'Look with list_directory or glob.' });
+}
+
+/** A file that exists is written only after it was read as it is. */
+function unread({ name }: Place, why: string): AppError {
+  return new AppError('usage', `${name} was not written: ${why}`, {
+    hint: 'Read it with read_file, then decide again what to write.',
+  });
+}
+
+/** A file is replaced only after all of it was read. */
+function partlyRead({ name }: Place): AppError {
+  return new AppError('usage', `${name} was not written: only a part of it was read`, {
+    hint: 'Change that part with edit_file, or read all of it first.',
+  });
+}
+
+/** Too large for tools to change. */
+function tooLarge({ name }: Place): AppError {
+  return new AppError('usage', `${name} is larger than 20 MB and is not changed by tools`, {
+    hint: 'Tell the user what to change there.',
+  });
+}
+
+/** What it is to hold is too much. */
+export function wouldBeTooLarge({ name }: Place): AppError {
+  return new AppError('usage', `${name} would be larger than 20 MB and was not written`, {
+    hint: 'Write less, or tell the user what to put there.',
+  });
+}
+
+/** Somebody else has changed what was to be taken back. */
+function changedSince({ name }: Place): AppError {
+  return new AppError('usage', `${name} was changed since, and was left as it is`, {
+    hint: 'Look at it, and take the change back by hand.',
+  });
+}
+
+/** Changing what runs as somebody else would be more than changing a file. */
+function privileged({ name }: Place): AppError {
+  return new AppError('usage', `${name} runs with the rights of its owner and is not changed`, {
+    hint: 'Tell the user what to change there.',
+  });
 }

@@ -1,17 +1,18 @@
+import type { Clock } from '../../../core/io.ts';
+import { isObject, parseJson } from '../../../core/json.ts';
 import { checkEndpoint } from '../../../core/text/url.ts';
-import type { ClientContext, SignInPrompt } from '../context.ts';
 import type { RemoteDefinition } from '../definition.ts';
 import type { Fetch } from '../fetch.ts';
+import { parseObject } from '../parse.ts';
 import type { SdkAuthProvider } from '../sdk.ts';
+import type { ClientContext, SignInPrompt } from '../types.ts';
 import { type Callback, openCallback } from './callback.ts';
-import { oauthProvider } from './provider.ts';
+import { oauthProvider, saveTokens, signInWanted } from './provider.ts';
 import type { Reach } from './reach.ts';
-import { oneRefreshAtATime } from './refresh.ts';
-import { signInStore } from './store.ts';
-import { signInWanted } from './words.ts';
+import { type SignInStore, signInStore } from './store.ts';
 
 /** What a link needs to be let in. */
-export interface Authorization {
+interface Authorization {
   readonly provider: SdkAuthProvider;
   readonly fetch: Fetch;
   /** How to exchange what the browser came back with; the transport's own. */
@@ -106,4 +107,42 @@ async function shown(url: URL, callback: Callback, { show, paste, signal }: Sign
     const address = await paste?.({ isRefused }, signal);
     if (address === undefined || callback.accept(address)) return;
   }
+}
+
+/**
+ * The same way to send, but of two processes that would refresh the same token only one does: many servers take a refresh token
+ * once, and the loser would have to sign in again. The other gets what the first was given, by the same issuer.
+ */
+function oneRefreshAtATime(send: Fetch, { store, clock, issuer }: RefreshOptions): Fetch {
+  return (input, init) => {
+    const spent = refreshTokenIn(init);
+    const asked = issuer();
+    if (spent === undefined || asked === undefined) return send(input, init);
+    return store.exclusively(init?.signal ?? new AbortController().signal, async (change) => {
+      const { tokens, expiresAt } = store.read(asked);
+      const isFresh = tokens !== undefined && tokens.refresh_token !== spent && (expiresAt ?? Infinity) > clock.now();
+      if (isFresh) return Response.json(tokens);
+      const response = await send(input, init);
+      const text = await response.text();
+      const given = parseJson(text);
+      // Kept before the lock is let go. Who does not repeat the refresh token lets it stay.
+      if (response.ok && isObject(given))
+        await saveTokens({ change, clock }, asked, { refresh_token: spent, ...parseObject(given) });
+      return new Response(text, { status: response.status, headers: response.headers });
+    });
+  };
+}
+
+interface RefreshOptions {
+  readonly store: SignInStore;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Who is asked. */
+  readonly issuer: () => string | undefined;
+}
+
+function refreshTokenIn(init: RequestInit | undefined): string | undefined {
+  const { body } = init ?? {};
+  const form =
+    body instanceof URLSearchParams || typeof body === 'string' ? new URLSearchParams(String(body)) : undefined;
+  return form?.get('grant_type') === 'refresh_token' ? (form.get('refresh_token') ?? undefined) : undefined;
 }

@@ -6,10 +6,9 @@ import { randomId } from '../../../platform/runtime/random-id.ts';
 import type { RemoteDefinition } from '../definition.ts';
 import type { SdkAuthProvider, SdkDiscovery } from '../sdk.ts';
 import type { ChangeSignIn, SignInStore } from './store.ts';
-import { signInWanted } from './words.ts';
 
 /** How the SDK signs in for us. */
-export interface OAuthProviderOptions {
+interface OAuthProviderOptions {
   readonly definition: RemoteDefinition;
   readonly store: SignInStore;
   readonly clock: Pick<Clock, 'now'>;
@@ -20,7 +19,7 @@ export interface OAuthProviderOptions {
   readonly mayRegister: boolean;
 }
 
-export interface OAuthProvider extends SdkAuthProvider {
+interface OAuthProvider extends SdkAuthProvider {
   /** Who is asked for tokens now; undefined before anybody was. */
   issuer(): string | undefined;
 }
@@ -143,4 +142,9 @@ function parseTokens(tokens: JsonObject | undefined): Tokens {
 
 function parseFields(value: object): JsonObject {
   return value as JsonObject;
+}
+
+/** What is thrown where the person must sign in, and cannot be asked to; `faultOf` says at which server, and how. */
+export function signInWanted(): AppError {
+  return new AppError('mcp', 'it wants you to sign in', { status: 401 });
 }

@@ -1,9 +1,8 @@
 import { AppError } from '../../../core/error.ts';
 import type { Env } from '../../../core/io.ts';
 import type { Address } from '../../../platform/http/connection.ts';
-import { addressesOf, systemResolve } from '../../../platform/http/pinned.ts';
-import { proxyFor } from '../../../platform/http/proxy-choice.ts';
-import { networkOf } from '../../../platform/http/public-address.ts';
+import { addressesOf, networkOf, systemResolve } from '../../../platform/http/pinned.ts';
+import { proxyFor } from '../../../platform/http/send.ts';
 
 /** Where a server may lead gmn and the browser: what it says of its sign-in names addresses of its own choice. */
 export interface Reach {
@@ -14,7 +13,7 @@ export interface Reach {
   addresses(url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined>;
 }
 
-export interface ReachOptions {
+interface ReachOptions {
   /** Only the proxy variables are read. */
   readonly env: Env;
   /** All addresses of a host; the system's resolver unless given. */

@@ -3,11 +3,11 @@ import { acquireLock } from '../../../platform/files/lock.ts';
 import { readStateFile } from '../../../platform/files/small-file.ts';
 import { makePrivateDirectory, replaceFile } from '../../../platform/files/write.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
-import type { ClientContext } from '../context.ts';
 import { parseObject } from '../parse.ts';
+import type { ClientContext } from '../types.ts';
 
 /** What is kept of a sign-in for one address at one issuer. */
-export interface SignInRecord {
+interface SignInRecord {
   /** Who gave it all, and the only one it may be shown to; the MCP server itself is shown the access token. */
   readonly issuer?: string;
   /** How gmn is registered there, in the SDK's words. */

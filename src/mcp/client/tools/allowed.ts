@@ -2,12 +2,12 @@ import type { ConfiguredServer } from '../servers.ts';
 import type { RegisteredTool } from './registration.ts';
 
 /** A server that offers nothing in this run, and the names of the tools it had before; undefined if nobody knows them. */
-export interface AbsentServer {
+interface AbsentServer {
   readonly server: ConfiguredServer;
   readonly before: readonly string[] | undefined;
 }
 
-export interface AllowedTools {
+interface AllowedTools {
   /** `--allowed-tools`. */
   readonly patterns: readonly string[];
   readonly table: readonly RegisteredTool[];

@@ -1,14 +1,15 @@
 import { orAborted } from '../../../core/abort.ts';
+import type { MediaPart } from '../../../core/content.ts';
 import { AppError } from '../../../core/error.ts';
 import type { JsonObject } from '../../../core/json.ts';
+import { formatSize } from '../../../core/text/format.ts';
+import { sniffMedia } from '../../../core/text/media.ts';
 import { visible } from '../../../core/text/terminal.ts';
 import type { ToolOutcome } from '../../../core/tool.ts';
-import type { ClientContext } from '../context.ts';
 import type { ServerPool } from '../pool.ts';
 import type { ConfiguredServer } from '../servers.ts';
-import type { Connection, Progress, RemoteTool } from '../types.ts';
+import type { CallResult, ClientContext, Connection, ContentBlock, Progress, RemoteTool } from '../types.ts';
 import { askOffer, type Offer, toolHash } from './memory.ts';
-import { type KeepOutput, outcomeOf } from './outcome.ts';
 import type { RegisteredTool, RegistrationOptions } from './registration.ts';
 
 interface Around {
@@ -89,4 +90,89 @@ function changedWords({ name }: ConfiguredServer, remote: RemoteTool, today: Rem
   const server = visible(name);
   if (today === undefined) return `the MCP server ${server} no longer has the tool ${visible(remote.name)}`;
   return `${visible(remote.name)} was not run: it says something else about itself than before. The user can look at it and allow it, on a terminal, with: gmn mcp tools ${server}`;
+}
+
+/** As much as a model should have to read. */
+const TOLD_CHARS = 40_000;
+const MAX_BLOCKS = 1000;
+/** Of all pictures and sounds of one answer, in base64. */
+const MAX_MEDIA_CHARS = 10_000_000;
+
+/** Keeps a long text and returns the path by which `read_file` gets it; undefined: what is left out is lost. */
+type KeepOutput = (text: string) => Promise<string | undefined>;
+
+/** What the model is told of a tool's answer: its text in order, media beside it, and the structure if there is one. */
+export async function outcomeOf(result: CallResult, keepOutput: KeepOutput): Promise<ToolOutcome> {
+  const { content, structuredContent, isError, omitted = [] } = result;
+  const media: MediaPart[] = [];
+  let mediaChars = 0;
+  const attach = (part: MediaPart): boolean => {
+    mediaChars += part.inlineData.data.length;
+    if (mediaChars > MAX_MEDIA_CHARS) return false;
+    return media.push(part) > 0;
+  };
+  const texts = content.slice(0, MAX_BLOCKS).map((block) => told(block, attach));
+  if (content.length > MAX_BLOCKS) texts.push(`[${content.length - MAX_BLOCKS} more pieces are left out]`);
+  for (const kind of new Set(omitted)) texts.push(`[a piece of the kind ${kind} is left out: it cannot be shown]`);
+  const text = await shortened(texts.join('\n'), keepOutput);
+  const structure = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
+  // Most servers say the same twice, once in words.
+  const isTold = structure === undefined || texts.some((item) => isSameJson(item, structure));
+  const rest = isTold
+    ? {}
+    : {
+        structured:
+          structure.length > TOLD_CHARS ? await shortened(structure, keepOutput) : (structuredContent ?? null),
+      };
+  const words = text === '' && isTold ? '(no output)' : text;
+  const beside = media.length === 0 ? {} : { media };
+  if (isError) return { ok: false, response: { error: words || 'the tool failed', ...rest }, ...beside };
+  return { ok: true, response: { output: words, ...rest }, ...beside };
+}
+
+function told(block: ContentBlock, attach: (part: MediaPart) => boolean): string {
+  switch (block.type) {
+    case 'text':
+      return block.text;
+    case 'image':
+    case 'audio':
+      return attached(block.type, block.data, attach, block.mimeType);
+    case 'resource_link':
+      return `[resource ${block.uri}${block.name === block.uri ? '' : ` (${block.name})`}]`;
+    case 'resource': {
+      const { uri, text, blob, mimeType } = block.resource;
+      const label = `[resource ${uri}]`;
+      return text === undefined ? `${label} ${attached('file', blob ?? '', attach, mimeType)}` : `${label}\n${text}`;
+    }
+  }
+}
+
+/** Only what the bytes prove to be is sent: a wrong type would fail the whole request. */
+function attached(what: string, data: string, attach: (part: MediaPart) => boolean, claimed = 'unknown type'): string {
+  const bytes = Buffer.from(data, 'base64');
+  const mimeType = sniffMedia(bytes);
+  const size = formatSize(bytes.length);
+  if (mimeType === undefined) return `[${what}, ${claimed}, ${size}: of no kind that can be shown]`;
+  const isAttached = attach({ inlineData: { mimeType, data: bytes.toString('base64') } });
+  return isAttached
+    ? `[${what}, ${mimeType}, ${size}: attached]`
+    : `[${what}, ${mimeType}, ${size}: too large to be shown]`;
+}
+
+async function shortened(text: string, keepOutput: KeepOutput): Promise<string> {
+  if (text.length <= TOLD_CHARS) return text.toWellFormed();
+  const start = text.slice(0, TOLD_CHARS * 0.75).toWellFormed();
+  const end = text.slice(-TOLD_CHARS * 0.25).toWellFormed();
+  const path = await keepOutput(text.toWellFormed());
+  const way = path === undefined ? 'they are lost; ask for less' : `read_file ${path} shows them`;
+  return `${start}\n[… ${text.length - start.length - end.length} characters are left out here; ${way} …]\n${end}`;
+}
+
+function isSameJson(text: string, json: string): boolean {
+  if (text.length > 2 * json.length + 1000) return false;
+  try {
+    return JSON.stringify(JSON.parse(text)) === json;
+  } catch {
+    return false;
+  }
 }

@@ -1,10 +1,9 @@
 import { canonicalJson, isObject, objectsOf, stringOf } from '../../../core/json.ts';
-import { isRecent, readMemo, writeMemo } from '../../../platform/files/memo-file.ts';
+import { isRecent, readMemo, writeMemo } from '../../../platform/files/small-file.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
-import type { ClientContext } from '../context.ts';
 import { parseTool } from '../parse.ts';
 import type { ConfiguredServer } from '../servers.ts';
-import type { Connection, RemoteTool } from '../types.ts';
+import type { ClientContext, Connection, RemoteTool } from '../types.ts';
 
 /** Whose tools were seen: a name alone could be that of another server in another folder. */
 export type SeenServer = Pick<ConfiguredServer, 'name' | 'scope' | 'file'>;

@@ -4,7 +4,6 @@ import type { Preview, Tool, ToolOutcome } from '../../../core/tool.ts';
 import { isWantedTool } from '../definition.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { RemoteTool } from '../types.ts';
-import { fairShares } from './fair-shares.ts';
 import { type ToolOrigin, toolNames } from './names.ts';
 import { usableSchema } from './schema.ts';
 
@@ -162,4 +161,17 @@ function toolOf(
 /** The real names, whatever the model calls it. */
 function previewText({ server, remote }: Pick<RegisteredTool, 'server' | 'remote'>, args: JsonObject): string {
   return `MCP server: ${visible(server.name)}\nTool: ${visible(remote.name)}\nArguments: ${JSON.stringify(args, null, 2)}`;
+}
+
+/** How many of so many each may have where there is room for `room` in all: what one does not need is for those who need more. */
+export function fairShares(counts: readonly number[], room: number): readonly number[] {
+  const shares = counts.map(() => 0);
+  let left = Math.max(0, room);
+  const smallestFirst = [...counts.entries()].sort(([, a], [, b]) => a - b);
+  for (const [place, [index, count]] of smallestFirst.entries()) {
+    const share = Math.min(count, Math.floor(left / (counts.length - place)));
+    shares[index] = share;
+    left -= share;
+  }
+  return shares;
 }

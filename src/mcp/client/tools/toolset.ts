@@ -2,11 +2,10 @@ import { AppError } from '../../../core/error.ts';
 import { visible } from '../../../core/text/terminal.ts';
 import type { Tool } from '../../../core/tool.ts';
 import { deadline } from '../../../platform/runtime/clock.ts';
-import type { ClientContext } from '../context.ts';
 import { serverFault } from '../errors.ts';
 import { openServers, type ServerPool } from '../pool.ts';
 import type { ConfiguredServer } from '../servers.ts';
-import type { RemoteTool } from '../types.ts';
+import type { ClientContext, RemoteTool } from '../types.ts';
 import { isAllowed } from './allowed.ts';
 import { type AskOffer, type CallHandling, offerAsker, remoteCalls } from './calls.ts';
 import { cachedOffer, changedTools, markSeen, type SeenServer, seenNames, toolHash } from './memory.ts';
@@ -69,7 +68,7 @@ export interface McpTools {
   close(): Promise<void>;
 }
 
-export interface UsedServer {
+interface UsedServer {
   readonly server: ConfiguredServer;
   readonly fault?: string;
   /** The names of its tools that are not offered since they say something else about themselves than before. */

@@ -1,15 +1,15 @@
-import type { AppError } from '../../../core/error.ts';
+import { AppError } from '../../../core/error.ts';
 import { isLoopback } from '../../../core/text/url.ts';
 import { sendHttp } from '../../../platform/http/send.ts';
 import { after } from '../../../platform/runtime/clock.ts';
-import type { ClientContext } from '../context.ts';
+import { openRequests } from '../../wire/message.ts';
 import type { NamedServer, RemoteDefinition } from '../definition.ts';
 import { serverFault } from '../errors.ts';
 import { type Fetch, fetchOver } from '../fetch.ts';
-import type { OpenLink } from '../link.ts';
 import { authorizationFor } from '../oauth/authorization.ts';
 import { reachOf } from '../oauth/reach.ts';
-import { failBrokenAnswers } from './broken-answers.ts';
+import type { SdkTransport } from '../sdk.ts';
+import type { ClientContext, OpenLink } from '../types.ts';
 
 /** A server's own wish for when to come back is taken within these bounds. */
 const SOONEST_MS = 250;
@@ -116,4 +116,36 @@ function briefly(work: Promise<unknown>): Promise<void> {
     };
     work.then(finish, finish);
   });
+}
+
+/** Any that a server may use: what counts is the cause beside it, which no message of a server can hold. */
+const BROKEN_OFF = -32000;
+
+/**
+ * Has a request fail as soon as the stream that should answer it has ended and cannot be resumed; the SDK by itself waits
+ * for the timeout. `why` gives what is known of the end. To be called before the transport is started.
+ */
+function failBrokenAnswers(transport: SdkTransport, why: () => string): void {
+  const requests = openRequests();
+  const send = transport.send.bind(transport);
+  // The SDK keeps what was here, and calls it first.
+  transport.onmessage = (message) => void requests.isExpected(message);
+  transport.send = (message, options) => {
+    if (!('method' in message && 'id' in message)) return send(message, options);
+    const { id, method } = message;
+    requests.sent(message);
+    return send(message, {
+      ...options,
+      onRequestStreamEnd() {
+        options?.onRequestStreamEnd?.();
+        const cause = new AppError('mcp', [`its answer to ${method} broke off`, why()].filter(Boolean).join(': '));
+        const answer = {
+          jsonrpc: '2.0',
+          id,
+          error: { code: BROKEN_OFF, message: cause.message, data: { cause } },
+        } as const;
+        if (requests.isOpen(id)) transport.onmessage?.(answer);
+      },
+    });
+  };
 }

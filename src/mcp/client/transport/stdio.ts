@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { parseJson } from '../../../core/json.ts';
-import { formatSize } from '../../../core/text/size.ts';
+import { formatSize } from '../../../core/text/format.ts';
 import { type Program, type ProgramEnd, programEnvironment, startProgram } from '../../../platform/process/child.ts';
 import { linesOf } from '../../wire/lines--lines.ts';
 import { isMessage, openRequests } from '../../wire/message.ts';
 import type { StdioDefinition } from '../definition.ts';
 import { MAX_MESSAGE_BYTES, MAX_NOISE_LINES, MAX_NONSENSE, STRAY_WORDS } from '../limits.ts';
-import type { OpenLink } from '../link.ts';
 import type { SdkTransport } from '../sdk.ts';
+import type { OpenLink } from '../types.ts';
 
 /** A server that is a program of its own: started at once, so that it boots while the SDK is loaded. */
 export const openStdio: OpenLink = async ({ definition }, context) => {

@@ -1,7 +1,7 @@
 import { afterUrgent } from '../../../platform/runtime/clock.ts';
 
 /** What a job says, in memory and, as soon as the disk takes it, in its file. */
-export interface OutputKeeper {
+interface OutputKeeper {
   readonly add: (delta: string) => void;
   text(): string;
   /**

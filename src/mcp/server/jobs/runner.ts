@@ -1,10 +1,8 @@
 import { AppError } from '../../../core/error.ts';
 import type { Clock } from '../../../core/io.ts';
 import { after } from '../../../platform/runtime/clock.ts';
-import { CodedError, codeOf } from '../coded-error.ts';
-import { gate } from '../concurrency.ts';
-import { failureText } from '../errors.ts';
-import type { Holds } from '../holds.ts';
+import { gate, type Holds } from '../concurrency.ts';
+import { CodedError, codeOf, failureText } from '../errors.ts';
 import { endedAt, isOver, type JobRecord, type JobStatus, type JobView } from './job.ts';
 import { outputKeeper } from './output.ts';
 import type { JobStore } from './store.ts';
@@ -22,7 +20,7 @@ export interface JobWork {
   run(job: RunningJob): Promise<JobResult>;
 }
 
-export interface RunningJob {
+interface RunningJob {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly onText: (delta: string) => void;
@@ -30,9 +28,9 @@ export interface RunningJob {
   readonly note: (known: Partial<JobResult>) => void;
 }
 
-export type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused' | 'notices'>;
+type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused' | 'notices'>;
 
-export interface SubmittedJob {
+interface SubmittedJob {
   readonly id: string;
   /** Resolves when the job is written down, or cannot be: from then on its id outlives this process. */
   readonly noted: Promise<void>;
@@ -53,7 +51,7 @@ export interface JobsOptions {
 }
 
 /** Who ends a job before its time. */
-export type Stop = 'cancelled' | 'timeout' | 'interrupted';
+type Stop = 'cancelled' | 'timeout' | 'interrupted';
 
 interface Entry {
   readonly id: string;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/io.ts';
 import { parseJson } from '../../../core/json.ts';
-import { isUuid } from '../../../core/text/uuid.ts';
+import { isUuid } from '../../../core/text/names.ts';
 import type { RecordDirectory, RecordFile } from '../../../platform/files/records.ts';
 import { stateOf, thisProcess } from '../../../platform/process/identity.ts';
 import { endedAt, isOver, type JobRecord, type JobView, jobLine, newestFirst, parseJob } from './job.ts';
@@ -30,7 +30,7 @@ export interface JobStore {
 }
 
 /** What a job says, and what is known of it, as it comes. Its files are open while it runs. */
-export interface JobWriter {
+interface JobWriter {
   /** Rejects if it cannot be written. */
   save(record: JobRecord): Promise<void>;
   /** Adds to what a job has said. Rejects if it cannot be written. */

@@ -1,9 +1,9 @@
 import { isObject } from '../../../core/json.ts';
 import { instructions } from '../help.ts';
-import type { SdkMessage } from '../sdk.ts';
-import type { Service } from '../tool.ts';
+import type { Host } from '../host.ts';
+import type { SdkMessage, SdkTool } from '../sdk.ts';
+import type { Annotations, ServerTool, Service } from '../tool.ts';
 import { PROMPT_LIST } from './prompts.ts';
-import { publishedTool } from './published-tool.ts';
 import { RESOURCE_LIST, RESOURCE_TEMPLATES } from './resources.ts';
 
 /** The revisions that open with `initialize`, the newest first. A test compares them with those of the SDK. */
@@ -12,7 +12,7 @@ const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024
 const CAPABILITIES = { tools: {}, resources: {}, prompts: {} } as const;
 
 /** What a client asks first, answered without the SDK, which takes longer to load than all the rest. */
-export interface Opening {
+interface Opening {
   /** The answer; `heard` for what needs none; undefined once the SDK has to take over. */
   answer(message: SdkMessage): SdkMessage | 'heard' | undefined;
   /** What the SDK must be told to be where the client thinks it is; the first is the client's `initialize`. */
@@ -71,4 +71,29 @@ function greeting(params: Readonly<Record<string, unknown>> | undefined, host: S
 
 function parseAnswer(id: string | number, result: object): SdkMessage {
   return { jsonrpc: '2.0', id, result } as SdkMessage;
+}
+
+/** A tool as `tools/list` tells it. */
+export function publishedTool(
+  { name, title, description, annotations, input, output }: ServerTool,
+  allowed: Host['allowed'],
+): SdkTool {
+  return parseTool({
+    name,
+    title,
+    description,
+    inputSchema: input,
+    ...(output === undefined ? {} : { outputSchema: output }),
+    annotations: { title, ...(annotations === 'agent' ? agentAnnotations(allowed) : annotations) },
+  });
+}
+
+/** Hosts ask a person before every call of what may destroy something; a model that only reads does not. */
+function agentAnnotations({ write, shell }: Host['allowed']): Annotations {
+  if (!write && !shell) return { readOnlyHint: true, openWorldHint: true };
+  return { readOnlyHint: false, destructiveHint: true, openWorldHint: true };
+}
+
+function parseTool(tool: object): SdkTool {
+  return tool as SdkTool;
 }

@@ -14,7 +14,7 @@ interface Resource {
 }
 
 /** The contents of a resource. */
-export interface ReadResource {
+interface ReadResource {
   readonly mimeType: string;
   readonly text: string;
   readonly next?: string;

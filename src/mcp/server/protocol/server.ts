@@ -6,8 +6,8 @@ import type { Host } from '../host.ts';
 import { NO_PROGRESS, type Progress, progressTo } from '../progress.ts';
 import type { Sdk, SdkCallResult, SdkContext, SdkServer } from '../sdk.ts';
 import type { CallResult, ServerTool, Service } from '../tool.ts';
+import { publishedTool } from './handshake.ts';
 import { filledPrompt, PROMPT_LIST } from './prompts.ts';
-import { publishedTool } from './published-tool.ts';
 import { RESOURCE_LIST, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 
 /** JSON-RPC's code for what was asked wrongly. */

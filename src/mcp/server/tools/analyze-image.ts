@@ -1,10 +1,12 @@
+import { AppError } from '../../../core/error.ts';
+import { sniffMedia } from '../../../core/text/media.ts';
 import { PLAIN_BUILT_IN } from '../../../models/table.ts';
-import { checkedModel } from '../model-name.ts';
-import { serverTool } from '../tool.ts';
+import { readBytes } from '../../../platform/files/read.ts';
+import type { Engine } from '../engine.ts';
+import type { Roots } from '../roots.ts';
+import { checkedModel, serverTool } from '../tool.ts';
 import { answerTo } from '../turn.ts';
-import { metadataOf } from './genai.ts';
-import { imageOf } from './image.ts';
-import { plainFailure, plainResult } from './results.ts';
+import { metadataOf, plainFailure, plainResult } from './results.ts';
 
 /** One question about one picture. */
 export const analyzeImage = serverTool({
@@ -56,3 +58,83 @@ export const analyzeImage = serverTool({
     });
   },
 });
+
+const MAX_BYTES = 20_000_000;
+
+/** The images that Gemini takes. */
+const TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/heic', 'image/heif'];
+
+/** Where an image is; exactly one of the first three. */
+interface ImageArguments {
+  readonly imagePath?: string | undefined;
+  readonly imageUrl?: string | undefined;
+  readonly imageBase64?: string | undefined;
+  readonly mimeType?: string | undefined;
+}
+
+interface ImageContext {
+  readonly roots: Roots;
+  readonly engine: Engine;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The image, in base64, with its type by its content. Throws AppError `usage` if it is none, is too large, lies outside the
+ * roots or is given in no way or in two; `api` if it cannot be fetched.
+ */
+async function imageOf(
+  args: ImageArguments,
+  context: ImageContext,
+): Promise<{ readonly mimeType: string; readonly data: string }> {
+  const { imagePath, imageUrl, imageBase64 } = args;
+  const ways = [imagePath, imageUrl, imageBase64].filter((way) => way !== undefined);
+  if (ways.length !== 1) {
+    throw wrong('give the image in one way', 'Use one of imagePath, imageUrl and imageBase64.');
+  }
+  const bytes = await bytesOf(args, context);
+  const mimeType = sniffMedia(bytes, imagePath ?? '');
+  if (mimeType === undefined || !TYPES.includes(mimeType)) {
+    throw wrong(`this is no image Gemini takes${mimeType ? `, but ${mimeType}` : ''}`, `It takes ${TYPES.join(', ')}.`);
+  }
+  if (args.mimeType !== undefined && imageBase64 !== undefined && args.mimeType.toLowerCase() !== mimeType) {
+    throw wrong(`mimeType says ${args.mimeType.slice(0, 60)}, but the image is ${mimeType}`, 'Leave mimeType out.');
+  }
+  return { mimeType, data: Buffer.from(bytes).toString('base64') };
+}
+
+async function bytesOf(
+  { imagePath, imageUrl, imageBase64 }: ImageArguments,
+  context: ImageContext,
+): Promise<Uint8Array> {
+  if (imagePath !== undefined) return fileBytes(imagePath, context.roots);
+  if (imageUrl !== undefined) return fetched(imageUrl, context);
+  return decoded(imageBase64 ?? '');
+}
+
+async function fileBytes(name: string, roots: Roots): Promise<Uint8Array> {
+  return readBytes(roots.file(name), { name, maxBytes: MAX_BYTES, tooLarge, links: 'never' });
+}
+
+async function fetched(url: string, { engine, signal }: ImageContext): Promise<Uint8Array> {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed?.protocol !== 'https:') throw wrong('imageUrl must be an https address', 'Example: https://…/photo.png');
+  const bytes = await engine.fetchBytes(parsed, signal);
+  if (bytes.length > MAX_BYTES) throw tooLarge();
+  return bytes;
+}
+
+function decoded(text: string): Uint8Array {
+  const base64 = text.replace(/^data:[\w/+.-]+;base64,/, '').replace(/\s+/g, '');
+  if (base64 === '' || !/^[\w+/-]+={0,2}$/.test(base64)) throw wrong('imageBase64 is not base64', 'Send the bytes.');
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length > MAX_BYTES) throw tooLarge();
+  return bytes;
+}
+
+function tooLarge(): AppError {
+  return wrong('the image is larger than 20 MB', 'Send a smaller one.');
+}
+
+function wrong(message: string, hint: string): AppError {
+  return new AppError('usage', message, { hint });
+}

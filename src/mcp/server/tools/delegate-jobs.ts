@@ -1,7 +1,16 @@
 import { JOB_STATUSES } from '../jobs/job.ts';
+import { publishedSession, visibleSessions } from '../sessions.ts';
 import { serverTool } from '../tool.ts';
-import { delegateFailure, delegateResult, jobLine } from './delegate-result.ts';
-import { JOBS_OUTPUT } from './delegate-schema.ts';
+import {
+  delegateFailure,
+  delegateResult,
+  JOB_OUTPUT,
+  JOBS_OUTPUT,
+  jobLine,
+  jobNotFound,
+  jobResult,
+  SESSIONS_OUTPUT,
+} from './delegate-result.ts';
 
 /** The jobs there are, of this server and of those before it. */
 export const delegateJobs = serverTool({
@@ -24,5 +33,78 @@ export const delegateJobs = serverTool({
     const jobs = wanted.slice(0, limit);
     const text = jobs.length === 0 ? 'No jobs.' : jobs.map(jobLine).join('\n');
     return delegateResult({ jobs: jobs.map((job) => ({ ...job })), total: wanted.length }, text);
+  },
+});
+
+const LONGEST_WAIT_MS = 600_000;
+
+/** How a job stands, with all it has said. */
+export const delegateStatus = serverTool({
+  name: 'delegate_status',
+  title: 'Status and output of a delegated job',
+  description:
+    'How a job stands, with its output: the whole answer once it is completed, what has come so far while it runs. ' +
+    'With wait_ms it waits for the end that long.',
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  input: {
+    properties: {
+      job_id: { type: 'string', description: 'As delegate returned it.' },
+      wait_ms: {
+        type: 'integer',
+        description: 'Wait up to so many milliseconds for the job to end.',
+        default: 0,
+        minimum: 0,
+        maximum: LONGEST_WAIT_MS,
+      },
+    },
+    required: ['job_id'],
+  },
+  output: JOB_OUTPUT,
+  fail: delegateFailure,
+  async run({ job_id, wait_ms = 0 }, { host, signal }) {
+    const view = wait_ms === 0 ? await host.jobs.find(job_id) : await host.jobs.wait(job_id, wait_ms, signal);
+    return view === undefined ? jobNotFound(job_id) : jobResult(view);
+  },
+});
+
+/** Ends a job, with its request and its children. */
+export const delegateCancel = serverTool({
+  name: 'delegate_cancel',
+  title: 'Cancel a delegated job',
+  description: 'End a queued or running job. One that is over stays as it is. Returns how the job stands.',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  input: {
+    properties: { job_id: { type: 'string', description: 'As delegate returned it.' } },
+    required: ['job_id'],
+  },
+  output: JOB_OUTPUT,
+  fail: delegateFailure,
+  async run({ job_id }, { host }) {
+    const view = await host.jobs.cancel(job_id);
+    return view === undefined ? jobNotFound(job_id) : jobResult(view);
+  },
+});
+
+/** The sessions that can be continued here. */
+export const delegateSessions = serverTool({
+  name: 'delegate_sessions',
+  title: 'List sessions',
+  description: 'The saved conversations that were begun inside the roots of this server, newest first.',
+  isQuick: true,
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  input: {
+    properties: {
+      limit: { type: 'integer', description: 'At most so many.', default: 20, minimum: 1, maximum: 1000 },
+    },
+  },
+  output: SESSIONS_OUTPUT,
+  fail: delegateFailure,
+  async run({ limit = 20 }, { host }) {
+    const all = await visibleSessions(host);
+    const sessions = all.slice(0, limit).map(publishedSession);
+    const lines = sessions.map(({ session_id, last_accessed, name }) =>
+      [session_id, last_accessed, name ?? ''].join('  ').trimEnd(),
+    );
+    return delegateResult({ sessions, total: all.length }, lines.length === 0 ? 'No sessions.' : lines.join('\n'));
   },
 });

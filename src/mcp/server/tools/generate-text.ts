@@ -1,11 +1,9 @@
 import type { JsonObject } from '../../../core/json.ts';
 import { PLAIN_BUILT_IN } from '../../../models/table.ts';
 import type { TurnSampling } from '../engine.ts';
-import { checkedModel } from '../model-name.ts';
-import { serverTool } from '../tool.ts';
+import { checkedModel, serverTool } from '../tool.ts';
 import { answerTo } from '../turn.ts';
-import { given, metadataOf, type TextAnswer } from './genai.ts';
-import { plainFailure, plainResult } from './results.ts';
+import { given, metadataOf, plainFailure, plainResult, type TextAnswer } from './results.ts';
 
 /** One reply of a model, as the API gives it: no tools, nothing saved. */
 export const generateText = serverTool({

@@ -1,17 +1,10 @@
 import type { ServerTool, ToolGroup } from '../tool.ts';
 import { analyzeImage } from './analyze-image.ts';
-import { chat } from './chat.ts';
-import { chatReply } from './chat-reply.ts';
+import { chat, chatReply } from './chat.ts';
 import { delegate } from './delegate.ts';
-import { delegateCancel } from './delegate-cancel.ts';
-import { delegateJobs } from './delegate-jobs.ts';
-import { delegateSessions } from './delegate-sessions.ts';
-import { delegateStatus } from './delegate-status.ts';
-import { embedText } from './embed-text.ts';
+import { delegateCancel, delegateJobs, delegateSessions, delegateStatus } from './delegate-jobs.ts';
 import { generateText } from './generate-text.ts';
-import { getHelp } from './get-help.ts';
-import { listModels } from './list-models.ts';
-import { countTokens } from './queries.ts';
+import { countTokens, embedText, getHelp, listModels } from './queries.ts';
 
 const TOOLS: Readonly<Record<ToolGroup, readonly ServerTool[]>> = {
   chat: [chat, chatReply],

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../../core/json.ts';
 import { failureText } from '../errors.ts';
 import type { Pages } from '../pages.ts';
 import type { CallResult } from '../tool.ts';
+import type { Answer } from '../turn.ts';
 
 /** A failure of a plain tool. */
 export function plainFailure(error: AppError): CallResult {
@@ -47,4 +48,29 @@ export function notesOf({ refused = [], notices = [] }: Pick<PlainAnswer, 'refus
 
 function listed(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [`${title}\n${lines.map((line) => `- ${line}`).join('\n')}`];
+}
+
+export type TextAnswer = Pick<Answer, 'text' | 'model' | 'usage' | 'finishReason' | 'sources' | 'notices'>;
+
+/** What callers are told about an answer besides its text. */
+export function metadataOf({ model, usage, finishReason, sources }: TextAnswer): JsonObject {
+  const { totalTokenCount } = usage;
+  return {
+    model,
+    ...(totalTokenCount === undefined ? {} : { tokensUsed: totalTokenCount }),
+    finishReason,
+    usage: { ...usage },
+    ...(sources === undefined ? {} : { grounding: { sources: sources.map((source) => ({ ...source })) } }),
+  };
+}
+
+type Given<Values> = { readonly [Key in keyof Values]?: Exclude<Values[Key], undefined> };
+
+/** The same without what is undefined. */
+export function given<Values extends object>(values: Values): Given<Values> {
+  return parseGiven(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)));
+}
+
+function parseGiven<Values>(values: object): Given<Values> {
+  return values as Given<Values>;
 }

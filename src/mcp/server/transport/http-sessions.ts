@@ -8,7 +8,7 @@ import type { Service } from '../tool.ts';
 const MOST_SESSIONS = 64;
 
 /** The clients that open with `initialize`: each has a session, and in it a protocol of its own. */
-export interface HttpSessions {
+interface HttpSessions {
   answer(request: Request, body: SdkMessage | undefined): Promise<Response>;
   close(): Promise<void>;
 }

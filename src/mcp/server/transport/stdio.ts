@@ -1,14 +1,14 @@
+import { isObject } from '../../../core/json.ts';
 import { randomId } from '../../../platform/runtime/random-id.ts';
 import type { ClaimedStdout } from '../../../platform/terminal/claimed-stdout.ts';
 import { type Line, linesOf } from '../../wire/lines.ts';
-import { type Read, readMessage, TOO_LONG } from '../../wire/message--message.ts';
+import { type Read, readMessage, TOO_LONG } from '../../wire/message.ts';
 import { opening } from '../protocol/handshake.ts';
 import { protocolServer } from '../protocol/server.ts';
 import type { Sdk, SdkMessage, SdkTransport } from '../sdk.ts';
 import type { Service } from '../tool.ts';
-import { pending } from './pending.ts';
 
-export interface StdioOptions {
+interface StdioOptions {
   readonly input: AsyncIterable<Uint8Array>;
   readonly output: ClaimedStdout;
   readonly trace: (line: string) => void;
@@ -93,5 +93,42 @@ function openWire(sdk: Sdk, service: Service, { write, trace, heard }: WireOptio
       transport.onclose?.();
       await handle.close().catch(() => {});
     },
+  };
+}
+
+/** The questions without an answer so far that need nobody else: no model, no job, no time. */
+interface Pending {
+  heard(message: SdkMessage): void;
+  sent(message: SdkMessage): void;
+  /** Resolves when there are none. */
+  none(): Promise<void>;
+}
+
+/** Nothing is pending at first. */
+function pending({ tools }: Pick<Service, 'tools'>): Pending {
+  const ids = new Set<unknown>();
+  let done: () => void = () => {};
+  const remove = (id: unknown): void => {
+    if (ids.delete(id) && ids.size === 0) done();
+  };
+  const isQuick = (method: string, params: Readonly<Record<string, unknown>> | undefined): boolean =>
+    method !== 'tools/call' || tools.some(({ name, isQuick: quick }) => quick && name === params?.name);
+  return {
+    heard(message) {
+      if (!('method' in message)) return;
+      const { method, params } = message;
+      if ('id' in message && isQuick(method, params)) ids.add(message.id);
+      // What is taken back is not answered.
+      if (method === 'notifications/cancelled' && isObject(params)) remove(params.requestId);
+    },
+    sent(message) {
+      if ('id' in message && !('method' in message)) remove(message.id);
+    },
+    none: () =>
+      ids.size === 0
+        ? Promise.resolve()
+        : new Promise((resolve) => {
+            done = resolve;
+          }),
   };
 }

@@ -1,12 +1,9 @@
-import type { HttpResponse } from '../../../core/http.ts';
-import { answerReader } from '../../http/answer.ts';
-import { type Call, openCall } from '../../http/call.ts';
-import { targetOf } from '../../http/direct.ts';
+import type { HttpResponse } from '../../../core/io.ts';
+import { type Call, openCall, targetOf } from '../../http/direct.ts';
 import type { Dispatch } from '../../http/exchange.ts';
-import { type Peer, peerOf, proxyPeer } from '../../http/failure.ts';
-import { requestBytes, tunnelBytes } from '../../http/http1.ts';
+import { basicToken, type Peer, peerOf, proxyPeer, proxyRefusal } from '../../http/failure.ts';
+import { answerReader, requestBytes, tunnelBytes } from '../../http/http1.ts';
 import type { sendThroughProxy as sendThroughProxyNode } from '../../http/proxy.ts';
-import { basicToken, proxyRefusal } from '../../http/proxy-refusal.ts';
 import { type Connection, connect } from './connection.ts';
 
 /** The same promise, on the sockets of the runtime. */

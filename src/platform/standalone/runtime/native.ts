@@ -1,4 +1,12 @@
-import type { sha256 as sha256Node } from '../../runtime/native.ts';
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import type {
+  keepYoungGenerationSmall as keepYoungGenerationSmallNode,
+  SystemUser,
+  sha256 as sha256Node,
+  systemUser as systemUserNode,
+} from '../../runtime/native.ts';
 
 declare const Bun: {
   readonly CryptoHasher: { hash(algorithm: 'sha256', text: string, encoding: 'hex'): string };
@@ -6,3 +14,32 @@ declare const Bun: {
 
 /** The same promise, without the crypto module. */
 export const sha256: typeof sha256Node = (text) => Bun.CryptoHasher.hash('sha256', text, 'hex');
+
+/** Nothing: the runtime is not V8. */
+export const keepYoungGenerationSmall: typeof keepYoungGenerationSmallNode = () => {};
+
+/** The same promise. What the runtime calls the user's information is what the environment says. */
+export const systemUser: typeof systemUserNode = () => {
+  const uid = process.getuid?.();
+  if (uid === undefined) return userInfo();
+  const user = parsePasswd(readFileSync('/etc/passwd', 'utf8'), uid) ?? parsePasswd(asked(uid), uid);
+  if (user === undefined) throw new Error('a user without a name');
+  return user;
+};
+
+/** Users may be kept elsewhere than in that file: on a Mac, and in most companies. */
+function asked(uid: number): string {
+  const [program, ...args] =
+    process.platform === 'darwin' ? ['/usr/bin/id', '-P'] : ['/usr/bin/getent', 'passwd', String(uid)];
+  return spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '';
+}
+
+/** `name:password:uid:gid:…:home:shell`, with more in the middle on a Mac. */
+function parsePasswd(text: string, uid: number): SystemUser | undefined {
+  const fields = text
+    .split('\n')
+    .map((line) => line.split(':'))
+    .find(([, , id]) => id === String(uid));
+  const [username, homedir] = [fields?.[0], fields?.at(-2)];
+  return username === undefined || homedir === undefined ? undefined : { username, homedir };
+}
