@@ -52,12 +52,12 @@ const packName = `pack-${hashOf(packed)}.js`;
 writeFileSync(join(dist, packName), packed);
 writeSources();
 
-const program = await build({
+// What bin/gmn.js starts.
+await build({
   ...bundling,
   stdin: { contents: `import { boot } from './src/boot.ts'; boot(process.argv.slice(2));`, resolveDir: root },
   format: 'cjs',
-  banner: { js: '#!/usr/bin/env node' },
-  write: false,
+  outfile: join(dist, 'boot.js'),
   define: {
     VERSION: JSON.stringify(version),
     MAIN_CHUNK: JSON.stringify([...hot].find((name) => name.startsWith('main-'))),
@@ -70,7 +70,6 @@ writeFileSync(join(dist, 'gmn.1'), table.manPage(table.ROOT, version));
 writeFileSync(join(dist, 'THIRD_PARTY_NOTICES.txt'), thirdPartyNotices(chunks.metafile));
 rmSync(final, { recursive: true, force: true });
 renameSync(dist, final);
-writeProgram(program.outputFiles[0].text);
 
 function hashOf(text) {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
@@ -79,14 +78,6 @@ function hashOf(text) {
 /** The program is read as Latin-1. esbuild escapes what is beyond ASCII in strings, but leaves it in regular expressions. */
 function ascii(code) {
   return code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
-}
-
-/** What is run: boot itself, since a file that only loads another costs a start a twentieth of its time. */
-function writeProgram(text) {
-  const file = join(root, 'bin', 'gmn.js');
-  mkdirSync(join(root, 'bin'), { recursive: true });
-  writeFileSync(`${file}.new`, text, { mode: 0o755 });
-  renameSync(`${file}.new`, file);
 }
 
 /**

@@ -72,7 +72,7 @@ export async function commandTable(directory) {
     },
     format: 'esm',
     outfile: file,
-    external: ['../commands/*'],
+    external: ['../../commands/*'],
   });
   const table = await import(pathToFileURL(file).href);
   rmSync(file);

@@ -9,8 +9,8 @@ declare const VERSION: string;
 declare const MAIN_CHUNK: string;
 declare const PACK: string;
 
-/** What is not in the program itself; it is `bin/gmn.js`. */
-const DIST = join(__dirname, '..', 'dist');
+/** The directory of the chunks, help texts and completion scripts; the build puts this file beside them. */
+const DIST = __dirname;
 
 /** A run that lasts, such as a chat, may see gmn be updated. */
 const LONG_RUN_MS = 2000;

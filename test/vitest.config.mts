@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
 /** They start fifty processes and more at once, or race another process: they need the machine for themselves. */
-const crowds = ['test/**/*crowd.test.ts', 'test/tools/race.test.ts'];
+const crowds = ['test/**/*crowd.test.ts', 'test/tools/workspace/race.test.ts'];
 
 export default defineConfig({
   test: {
@@ -28,8 +28,8 @@ export default defineConfig({
       provider: 'v8',
       // What stands between a model and the disk must have no branch that no test has taken.
       include: [
-        'src/tools/{fence,protection,workspace,policy}.ts',
-        'src/commands/approval*.ts',
+        'src/tools/workspace/{fence,protection,workspace}.ts',
+        'src/approval/{approve,policy,proposal,question,targets,view}.ts',
         'src/agent/history.ts',
       ],
       reporter: ['text'],

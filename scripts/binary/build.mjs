@@ -1,7 +1,7 @@
 // `npm run build:binary`: the same sources as one executable file, dist-binary/gmn, with the compiler of this folder's lock
 // file. What is different in it: src/platform/standalone. Why: docs/decisions/0010-standalone-executable.md
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { build } from 'esbuild';
 import { bundling, commandTable, writeTexts } from '../bundle.mjs';
 import { thirdPartyNotices } from '../notices.mjs';
@@ -16,14 +16,15 @@ const RUNTIME_NOTICE = `The executable contains the runtime Bun (MIT), and with 
 https://bun.com/docs/project/license says which, and how to build it anew with other versions of them.
 `;
 
-/** A file in platform/standalone takes the place of its namesake in platform. */
+/** A file in platform/standalone takes the place of the file with the same path below platform. */
 const standaloneParts = {
   name: 'standalone-parts',
   setup({ onResolve }) {
     onResolve({ filter: /^\.{1,2}\/.*\.ts$/ }, ({ path, resolveDir }) => {
       const file = join(resolveDir, path);
-      const own = join(platform, 'standalone', basename(file));
-      return dirname(file) === platform && existsSync(own) ? { path: own } : undefined;
+      const inside = relative(platform, file);
+      const own = join(platform, 'standalone', inside);
+      return !inside.startsWith('..') && existsSync(own) ? { path: own } : undefined;
     });
   },
 };

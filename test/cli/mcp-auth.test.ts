@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, type TestContext, test } from 'vitest';
-import { oauthPeer } from '../mcp/oauth-peer.ts';
+import { oauthPeer } from '../mcp/client/oauth-peer.ts';
 import { gmnCommand } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 import { runInTerminal } from '../support/pty.ts';

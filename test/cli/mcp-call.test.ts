@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { httpPeer, streamable } from '../mcp/http-peer.ts';
+import { httpPeer, streamable } from '../mcp/client/http-peer.ts';
 import { gmnCommand } from '../support/gmn.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 import { posixTest } from '../support/posix.ts';

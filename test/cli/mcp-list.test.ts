@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { httpPeer, streamable } from '../mcp/http-peer.ts';
+import { httpPeer, streamable } from '../mcp/client/http-peer.ts';
 import { failure, fakeGemini, reply, type Scripted } from '../support/fake-gemini.ts';
 import { fixtureServer, isRunning, mcpPlace } from '../support/mcp-place.ts';
 import { declarationObjection } from '../support/strict-schema.ts';

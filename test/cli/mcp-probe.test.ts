@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bothEras, httpPeer } from '../mcp/http-peer.ts';
+import { bothEras, httpPeer } from '../mcp/client/http-peer.ts';
 import { fixtureServer, mcpPlace } from '../support/mcp-place.ts';
 
 const { command, args } = fixtureServer('mcp-server.mjs');

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { oauthPeer } from '../mcp/oauth-peer.ts';
+import { oauthPeer } from '../mcp/client/oauth-peer.ts';
 import { screenOf } from '../support/chat-terminal.ts';
 import { fakeGemini, reply } from '../support/fake-gemini.ts';
 import type { GmnOptions } from '../support/gmn.ts';

@@ -6,7 +6,7 @@ import { describe, expect, type TestContext, test } from 'vitest';
 import { parseFaults } from '../../src/demo/fault.ts';
 import { startDemo } from '../../src/demo/server.ts';
 import { systemClock } from '../../src/platform/runtime/clock.ts';
-import { httpPeer } from '../mcp/http-peer.ts';
+import { httpPeer } from '../mcp/client/http-peer.ts';
 import { chatInTerminal, screenOf } from '../support/chat-terminal.ts';
 import { type GmnOptions, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, type TestContext } from 'vitest';
 import { oauthDocument } from '../auth/support/home.ts';
 import { rotating, tokenServer } from '../auth/support/token-server.ts';
-import { answerTo, httpPeer } from '../mcp/http-peer.ts';
+import { answerTo, httpPeer } from '../mcp/client/http-peer.ts';
 import { chunk, events, fakeGemini, finish, reply, type Scripted, sse } from '../support/fake-gemini.ts';
 import { gate } from '../support/gate.ts';
 import { gmnCommand, place } from '../support/gmn.ts';

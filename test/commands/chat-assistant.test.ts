@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { openAssistant } from '../../src/commands/chat/assistant.ts';
 import type { App } from '../../src/core/app.ts';
-import { surroundings } from '../mcp/support.ts';
+import { surroundings } from '../mcp/client/support.ts';
 
 const listeners = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPServerWrap').length;
 

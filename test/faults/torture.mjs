@@ -20,13 +20,13 @@ const { values: flags } = parseArgs({
 /** The properties, by what they are about. */
 const PROPERTIES = {
   sse: 'test/api/sse.test.ts',
-  'utf-8': ['test/api/reply.test.ts', 'test/core/decode.test.ts'],
-  fence: 'test/tools/fence-model.test.ts',
-  filter: 'test/render/terminal-filter.test.ts',
+  'utf-8': ['test/api/reply.test.ts', 'test/core/text/decode.test.ts'],
+  fence: 'test/tools/workspace/fence-model.test.ts',
+  filter: 'test/core/text/terminal-filter.test.ts',
   loader: 'test/session/properties.test.ts',
   classifier: 'test/api/failure.test.ts',
-  schema: 'test/mcp/tool-schema.test.ts',
-  framing: 'test/mcp/framing.test.ts',
+  schema: 'test/mcp/client/tools/schema.test.ts',
+  framing: 'test/mcp/wire/framing.test.ts',
 };
 
 const PARTS = [

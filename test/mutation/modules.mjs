@@ -20,7 +20,11 @@ export const modules = [
     units: [
       {
         mutate: ['src/tools/workspace/fence.ts', 'src/core/text/path.ts'],
-        tests: ['test/core/containment.test.ts', 'test/tools/fence.test.ts', 'test/tools/fence-model.test.ts'],
+        tests: [
+          'test/core/text/path.test.ts',
+          'test/tools/workspace/fence.test.ts',
+          'test/tools/workspace/fence-model.test.ts',
+        ],
       },
     ],
   },
@@ -36,8 +40,8 @@ export const modules = [
   {
     name: 'filter',
     units: [
-      { mutate: ['src/core/text/terminal.ts'], tests: ['test/render/terminal-filter.test.ts'] },
-      { mutate: ['src/core/text/terminal.ts'], tests: ['test/core/visible.test.ts'] },
+      { mutate: ['src/core/text/terminal.ts'], tests: ['test/core/text/terminal-filter.test.ts'] },
+      { mutate: ['src/core/text/terminal.ts'], tests: ['test/core/text/terminal.test.ts'] },
     ],
   },
   {
@@ -58,10 +62,10 @@ export const modules = [
   {
     name: 'redaction',
     units: [
-      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/secret-forms.test.ts'] },
-      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/secret-text.test.ts'] },
-      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/secret-words.test.ts'] },
-      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/secret-files.test.ts'] },
+      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/text/secret-forms.test.ts'] },
+      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/text/secret-text.test.ts'] },
+      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/text/secret-words.test.ts'] },
+      { mutate: ['src/core/text/secrets.ts'], tests: ['test/core/text/secret-files.test.ts'] },
     ],
   },
 ];

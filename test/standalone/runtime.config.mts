@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { defineConfig, mergeConfig } from 'vitest/config';
 import config from './binary.config.mts';
@@ -17,8 +17,9 @@ export default mergeConfig(
         resolveId(path, importer = '') {
           if (!/^\.{1,2}\/.*\.ts$/.test(path)) return undefined;
           const file = join(dirname(importer), path);
-          const own = join(platform, 'standalone', basename(file));
-          return dirname(file) === platform && existsSync(own) ? own : undefined;
+          const inside = relative(platform, file);
+          const own = join(platform, 'standalone', inside);
+          return !inside.startsWith('..') && existsSync(own) ? own : undefined;
         },
       },
     ],

@@ -209,7 +209,7 @@ export const DISK_ACCESS: readonly Fault[] = [
         expect: { code: 0, text: 'Hello.' },
       },
     ],
-    seenBy: [['test/platform/lock.test.ts', 'where no lock can be written, work goes on without one']],
+    seenBy: [['test/platform/files/lock.test.ts', 'where no lock can be written, work goes on without one']],
   },
   {
     id: 'D13',
@@ -235,7 +235,7 @@ export const DISK_ACCESS: readonly Fault[] = [
     ],
     seenBy: [
       [
-        'test/platform/atomic-file.test.ts',
+        'test/platform/files/write.test.ts',
         'reading tells apart what is absent, what is not a file and what is too large, without ever waiting',
       ],
       ['test/session/damage.test.ts', 'what is no session is left out of the list, and is not waited for'],

@@ -228,7 +228,7 @@ export const INPUT: readonly Fault[] = [
     ],
     seenBy: [
       ['test/input/files.test.ts', 'what cannot be sent is refused with its reason'],
-      ['test/platform/files.test.ts', 'a file without permission is refused in words'],
+      ['test/platform/files/read.test.ts', 'a file without permission is refused in words'],
     ],
   },
   {

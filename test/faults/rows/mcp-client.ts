@@ -52,7 +52,7 @@ export const MCP_CLIENT: readonly Fault[] = [
         'test/cli/mcp-list.test.ts',
         '--check gives a silent server its time, says that it is still starting, and leaves nothing running',
       ],
-      ['test/mcp/toolset.test.ts', 'a server that is not ready in time is left out'],
+      ['test/mcp/client/tools/toolset.test.ts', 'a server that is not ready in time is left out'],
     ],
   },
   {
@@ -68,7 +68,7 @@ export const MCP_CLIENT: readonly Fault[] = [
       },
     ],
     seenBy: [
-      ['test/mcp/stdio.test.ts', 'a call that is not answered in time fails, and is cancelled'],
+      ['test/mcp/client/transport/stdio.test.ts', 'a call that is not answered in time fails, and is cancelled'],
       ['test/cli/mcp-terminal.test.ts', 'Ctrl+C cancels the call at the server, exit 130'],
     ],
   },
@@ -80,8 +80,14 @@ export const MCP_CLIENT: readonly Fault[] = [
       called('before, with its last words', 'complain', { code: 5, says: /ended with exit code 2/ }),
     ],
     seenBy: [
-      ['test/mcp/stdio.test.ts', 'a server that dies in the middle of a call fails it with its last words'],
-      ['test/mcp/toolset.test.ts', 'a server that dies is started again for the next call, three times in all'],
+      [
+        'test/mcp/client/transport/stdio.test.ts',
+        'a server that dies in the middle of a call fails it with its last words',
+      ],
+      [
+        'test/mcp/client/tools/toolset.test.ts',
+        'a server that dies is started again for the next call, three times in all',
+      ],
     ],
   },
   {
@@ -124,8 +130,8 @@ export const MCP_CLIENT: readonly Fault[] = [
       listed('pages in a circle', 'circle', { code: 0 }),
     ],
     seenBy: [
-      ['test/mcp/hostile.test.ts', 'a list that is %s is cut, and says so'],
-      ['test/mcp/toolset.test.ts', 'more tools than the API takes are left out, and that is said'],
+      ['test/mcp/client/hostile.test.ts', 'a list that is %s is cut, and says so'],
+      ['test/mcp/client/tools/toolset.test.ts', 'more tools than the API takes are left out, and that is said'],
     ],
   },
   {
@@ -133,8 +139,8 @@ export const MCP_CLIENT: readonly Fault[] = [
     what: 'invalid schema: not object, cyclic $ref, depth 1,000, pattern bomb, enum of 1e6, boolean schema, no properties',
     variants: [listed('odd items', 'odd', { code: 0 })],
     seenBy: [
-      ['test/mcp/tool-schema.test.ts', 'a schema that %s cannot be used'],
-      ['test/mcp/hostile.test.ts', 'odd items of a list cost only themselves'],
+      ['test/mcp/client/tools/schema.test.ts', 'a schema that %s cannot be used'],
+      ['test/mcp/client/hostile.test.ts', 'odd items of a list cost only themselves'],
     ],
   },
   {
@@ -156,9 +162,9 @@ export const MCP_CLIENT: readonly Fault[] = [
       called('no result at all', 'no-result', { code: 5 }),
     ],
     seenBy: [
-      ['test/mcp/outcome.test.ts', 'what is too long is kept where the model can read it'],
-      ['test/mcp/outcome.test.ts', 'ten thousand pieces are cut'],
-      ['test/mcp/outcome.test.ts', 'a tool that says nothing is told so, also when it failed'],
+      ['test/mcp/client/tools/calls.test.ts', 'what is too long is kept where the model can read it'],
+      ['test/mcp/client/tools/calls.test.ts', 'ten thousand pieces are cut'],
+      ['test/mcp/client/tools/calls.test.ts', 'a tool that says nothing is told so, also when it failed'],
     ],
   },
   {
@@ -166,11 +172,11 @@ export const MCP_CLIENT: readonly Fault[] = [
     what: 'HTTP/SSE: 401, 404 session, 405, 202 without body, redirect, stream cut, retry: 0 and 1e9, event with no id, gzip',
     variants: [],
     seenBy: [
-      ['test/mcp/http.test.ts', 'a server that wants a sign-in says so, and how'],
-      ['test/mcp/http.test.ts', 'an address alone is tried as Streamable HTTP, then as SSE'],
-      ['test/mcp/http.test.ts', 'a call whose stream of events %s fails at once'],
-      ['test/mcp/http.test.ts', 'no header goes with a redirect to another origin'],
-      ['test/mcp/toolset.test.ts', 'a session that the server has forgotten is begun anew'],
+      ['test/mcp/client/transport/http.test.ts', 'a server that wants a sign-in says so, and how'],
+      ['test/mcp/client/transport/http.test.ts', 'an address alone is tried as Streamable HTTP, then as SSE'],
+      ['test/mcp/client/transport/http.test.ts', 'a call whose stream of events %s fails at once'],
+      ['test/mcp/client/transport/http.test.ts', 'no header goes with a redirect to another origin'],
+      ['test/mcp/client/tools/toolset.test.ts', 'a session that the server has forgotten is begun anew'],
     ],
   },
   {
@@ -183,7 +189,7 @@ export const MCP_CLIENT: readonly Fault[] = [
       }),
       called('the newest alone', 'modern', SPOKEN),
     ],
-    seenBy: [['test/mcp/http.test.ts', 'a server of the new era is spoken to in it']],
+    seenBy: [['test/mcp/client/transport/http.test.ts', 'a server of the new era is spoken to in it']],
   },
   {
     id: 'M13',
@@ -208,7 +214,9 @@ export const MCP_CLIENT: readonly Fault[] = [
         }),
       },
     ],
-    seenBy: [['test/mcp/hostile.test.ts', 'a server that ignores every request to end is killed with its children']],
+    seenBy: [
+      ['test/mcp/client/hostile.test.ts', 'a server that ignores every request to end is killed with its children'],
+    ],
   },
   {
     id: 'M15',
@@ -229,6 +237,6 @@ export const MCP_CLIENT: readonly Fault[] = [
         },
       },
     ],
-    seenBy: [['test/mcp/stdio.test.ts', 'what cannot be started says why: %j']],
+    seenBy: [['test/mcp/client/transport/stdio.test.ts', 'what cannot be started says why: %j']],
   },
 ];

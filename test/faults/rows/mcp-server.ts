@@ -55,10 +55,16 @@ export const MCP_SERVER: readonly Fault[] = [
       },
     ],
     seenBy: [
-      ['test/mcp-server/protocol.test.ts', 'faults of the protocol have the codes of JSON-RPC, and the server stays'],
-      ['test/mcp-server/protocol.test.ts', 'what is no request of JSON-RPC is told so, and the server stays'],
-      ['test/mcp-server/protocol.test.ts', 'a line longer than any message is refused, and the next one is read'],
-      ['test/mcp-server/protocol.test.ts', 'requests before initialize, and a second initialize, do no harm'],
+      [
+        'test/mcp/server/protocol/protocol.test.ts',
+        'faults of the protocol have the codes of JSON-RPC, and the server stays',
+      ],
+      ['test/mcp/server/protocol/protocol.test.ts', 'what is no request of JSON-RPC is told so, and the server stays'],
+      [
+        'test/mcp/server/protocol/protocol.test.ts',
+        'a line longer than any message is refused, and the next one is read',
+      ],
+      ['test/mcp/server/protocol/protocol.test.ts', 'requests before initialize, and a second initialize, do no harm'],
     ],
   },
   {
@@ -67,10 +73,10 @@ export const MCP_SERVER: readonly Fault[] = [
     variants: [],
     seenBy: [
       [
-        'test/mcp-server/delegate.test.ts',
+        'test/mcp/server/tools/delegate.test.ts',
         'a client that leaves ends its jobs as INTERRUPTED, and closes their connections',
       ],
-      ['test/mcp-server/children.test.ts', 'a client that leaves ends the commands of its calls'],
+      ['test/mcp/server/children.test.ts', 'a client that leaves ends the commands of its calls'],
     ],
   },
   {
@@ -79,7 +85,7 @@ export const MCP_SERVER: readonly Fault[] = [
     variants: [],
     seenBy: [
       [
-        'test/mcp-server/delegate.test.ts',
+        'test/mcp/server/tools/delegate.test.ts',
         'after kill -9 the ten jobs that ran are failed, with what they had said, and the others as they were',
       ],
     ],
@@ -90,12 +96,12 @@ export const MCP_SERVER: readonly Fault[] = [
     variants: [],
     seenBy: [
       [
-        'test/mcp-server/delegate.test.ts',
+        'test/mcp/server/tools/delegate.test.ts',
         'an async delegation returns at once; its output, partial while it runs, is one call away',
       ],
-      ['test/mcp-server/delegate.test.ts', 'every failure has its code'],
+      ['test/mcp/server/tools/delegate.test.ts', 'every failure has its code'],
       [
-        'test/mcp-server/jobs.test.ts',
+        'test/mcp/server/jobs/runner.test.ts',
         'jobs that are over are removed when they are old or too many; those under way never',
       ],
     ],
@@ -105,15 +111,15 @@ export const MCP_SERVER: readonly Fault[] = [
     what: 'cancel queued / running / finished / twice',
     variants: [],
     seenBy: [
-      ['test/mcp-server/cancel.test.ts', 'cancelling closes the connection to the model, and can be done twice'],
-      ['test/mcp-server/children.test.ts', 'cancelling a job ends the commands it runs'],
+      ['test/mcp/server/cancel.test.ts', 'cancelling closes the connection to the model, and can be done twice'],
+      ['test/mcp/server/children.test.ts', 'cancelling a job ends the commands it runs'],
     ],
   },
   {
     id: 'V6',
     what: 'timeout_ms reached',
     variants: [],
-    seenBy: [['test/mcp-server/cancel.test.ts', 'a timeout is enforced, and keeps what had come']],
+    seenBy: [['test/mcp/server/cancel.test.ts', 'a timeout is enforced, and keeps what had come']],
   },
   {
     id: 'V7',
@@ -121,7 +127,7 @@ export const MCP_SERVER: readonly Fault[] = [
     variants: [],
     seenBy: [
       [
-        'test/mcp-server/protocol.test.ts',
+        'test/mcp/server/protocol/protocol.test.ts',
         'a client that does not read its answers is not read from, and memory stays flat',
       ],
     ],
@@ -130,7 +136,7 @@ export const MCP_SERVER: readonly Fault[] = [
     id: 'V8',
     what: 'two jobs on the same session id',
     variants: [],
-    seenBy: [['test/mcp-server/delegate.test.ts', 'two jobs of one session follow each other']],
+    seenBy: [['test/mcp/server/tools/delegate.test.ts', 'two jobs of one session follow each other']],
   },
   {
     id: 'V9',
@@ -160,7 +166,7 @@ export const MCP_SERVER: readonly Fault[] = [
         },
       },
     ],
-    seenBy: [['test/mcp-server/jobs.test.ts', 'a disk that takes nothing costs no answer']],
+    seenBy: [['test/mcp/server/jobs/runner.test.ts', 'a disk that takes nothing costs no answer']],
   },
   {
     id: 'V10',
@@ -181,6 +187,6 @@ export const MCP_SERVER: readonly Fault[] = [
         expect: { code: null },
       },
     ],
-    seenBy: [['test/mcp-server/protocol.test.ts', 'the end of stdin ends the process at once']],
+    seenBy: [['test/mcp/server/protocol/protocol.test.ts', 'the end of stdin ends the process at once']],
   },
 ];

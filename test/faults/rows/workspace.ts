@@ -37,7 +37,7 @@ export const WORKSPACE: readonly Fault[] = [
     variants: [],
     seenBy: [
       ['test/tools/hostile.test.ts', '20,000 files in one directory are listed in part, with their number'],
-      ['test/tools/many-files.test.ts', 'among 100,000 files a name is found, while the event loop runs'],
+      ['test/tools/search/many-files.test.ts', 'among 100,000 files a name is found, while the event loop runs'],
     ],
   },
   {
@@ -50,7 +50,7 @@ export const WORKSPACE: readonly Fault[] = [
         'test/tools/hostile.test.ts',
         'a search that takes too long over many files ends in time, with what it has found',
       ],
-      ['test/tools/many-files.test.ts', 'among 100,000 files a line is found, while the event loop runs'],
+      ['test/tools/search/many-files.test.ts', 'among 100,000 files a line is found, while the event loop runs'],
     ],
   },
   {
@@ -121,7 +121,7 @@ export const WORKSPACE: readonly Fault[] = [
     ],
     seenBy: [
       ['test/tools/hostile.test.ts', 'eight FIFOs and a socket are refused by every tool, and hold nothing up'],
-      ['test/tools/many-files.test.ts', 'devices are refused by every tool, by whatever way they are named'],
+      ['test/tools/search/many-files.test.ts', 'devices are refused by every tool, by whatever way they are named'],
     ],
   },
   {
@@ -139,10 +139,10 @@ export const WORKSPACE: readonly Fault[] = [
     what: 'file changes while being read, is deleted, is truncated',
     variants: [],
     seenBy: [
-      ['test/tools/workspace.test.ts', 'a file that vanishes between two looks is said to be missing'],
-      ['test/tools/workspace.test.ts', 'what somebody writes at the last moment is not lost'],
+      ['test/tools/workspace/workspace.test.ts', 'a file that vanishes between two looks is said to be missing'],
+      ['test/tools/workspace/workspace.test.ts', 'what somebody writes at the last moment is not lost'],
       [
-        'test/tools/race.test.ts',
+        'test/tools/workspace/race.test.ts',
         'reading and searching while a directory is swapped for a link shows nothing from outside',
       ],
     ],
@@ -212,6 +212,6 @@ export const WORKSPACE: readonly Fault[] = [
         check: (scene) => expect(results(scene).filter((result) => !result.includes('"error"'))).toEqual([]),
       },
     ],
-    seenBy: [['test/tools/protection.test.ts', 'none of 160 writes to protected paths lands, the file %s']],
+    seenBy: [['test/tools/workspace/protection.test.ts', 'none of 160 writes to protected paths lands, the file %s']],
   },
 ];

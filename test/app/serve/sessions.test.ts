@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { serveSessions } from '../../../src/app/serve/sessions.ts';
+import { holds } from '../../../src/mcp/server/concurrency.ts';
+import { testApp } from '../../auth/support/app.ts';
+import { home } from '../../auth/support/home.ts';
+import { linesOf, onlyFile, prompt } from '../../session/support.ts';
+
+test('what is heard before its prompt is written stands after it in the file', async (t) => {
+  const place = home(t);
+  const { app } = testApp(place, {});
+  const sessions = serveSessions(app, holds());
+  const kept = await sessions.open({ kind: 'session', cwd: place.root, earlier: undefined });
+  await kept.history.append(prompt('hello'));
+  await kept.history.overhear?.('a'.repeat(70_000));
+  kept.close();
+  await sessions.settled();
+  expect(linesOf(onlyFile(place.gmn)).map(({ type, title }) => title ?? type)).toEqual(['hello', 'prompt', 'partial']);
+});

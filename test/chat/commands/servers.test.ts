@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest';
+import type { ChatServer } from '../../../src/chat/assistant.ts';
+import type { Chat } from '../../../src/chat/chat.ts';
+import { MCP } from '../../../src/chat/commands/servers.ts';
+
+test('/mcp lists the tools that the model does not have since they changed, and the way to allow them', async () => {
+  const all: readonly ChatServer[] = [
+    { name: 'a', state: 'ready', tools: ['add'], withheld: ['echo', 'fetch'], isUsable: true },
+    { name: 'b', state: 'ready', tools: [], withheld: ['echo'], isUsable: true },
+    { name: 'c', state: 'disabled', tools: [], withheld: [], isUsable: false },
+  ];
+  const listed: unknown[] = [];
+  const chat = { assistant: { servers: { all } }, list: async (rows: unknown) => void listed.push(rows) };
+  await MCP.run('', chat as unknown as Chat, new AbortController().signal);
+  const look = (name: string) => `(changed; to look and allow, run on a terminal: gmn mcp tools ${name})`;
+  expect(listed).toEqual([
+    [
+      ['a', `ready · 1 tool: add · not offered: echo, fetch ${look('a')}`],
+      ['b', `ready · not offered: echo ${look('b')}`],
+      ['c', 'disabled'],
+    ],
+  ]);
+});

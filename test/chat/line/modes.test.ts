@@ -1,0 +1,107 @@
+import { expect, test } from 'vitest';
+import { ESC, typing } from '../typing.ts';
+
+test('Up and Down walk through entries that begin alike, and lead back to the draft', () => {
+  const it = typing({ entries: ['git a', 'ls', 'git b', 'git b', 'pwd'] });
+  expect(it.type(`gi${ESC}[A`)).toBe('git b|');
+  expect(it.type(`${ESC}[A`)).toBe('git a|');
+  expect(it.type(`${ESC}[A`)).toBe('git a|');
+  expect(it.type(`${ESC}[B`)).toBe('git b|');
+  expect(it.type(`${ESC}[B`)).toBe('gi|');
+  expect(it.type(`${ESC}[B`)).toBe('gi|');
+});
+
+test('a draft that was left for an earlier entry comes back with undo', () => {
+  const it = typing({ entries: ['old one'] });
+  it.type(`o${ESC}[A changed`);
+  expect(it.line).toBe('old one changed|');
+  expect(it.type('\u001f\u001f\u001f')).toBe('o|');
+});
+
+test('a search shows what it finds, and the caret is where the query goes on', () => {
+  const it = typing({ entries: ['東京の天気', 'hello', '東京タワー'] });
+  it.type('draft\u0012東京');
+  expect(it.screen).toEqual(['> 東京タワー', 'search: 東京|']);
+  it.type('\u0012');
+  expect(it.screen).toEqual(['> 東京の天気', 'search: 東京|']);
+  it.type('\u0012');
+  expect(it.screen).toEqual(['> 東京の天気', 'not found: 東京|']);
+  it.type('\u0013');
+  expect(it.screen).toEqual(['> 東京タワー', 'search: 東京|']);
+  expect(it.type('\r')).toBe('|東京タワー');
+  expect(it.requests).toEqual([]);
+});
+
+test('a search that is given up leaves the draft', () => {
+  for (const key of ['\u0007', '\u0003']) {
+    const it = typing({ entries: ['hello'] });
+    it.type('draft\u0012hel');
+    expect(it.screen).toEqual(['> hello', 'search: hel|']);
+    expect(it.type(key)).toBe('draft|');
+    expect(it.requests).toEqual([]);
+  }
+});
+
+test('a query gets shorter, and another key takes what is found and does its work', () => {
+  const it = typing({ entries: ['alpha', 'beta'] });
+  it.type('\u0012alx');
+  expect(it.screen).toEqual(['> |'.replace('|', ''), 'not found: alx|']);
+  it.type('\u007f');
+  expect(it.screen).toEqual(['> alpha', 'search: al|']);
+  expect(it.type('\u0005!')).toBe('alpha!|');
+});
+
+const WORDS = { start: 0, candidates: [{ insert: '/help', hint: 'what there is' }, { insert: '/hello' }] };
+
+test('Tab completes what is certain and lists the rest; Tab and Shift+Tab go through it', () => {
+  const it = typing();
+  it.type('/h\t');
+  expect(it.requests).toEqual([{ kind: 'complete' }]);
+  it.editor.offer(WORDS);
+  expect(it.screen).toEqual(['> /hel|', '  /help   what there is', '  /hello']);
+  it.type('\t');
+  expect(it.screen).toEqual(['> /help|', '› /help   what there is', '  /hello']);
+  it.type('\t');
+  expect(it.line).toBe('/hello|');
+  it.type(`${ESC}[Z${ESC}[Z`);
+  expect(it.line).toBe('/hello|');
+  it.type('\r');
+  expect(it.screen).toEqual(['> /hello|']);
+  expect(it.requests).toEqual([{ kind: 'complete' }]);
+});
+
+test('Esc closes the list and puts back what was typed', () => {
+  const it = typing();
+  it.type('/h\t');
+  it.editor.offer(WORDS);
+  it.type(`\t${ESC}`);
+  expect(it.screen).toEqual(['> /hel|']);
+});
+
+test('the only way to go on is taken at once, in the middle of a line too', () => {
+  const it = typing();
+  it.type(`see @sr now${ESC}b\u0002\t`);
+  it.editor.offer({ start: 4, candidates: [{ insert: '@src/' }] });
+  expect(it.line).toBe('see @src/| now');
+});
+
+test('a long list is cut and says so; control characters in it are seen', () => {
+  const it = typing();
+  it.type('a\t');
+  it.editor.offer({
+    start: 0,
+    candidates: Array.from({ length: 20 }, (_, index) => ({ insert: `a${index}`, hint: '\u001b[2J' })),
+  });
+  expect(it.screen).toHaveLength(10);
+  expect(it.screen[1]).toBe('  a0  \\x1b[2J');
+  expect(it.screen[9]).toBe('  … 12 more');
+  it.type(`${ESC}[Z`);
+  expect(it.screen[8]).toBe('› a19  \\x1b[2J');
+});
+
+test('Shift+Tab with no list asks for the next mode, and what was typed stays', () => {
+  const it = typing();
+  it.type(`abc${ESC}[Z`);
+  expect(it.requests).toEqual([{ kind: 'next-mode' }]);
+  expect(it.line).toBe('abc|');
+});

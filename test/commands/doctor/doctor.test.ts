@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { exitCodeOf, type Finding } from '../../../src/commands/doctor/finding.ts';
+import { OLDEST_NODE, programFindings } from '../../../src/commands/doctor/machine.ts';
+import { place } from '../../support/gmn.ts';
+
+test('the page about it has every check', () => {
+  const source = readdirSync(new URL('../../../src/commands', import.meta.url))
+    .filter((name) => name.startsWith('doctor'))
+    .map((name) => readFileSync(new URL(`../../src/commands/${name}`, import.meta.url), 'utf8'))
+    .join('');
+  const checks = new Set([...source.matchAll(/check: '([a-z-]+)'/g)].map(([, check = '']) => check));
+  const page = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), 'utf8');
+  expect(checks.size).toBeGreaterThan(15);
+  expect([...checks].filter((check) => !page.includes(`\`${check}\``))).toEqual([]);
+});
+
+const RUNTIME = { node: '22.1.0', builtIn: undefined, platform: 'linux', arch: 'x64', program: undefined };
+
+test('an executable is said to need neither Node nor a code cache', (t) => {
+  const { cwd } = place(t);
+  const app = { version: '1', env: {}, cwd } as unknown as Parameters<typeof programFindings>[0];
+  const findings = programFindings(app, { ...RUNTIME, node: '1.0.0', builtIn: 'Bun 1.4.4', program: '/opt/gmn' });
+  expect(findings.slice(0, 3)).toEqual([
+    { check: 'node', state: 'ok', text: 'not needed: Bun 1.4.4 is built in, on linux x64' },
+    { check: 'gmn', state: 'ok', text: '1 in /opt/gmn, not on PATH' },
+    { check: 'code-cache', state: 'ok', text: 'not needed: gmn is compiled already' },
+  ]);
+});
+
+test('Node below the oldest that package.json names is a failure', (t) => {
+  const { engines } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'));
+  expect(engines.node).toBe(`>=${OLDEST_NODE}`);
+  const { cwd } = place(t);
+  const app = { version: '1', env: {}, cwd } as unknown as Parameters<typeof programFindings>[0];
+  const stateOn = (node: string) => programFindings(app, { ...RUNTIME, node })[0]?.state;
+  expect(['20.18.0', '20.9.9', '20.18.1', '20.20.0', '22.1.0'].map(stateOn)).toEqual([
+    ...['failure', 'failure', 'ok', 'ok', 'ok'],
+  ]);
+});
+
+test('the exit code is that of what stops a run first', () => {
+  const failures = (...faults: readonly NonNullable<Finding['fault']>[]): readonly Finding[] =>
+    faults.map((fault) => ({ check: 'x', state: 'failure', text: '', fault }));
+  expect(exitCodeOf([])).toBe(0);
+  expect(exitCodeOf([{ check: 'x', state: 'warning', text: '' }])).toBe(0);
+  expect(exitCodeOf(failures('usage'))).toBe(1);
+  expect(exitCodeOf(failures('mcp', 'api'))).toBe(3);
+  expect(exitCodeOf(failures('mcp', 'auth', 'usage'))).toBe(2);
+  expect(exitCodeOf(failures('mcp', 'auth', 'config'))).toBe(4);
+});

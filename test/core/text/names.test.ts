@@ -1,0 +1,19 @@
+import { expect, test } from 'vitest';
+import { editDistance, nearestNames } from '../../../src/core/text/names.ts';
+
+test.each([
+  ['mcp', 'mpc', 1],
+  ['mcp', 'mcp', 0],
+  ['', 'abc', 3],
+  ['kitten', 'sitting', 3],
+])('%s and %s are %d apart', (a, b, distance) => {
+  expect(editDistance(a, b)).toBe(distance);
+});
+
+test('the nearest names come first, and what is nothing like it does not come', () => {
+  expect(nearestNames('gemini-2.5-falsh', ['gemini-2.5-flash-lite', 'gemini-2.5-flash', 'zzz'])).toEqual([
+    'gemini-2.5-flash',
+    'gemini-2.5-flash-lite',
+  ]);
+  expect(nearestNames('ABC', ['abc', 'abd', 'abe', 'abf', 'xyz'])).toEqual(['abc', 'abd', 'abe']);
+});

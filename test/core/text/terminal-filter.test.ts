@@ -1,0 +1,158 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { filterTerminal, terminalFilter } from '../../../src/core/text/terminal.ts';
+import { onTerminal } from '../../render/terminal-machine.ts';
+import { corpus, fuzz } from '../../support/fuzz.ts';
+
+const BIDI = /[\u202a-\u202e\u2066-\u2069]/g;
+const FORBIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
+
+/** Text thick with everything a terminal might obey. */
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        '\u001b',
+        '\u001b[',
+        '\u001b]',
+        '\u001bP',
+        '\u001b\\',
+        '\u0007',
+        '\u0018',
+        '\u009b',
+        '\u009d',
+        '\u009c',
+      ),
+      fc.constantFrom(
+        '\r',
+        '\n',
+        '\r\n',
+        '\t',
+        '8;;http://a',
+        '31m',
+        '?1049h',
+        '(B',
+        '\u202e',
+        '\u2069',
+        '👨‍👩‍👧',
+        '日本',
+      ),
+      fc.string({ unit: 'binary' }),
+      fc.nat(0xff).map((code) => String.fromCharCode(code)),
+    ),
+  )
+  .map((pieces) => pieces.join(''));
+
+describe('the terminal filter', () => {
+  test.each([
+    ['colour', 'a\u001b[31mb\u001b[0mc', 'abc'],
+    ['a title', 'a\u001b]0;pwned\u0007b', 'ab'],
+    ['a title ended by ST', 'a\u001b]0;pwned\u001b\\b', 'ab'],
+    ['a clipboard write in 8 bits', 'a\u009d52;c;aGk=\u009cb', 'ab'],
+    ['8-bit CSI', 'a\u009b2Jb', 'ab'],
+    ['DCS, SOS, PM and APC', '\u001bPx\u001b\\1\u001bXx\u001b\\2\u001b^x\u001b\\3\u001b_x\u001b\\4', '1234'],
+    ['a string cancelled by CAN', 'a\u001b]0;x\u0018b', 'ab'],
+    ['a string cut short by another sequence', 'a\u001b]0;x\u001b[31mb', 'ab'],
+    ['an escape and one character', 'a\u001bcb', 'ab'],
+    ['a character set', 'a\u001b(0b', 'ab'],
+    ['an escape before a letter of another script', 'a\u001bäb', 'aäb'],
+    ['a private escape, the first there is', 'a\u001b0b', 'ab'],
+    ['an escape broken off by a newline', 'a\u001b\nb', 'a\nb'],
+    ['escapes with the first and the last intermediate there is', 'a\u001b Fb\u001b/Fc', 'abc'],
+    ['several intermediates', 'a\u001b$(Bb', 'ab'],
+    ['an intermediate before a letter of another script', 'a\u001b(äb', 'aäb'],
+    ['an intermediate broken off by a newline', 'a\u001b(\nb', 'a\nb'],
+    ['CSI with a space in it', 'a\u001b[1 qb', 'ab'],
+    ['CSI that inserts, the first final there is', 'a\u001b[1@b', 'ab'],
+    ['CSI broken off by a letter of another script', 'a\u001b[1äb', 'aäb'],
+    ['DCS, SOS, PM and APC in 8 bits', '\u0090x\u009c1\u0098x\u009c2\u009ex\u009c3\u009fx\u009c4', '1234'],
+    ['a string cancelled by SUB', 'a\u001b]0;x\u001ab', 'ab'],
+    ['a string broken off by the first C1 there is', 'a\u001b]0;x\u0080b', 'ab'],
+    ['a string in which the last C1 begins another', 'a\u001b]0;x\u009fy\u009cb', 'ab'],
+    ['a string with a character after the last C1', 'a\u001b]0;x\u00a0y\u0007b', 'ab'],
+    ['a sequence broken off by a newline', 'a\u001b[3\nb', 'a\nb'],
+    ['bell, backspace, null, delete', 'a\u0007\u0008\u0000\u007fb', 'ab'],
+    ['CRLF', 'a\r\nb', 'a\nb'],
+    ['a lone carriage return', 'safe\revil', 'safe\nevil'],
+    ['two carriage returns and a newline', 'a\r\r\nb', 'a\n\nb'],
+    ['bidi overrides and isolates', 'a\u202eb\u202cc\u2066d\u2069e', 'abcde'],
+    ['emoji that join', '👩‍💻 🏴󠁧󠁢󠁥󠁮󠁧󠁿 é', '👩‍💻 🏴󠁧󠁢󠁥󠁮󠁧󠁿 é'],
+  ])('handles %s', (_name, input, output) => {
+    expect(filterTerminal(input)).toBe(output);
+  });
+
+  test.each([
+    ['a string', '\u001b]', 'x'],
+    ['CSI', '\u001b[', '1'],
+    ['an escape', '\u001b(', '('],
+  ])('%s that never ends hides 4 KB less one, and no more', (_name, start, one) => {
+    const { filter } = terminalFilter();
+    expect(filter(`a${start}${one.repeat(4095)}`)).toBe('a');
+    expect(filter(`${one}b`)).toBe(`${one}b`);
+  });
+
+  test('flushing forgets an unfinished sequence', () => {
+    const { filter, flush } = terminalFilter();
+    expect(filter('a\u001b]0;lost')).toBe('a');
+    expect(flush()).toBe('');
+    expect(filter('b')).toBe('b');
+  });
+
+  test('whatever comes in, a terminal obeys nothing of what comes out', () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const shown = filterTerminal(text);
+        expect(shown).not.toMatch(FORBIDDEN);
+        expect(onTerminal(shown)).toEqual({ printed: shown, obeyed: [] });
+      }),
+      { ...fuzz(1000), examples: corpus<string>('terminal').map((text) => [text]) },
+    );
+  });
+
+  test('nothing that a terminal would have shown is lost', () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const { printed } = onTerminal(text);
+        expect(isWithin(printed.replace(BIDI, ''), filterTerminal(text))).toBe(true);
+      }),
+      { ...fuzz(1000), examples: corpus<string>('terminal').map((text) => [text]) },
+    );
+  });
+
+  test('how the text is cut makes no difference', () => {
+    fc.assert(
+      fc.property(hostile, fc.array(fc.nat(40)), (text, cuts) => {
+        const { filter, flush } = terminalFilter();
+        let rest = text;
+        let shown = '';
+        for (const cut of cuts) {
+          shown += filter(rest.slice(0, cut));
+          rest = rest.slice(cut);
+        }
+        for (const unit of rest.split('')) shown += filter(unit);
+        expect(shown + flush()).toBe(terminalFilter().filter(text));
+      }),
+      fuzz(500),
+    );
+  });
+
+  test('plain text passes unchanged', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        fc.pre(!FORBIDDEN.test(text));
+        expect(filterTerminal(text)).toBe(text);
+      }),
+      fuzz(100),
+    );
+  });
+});
+
+/** Whether all of a text stands in another, in its order, whatever stands between. */
+function isWithin(text: string, other: string): boolean {
+  let at = 0;
+  for (const unit of text.split('')) {
+    at = other.indexOf(unit, at) + 1;
+    if (at === 0) return false;
+  }
+  return true;
+}

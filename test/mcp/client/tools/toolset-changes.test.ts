@@ -1,0 +1,113 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test, vi } from 'vitest';
+import type { JsonObject } from '../../../../src/core/json.ts';
+import type { Tool } from '../../../../src/core/tool.ts';
+import { isAllowed } from '../../../../src/mcp/client/tools/allowed.ts';
+import { markSeen, seenNames } from '../../../../src/mcp/client/tools/memory.ts';
+import type { RegisteredTool } from '../../../../src/mcp/client/tools/registration.ts';
+import { surroundings } from '../support.ts';
+import { configured, good, SEEN, signal, toolset } from '../toolset-support.ts';
+
+test('a name on the allow list means one tool: nobody inherits it from a server that is absent', async (t) => {
+  const gone = { command: './nothing' };
+  const b = { ...good, includeTools: ['echo', 'add'] };
+  const trusted = async (first: JsonObject, allowedTools: readonly string[], seen: readonly string[] = []) => {
+    const { context, open } = toolset(t, { a: first, b }, { allowedTools });
+    const tools = seen.map((name) => ({ name, description: '', inputSchema: {} }));
+    await markSeen(SEEN, tools, { place: context, which: 'all' });
+    const { tools: offered, isTrusted } = await open();
+    return offered.filter(isTrusted).map(({ name }) => name);
+  };
+  expect(await trusted({ ...good, includeTools: ['echo'] }, ['echo'])).toEqual(['echo']);
+  expect(await trusted(gone, ['echo'])).toEqual([]);
+  expect(await trusted(gone, ['echo', 'add'], ['echo'])).toEqual(['add']);
+  expect(await trusted(gone, ['b__echo'])).toEqual(['echo']);
+});
+
+test('a name that could mean the tools of two servers means one of them, or none', () => {
+  const entry = (server: string, remote: string, name: string) => ({
+    server: { ...configured(server), isTrusted: false },
+    remote: { name: remote, description: '', inputSchema: {} },
+    tool: { name } as Tool,
+  });
+  const allowed = (table: readonly RegisteredTool[]) =>
+    table
+      .filter((each) => isAllowed(each, { patterns: ['bad__b__c'], table, servers: [], absent: [] }))
+      .map(({ tool }) => tool.name);
+  expect(allowed([entry('bad', 'b__c', 'bad__b__c'), entry('bad__b', 'c', 'c')])).toEqual(['bad__b__c']);
+  expect(allowed([entry('bad', 'b__c', 'other'), entry('bad__b', 'c', 'c')])).toEqual([]);
+  expect(allowed([entry('bad__b', 'c', 'c')])).toEqual(['c']);
+});
+
+test('tools that a server has since, or gets later, are offered; what had a name keeps it', async (t) => {
+  const { open } = toolset(t, {
+    a: { ...good, includeTools: ['add'] },
+    b: { ...good, includeTools: ['grow', 'grown'] },
+  });
+  await (await open()).close();
+  const set = await open();
+  const changes = vi.fn();
+  const names = () => set.tools.map(({ name }) => name);
+  set.watch(changes, signal);
+  expect(names()).toEqual(['add', 'grow']);
+  const grow = set.tool('grow');
+  await grow.invoke({}, signal);
+  await vi.waitFor(() => expect(names()).toEqual(['add', 'grow', 'grown']), 5000);
+  expect(changes.mock.calls).toEqual([[[]]]);
+  expect(set.isTrusted(grow)).toBe(false);
+});
+
+test('a tool that says something else about itself behind the prompt is told of, once', async (t) => {
+  const { context, open } = toolset(t, { a: { ...good, includeTools: ['grow', 'grown'] } });
+  const grown = { name: 'grown', description: 'Old.', inputSchema: {} };
+  await markSeen(SEEN, [grown], { place: context, which: 'all' });
+  const set = await open();
+  const changes = vi.fn();
+  set.watch(changes, signal);
+  await set.tool('grow').invoke({}, signal);
+  await vi.waitFor(() => expect(set.servers[0]?.withheld).toEqual(['grown']), 5000);
+  await set.tool('grow').invoke({}, signal);
+  expect(changes.mock.calls).toEqual([
+    [
+      [
+        'MCP server a: grown not offered: it says something else about itself than before. To look and allow it, run on a terminal: gmn mcp tools a',
+      ],
+    ],
+  ]);
+});
+
+test('a server that was not ready in time joins later', async (t) => {
+  const { context, open } = toolset(t, {}, { patienceMs: 1 });
+  const gate = join(context.cwd, 'gate');
+  const set = await open({ slow: { ...good, env: { GMN_TEST_GATE: gate } } });
+  expect(set.tools).toEqual([]);
+  writeFileSync(gate, '');
+  set.watch(() => {}, signal);
+  await vi.waitFor(() => expect(set.tools).toHaveLength(14), 5000);
+});
+
+test('on its first run a server is asked once for its tools', async (t) => {
+  const { log, messages, open } = toolset(t, {});
+  const { tool } = await open({ a: { ...good, env: { GMN_TEST_LOG: log } } });
+  await tool('echo').invoke({ message: 'x' }, signal);
+  const first = messages().filter(
+    ({ method, params }) => method === 'tools/list' && !JSON.stringify(params).includes('cursor'),
+  );
+  expect(first).toHaveLength(1);
+});
+
+test('a server of the same name in another file has a memory of its own', async (t) => {
+  const { context, open } = toolset(t, { a: { ...good, includeTools: ['echo'] } });
+  const other = { name: 'echo', description: 'Another.', inputSchema: {} };
+  await markSeen({ ...SEEN, file: 'other.json' }, [other], { place: context, which: 'all' });
+  await markSeen({ ...SEEN, scope: 'workspace' }, [other], { place: context, which: 'all' });
+  expect((await open()).tools.map(({ name }) => name)).toEqual(['echo']);
+});
+
+test('what several see at once is all remembered', async (t) => {
+  const { context } = surroundings(t);
+  const tools = Array.from({ length: 8 }, (_, index) => ({ name: `t${index}`, description: '', inputSchema: {} }));
+  await Promise.all(tools.map((tool) => markSeen(SEEN, [tool], { place: context, which: 'new' })));
+  expect([...(seenNames(SEEN, context) ?? [])].sort()).toEqual(tools.map(({ name }) => name));
+});

@@ -1,0 +1,53 @@
+import type { TestContext } from 'vitest';
+import type { ServerSetting } from '../../../src/core/app.ts';
+import type { JsonObject } from '../../../src/core/json.ts';
+import { configuredServers } from '../../../src/mcp/client/servers.ts';
+import { mcpTools, type ToolsetOptions } from '../../../src/mcp/client/tools/toolset.ts';
+import { fixture, surroundings } from './support.ts';
+
+/** Never aborted. */
+export const signal = new AbortController().signal;
+/** The well-behaved program. */
+export const good = { command: process.execPath, args: [fixture('mcp-server.mjs')] };
+/** Whose memory that of the server `a` is. */
+export const SEEN = { name: 'a', scope: 'user', file: 'settings.json' } as const;
+/** One that misbehaves. */
+export const hostile = (manner: string) => ({
+  command: process.execPath,
+  args: [fixture('hostile-mcp-server.mjs'), manner],
+});
+
+/** These servers as settings of one file. */
+export function settings(entries: JsonObject, scope: ServerSetting['scope'] = 'user', mcp: JsonObject = {}) {
+  const servers = Object.entries(entries).map(([name, definition]) => ({
+    name,
+    definition: definition ?? null,
+    scope,
+    file: 'settings.json',
+  }));
+  return { servers, document: { mcp } };
+}
+
+/** A server of the settings by this name. */
+export function configured(name: string) {
+  const [server] = configuredServers(settings({ [name]: good })).servers;
+  if (server === undefined) throw new Error(name);
+  return server;
+}
+
+/** The tools of these servers, opened as often as wanted in one place. */
+export function toolset(t: TestContext, entries: JsonObject, more: Partial<ToolsetOptions> = {}) {
+  const around = surroundings(t);
+  const open = async (now: JsonObject = entries) => {
+    const { servers } = configuredServers(settings(now));
+    const set = await mcpTools({ servers, context: around.context, reserved: ['read_file'], ...more }, signal);
+    t.onTestFinished(() => set.close());
+    const tool = (name: string) => {
+      const found = set.tools.find((each) => each.name === name);
+      if (found === undefined) throw new Error(`no ${name} in ${set.tools.map((each) => each.name)}`);
+      return found;
+    };
+    return Object.assign(set, { tool });
+  };
+  return { ...around, open };
+}

@@ -1,0 +1,147 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { fakeGemini, reply } from '../../support/fake-gemini.ts';
+import { GMN_LINE } from '../../support/gmn.ts';
+import { echo, serve } from './support.ts';
+
+const write = { functionCall: { name: 'write_file', args: { file_path: 'made.txt', content: 'by Gemini' } } };
+const shell = { functionCall: { name: 'run_shell_command', args: { command: 'touch made.txt' } } };
+const readSecret = { functionCall: { name: 'read_file', args: { file_path: '.env' } } };
+const read = { functionCall: { name: 'read_file', args: { file_path: 'notes.txt' } } };
+
+const NOTE =
+  'Refused by this server:\n- write_file: not offered by this server; whoever runs the server can allow it with --allow-write';
+
+test('the model reads the files of the working directory by itself', async (t) => {
+  const gemini = await fakeGemini(t, [reply(read), reply('It says hello.')]);
+  const server = await serve(t, { gemini, files: { 'notes.txt': 'hello' } });
+  const { structuredContent } = await server.call('delegate', { prompt: 'What is in notes.txt?' });
+  expect(structuredContent.output).toBe('It says hello.');
+  expect(JSON.stringify(gemini.requests[1]?.body.contents.at(-1))).toContain('hello');
+  const offered = gemini.requests[0]?.body.tools[0].functionDeclarations.map(({ name }: { name: string }) => name);
+  expect(offered).toEqual(['list_directory', 'read_file', 'glob', 'search_file_content']);
+});
+
+test('what the model may not do is not done, and stands in the answer', async (t) => {
+  const gemini = await fakeGemini(t, [reply(write), reply('I could not.'), reply(write), reply('I could not.')]);
+  const server = await serve(t, { gemini });
+  const delegated = await server.call('delegate', { prompt: 'Write a file' });
+  const refused = ['write_file: not offered by this server; whoever runs the server can allow it with --allow-write'];
+  expect(delegated.content).toEqual([
+    { type: 'text', text: 'I could not.' },
+    { type: 'text', text: NOTE },
+  ]);
+  expect(delegated.structuredContent.refused).toEqual(refused);
+  const { job_id } = delegated.structuredContent;
+  expect((await server.call('delegate_status', { job_id })).structuredContent.refused).toEqual(refused);
+  const chat = await server.call('chat', { prompt: 'Write a file' });
+  expect(chat).toEqual({
+    content: [
+      { type: 'text', text: 'I could not.' },
+      { type: 'text', text: NOTE },
+    ],
+    _meta: { sessionId: expect.any(String), refused },
+  });
+  expect(readdirSync(server.cwd)).toEqual([]);
+});
+
+test('--allow-write lets it write inside the root, but not run commands', async (t) => {
+  const gemini = await fakeGemini(t, [reply(write), reply('Done.'), reply(shell), reply('No shell.')]);
+  const server = await serve(t, { gemini, flags: ['--allow-write'] });
+  await server.call('delegate', { prompt: 'Write a file' });
+  expect(readFileSync(join(server.cwd, 'made.txt'), 'utf8')).toBe('by Gemini');
+  const { structuredContent } = await server.call('delegate', { prompt: 'Run it' });
+  expect(structuredContent.refused[0]).toMatch(/^run_shell_command: .*--allow-shell$/);
+});
+
+test('--allow-shell lets it run commands in the working directory', async (t) => {
+  const gemini = await fakeGemini(t, [reply(shell), reply('Done.')]);
+  const server = await serve(t, { gemini, flags: ['--allow-shell'] });
+  const { structuredContent } = await server.call('delegate', { prompt: 'Run it' });
+  expect(structuredContent.refused).toBeUndefined();
+  expect(existsSync(join(server.cwd, 'made.txt'))).toBe(true);
+});
+
+test('files that may hold keys are not read, and nobody is asked', async (t) => {
+  const gemini = await fakeGemini(t, [reply(readSecret), reply('I may not.')]);
+  const server = await serve(t, { gemini, files: { '.env': 'KEY=canary-4711' } });
+  const { structuredContent } = await server.call('delegate', { prompt: 'Read .env' });
+  expect(structuredContent.refused[0]).toMatch(/^read_file: .*\.env may hold keys or passwords$/);
+  expect(JSON.stringify(gemini.requests.map(({ body }) => body))).not.toContain('canary-4711');
+});
+
+test('an @ in a prompt, a system prompt or a brainstorm is text', async (t) => {
+  const gemini = await fakeGemini(t, Array(4).fill(echo));
+  const server = await serve(t, { gemini, files: { 'notes.txt': 'canary-4711' } });
+  const prompt = '@notes.txt @./notes.txt "@notes.txt" -f notes.txt $(cat notes.txt) `cat notes.txt`';
+  for (const [name, args] of [
+    ['chat', { prompt, systemPrompt: '@notes.txt' }],
+    ['chat-reply', { prompt, systemPrompt: '@notes.txt' }],
+    ['generate_text', { prompt, systemInstruction: '@notes.txt' }],
+    ['delegate', { prompt, system_prompt: '@notes.txt', brainstorm: true }],
+  ] as const) {
+    const { isError } = await server.call(name, args);
+    expect([name, isError]).toEqual([name, undefined]);
+  }
+  const sent = JSON.stringify(gemini.requests.map(({ body }) => body));
+  expect(sent).not.toContain('canary-4711');
+});
+
+test('gmn behind gmn behind gmn is as deep as it goes', async (t) => {
+  const server = await serve(t, { gemini: await fakeGemini(t, []), env: { GMN_MCP_DEPTH: '2' } });
+  const { structuredContent } = await server.call('delegate', { prompt: 'x' });
+  expect(structuredContent).toMatchObject({
+    code: 'EXECUTION_FAILED',
+    error: expect.stringContaining('GMN_MCP_DEPTH'),
+  });
+});
+
+/** Starts a server of its own, as a command of the model may, and prints what came of one delegation. */
+const NEST = `
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+const [, , file, ...args] = process.argv;
+const child = spawn(file, [...args, 'mcp', 'serve', '--allow-shell'], { stdio: ['pipe', 'pipe', 'ignore'] });
+const say = (message) => child.stdin.write(JSON.stringify({ jsonrpc: '2.0', ...message }) + '\\n');
+say({ id: 1, method: 'initialize' });
+say({ id: 2, method: 'tools/call', params: { name: 'delegate', arguments: { prompt: 'nested' } } });
+for await (const line of createInterface({ input: child.stdout })) {
+  if (JSON.parse(line).id !== 2) continue;
+  console.log(line);
+  child.stdin.end();
+}
+`;
+
+test.skipIf(process.platform === 'win32')(
+  'servers that commands start are counted',
+  async (t) => {
+    const nest = (): object => {
+      const command = `GEMINI_API_KEY=k GOOGLE_GEMINI_BASE_URL=${gemini.url} "${process.execPath}" nest.mjs ${GMN_LINE}`;
+      return { functionCall: { name: 'run_shell_command', args: { command } } };
+    };
+    const gemini = await fakeGemini(t, [
+      (response, request) => reply(nest())(response, request),
+      (response, request) => reply(nest())(response, request),
+      reply('The second is as deep as it goes.'),
+      reply('The first.'),
+    ]);
+    const server = await serve(t, { gemini, files: { 'nest.mjs': NEST }, flags: ['--allow-shell'] });
+    const { structuredContent } = await server.call('delegate', { prompt: 'x' });
+    expect(structuredContent.output).toBe('The first.');
+    expect(JSON.stringify(gemini.requests[2]?.body.contents.at(-1))).toContain('GMN_MCP_DEPTH counts it');
+  },
+  30_000,
+);
+
+test('no secret is in any answer, job or line of stderr', async (t) => {
+  const gemini = await fakeGemini(t, [
+    (response) => void response.writeHead(401).end('{"error":{"code":401,"message":"key test-key-0123456789 is bad"}}'),
+  ]);
+  const server = await serve(t, { gemini });
+  const result = await server.call('delegate', { prompt: 'x' });
+  await server.end();
+  const jobs = join(server.home, '.gmn/jobs');
+  const written = readdirSync(jobs).map((name) => readFileSync(join(jobs, name), 'utf8'));
+  expect([JSON.stringify(result), ...written, server.stderr()].join('\n')).not.toContain('test-key-0123456789');
+});

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { holds } from '../../../../src/mcp/server/concurrency.ts';
+import type { JobWork } from '../../../../src/mcp/server/jobs/runner.ts';
+import { jobStore } from '../../../../src/mcp/server/jobs/store.ts';
+import { type Jobs, jobTable } from '../../../../src/mcp/server/jobs/table.ts';
+import { type RecordFile, recordDirectory } from '../../../../src/platform/files/records.ts';
+import { systemClock } from '../../../../src/platform/runtime/clock.ts';
+import { randomId } from '../../../../src/platform/runtime/random-id.ts';
+
+/** Jobs, and what was written of them so far: their state, or what they said. */
+function heardJobs(): { readonly jobs: Jobs; readonly heard: readonly string[] } {
+  const path = mkdtempSync(join(tmpdir(), 'gmn-jobs-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  const files = recordDirectory(path);
+  const heard: string[] = [];
+  const hear = (name: string, text: string): void =>
+    void heard.push(name.endsWith('.txt') ? text : JSON.parse(text).status);
+  const append = async (name: string, text: string): Promise<void> => {
+    await files.append(name, text);
+    hear(name, text);
+  };
+  const open = async (name: string): Promise<RecordFile> => {
+    const file = await files.open(name);
+    return {
+      ...file,
+      append(text) {
+        file.append(text);
+        hear(name, text);
+      },
+    };
+  };
+  const jobs = jobTable({
+    store: jobStore({ ...files, append, open }, systemClock),
+    clock: systemClock,
+    newId: randomId,
+    isInside: () => true,
+    holds: holds(),
+    maxRunning: 2,
+    maxQueued: 2,
+  });
+  return { jobs, heard };
+}
+
+function work(run: JobWork['run']): JobWork {
+  return { promptSha256: 'x', workingDirectory: '/work', timeoutMs: 60_000, isAwaited: false, run };
+}
+
+test('a job is completed on disk after all that it said, however soon it ends', async () => {
+  const { jobs, heard } = heardJobs();
+  const job = jobs.submit(
+    work(async ({ onText }) => {
+      onText('said');
+      return {};
+    }),
+  );
+  await job.over;
+  expect(heard).toEqual(['running', 'said', 'completed']);
+});
+
+test.each<[string, (jobs: Jobs, id: string) => Promise<unknown>]>([
+  ['looks', (jobs, id) => jobs.find(id)],
+  ['waits', (jobs, id) => jobs.wait(id, 1000, new AbortController().signal)],
+  ['cancels', (jobs, id) => jobs.cancel(id)],
+  ['lists', (jobs) => jobs.list()],
+])('who %s is told that a job is over once that is on disk', async (_, ask) => {
+  const { jobs, heard } = heardJobs();
+  const job = jobs.submit(work(async () => ({})));
+  // It is over by then, and what is written is written later.
+  await setImmediate();
+  expect(heard).toEqual([]);
+  await ask(jobs, job.id);
+  expect(heard).toEqual(['completed']);
+});

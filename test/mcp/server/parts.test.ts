@@ -1,0 +1,278 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { AppError } from '../../../src/core/error.ts';
+import { parseArguments } from '../../../src/core/schema.ts';
+import { gate, holds } from '../../../src/mcp/server/concurrency.ts';
+import { failureText } from '../../../src/mcp/server/errors.ts';
+import { conversations } from '../../../src/mcp/server/host.ts';
+import { pages } from '../../../src/mcp/server/pages.ts';
+import { progressTo } from '../../../src/mcp/server/progress.ts';
+import { opening } from '../../../src/mcp/server/protocol/handshake.ts';
+import { recentIds } from '../../../src/mcp/server/recent.ts';
+import { roots } from '../../../src/mcp/server/roots.ts';
+import { checkedModel } from '../../../src/mcp/server/tool.ts';
+import { linesOf } from '../../../src/mcp/wire/lines.ts';
+import { readMessage } from '../../../src/mcp/wire/message.ts';
+
+async function* pieces(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for (const cut of [...cuts].sort((a, b) => a - b)) {
+    yield bytes.subarray(at, cut);
+    at = Math.max(at, cut);
+  }
+  yield bytes.subarray(at);
+}
+
+test('lines do not depend on how the bytes were cut', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\n', ' '))),
+      fc.array(fc.nat(200)),
+      async (texts, cuts) => {
+        const bytes = Buffer.from(texts.map((text) => `${text}\n`).join(''));
+        const found: unknown[] = [];
+        for await (const line of linesOf(pieces(bytes, cuts))) found.push('text' in line ? line.text : line);
+        expect(found).toEqual(texts);
+      },
+    ),
+  );
+});
+
+test('a line that is too long is told of once, and the next one is whole', async () => {
+  const found: unknown[] = [];
+  for await (const line of linesOf(pieces(Buffer.from(`${'x'.repeat(50)}\nok\n${'y'.repeat(50)}`), [3, 20, 40]), 10))
+    found.push(line);
+  expect(found).toEqual([{ isTooLong: true }, { text: 'ok' }, { isTooLong: true }]);
+});
+
+test('reading a message never throws, and gives a message or an error', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
+      expect(Object.keys(readMessage(text))).toHaveLength(1);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.record({ jsonrpc: fc.constant('2.0'), id: fc.jsonValue(), method: fc.jsonValue() }), (value) => {
+      expect(Object.keys(readMessage(JSON.stringify(value)))).toHaveLength(1);
+    }),
+  );
+});
+
+function counter(): () => string {
+  let count = 0;
+  return () => {
+    count += 1;
+    return String(count);
+  };
+}
+
+test('the pages of a text are the text, none too long, no pair parted', () => {
+  const store = pages(counter());
+  fc.assert(
+    fc.property(
+      fc.nat(100_000),
+      fc.constantFrom('x', '💡', 'é', '\ud800'),
+      fc.constantFrom('', 'y'),
+      (length, unit, head) => {
+        const text = head + unit.repeat(length);
+        let { text: whole, next } = store.split(text);
+        expect(whole.length).toBeLessThanOrEqual(40_000);
+        while (next !== undefined) {
+          const page = store.read(next);
+          expect(page?.text.length).toBeLessThanOrEqual(40_000);
+          if (unit === '💡') expect(page?.text.isWellFormed()).toBe(true);
+          whole += page?.text;
+          next = page?.next;
+        }
+        expect(whole).toBe(text);
+      },
+    ),
+    { numRuns: 30 },
+  );
+});
+
+test('old answers are forgotten before memory fills', () => {
+  const store = pages(counter());
+  const first = store.split('x'.repeat(50_000)).next ?? '';
+  for (let index = 0; index < 70; index += 1) store.split('y'.repeat(50_000));
+  expect(store.read(first)).toBeUndefined();
+  expect(store.read('gmn://answers/71/2')?.text).toHaveLength(10_000);
+  expect(store.read('gmn://answers/71/3')).toBeUndefined();
+  expect(store.read('gmn://answers/../2')).toBeUndefined();
+});
+
+const SCHEMA = {
+  properties: {
+    note: { type: 'string', description: 'More.' },
+    prompt: { type: 'string', description: 'Words.' },
+    count: { type: 'integer', description: 'How many.', minimum: 1, maximum: 3 },
+    mode: { type: 'string', description: 'Which.', enum: ['a', 'b'] },
+    flag: { type: 'boolean', description: 'Whether.' },
+    schema: { type: 'object', description: 'What.' },
+    list: { type: 'array', description: 'Those.' },
+  },
+  required: ['prompt'],
+} as const;
+
+test.for([
+  [{}, 'prompt is required'],
+  [{ prompt: '' }, 'prompt is empty'],
+  [{ prompt: 'x', other: '' }, 'there is no argument "other"'],
+  [{ prompt: null }, 'prompt is required'],
+  [{ prompt: 'x', count: 0 }, 'count must be 1 to 3'],
+  [{ prompt: 'x', count: 1.5 }, 'count must be a whole number'],
+  [{ prompt: 'x', count: '1' }, 'count must be a number'],
+  [{ prompt: 'x', mode: 'c' }, 'mode must be one of a, b'],
+  [{ prompt: 'x', flag: 'yes' }, 'flag must be true or false'],
+  [{ prompt: 'x', schema: [] }, 'schema must be an object'],
+  [{ prompt: 'x', list: [1] }, 'list must be a list of objects'],
+  [{ prompt: 'x', other: 1 }, 'there is no argument "other"'],
+  [{ prompt: 'x', toString: 1 }, 'there is no argument "toString"'],
+] as const)('arguments %j: %s', ([args, message]) => {
+  expect(() => parseArguments(SCHEMA, args)).toThrow(message);
+});
+
+test('good arguments come as they are, without what is null, empty and optional, or the host’s own', () => {
+  const args = { prompt: 'x', count: 3, mode: 'b', flag: false, schema: {}, list: [{}] };
+  expect(parseArguments(SCHEMA, args)).toEqual(args);
+  expect(parseArguments(SCHEMA, { prompt: 'x', count: null })).toEqual({ prompt: 'x' });
+  expect(parseArguments(SCHEMA, { prompt: 'x', note: '', mode: '', count: '' })).toEqual({ prompt: 'x' });
+  expect(parseArguments(SCHEMA, { prompt: 'x', wait_for_previous: true })).toEqual({ prompt: 'x' });
+});
+
+const LINE = {
+  overloaded: (inside: number, waiting: number) => new AppError('limit', `${inside} inside, ${waiting} waiting`),
+} as const;
+
+test('conversations are bounded, and turns of one follow each other behind a gate', async () => {
+  const talks = conversations();
+  const door = gate({ ...LINE, mostInside: 9, mostWaiting: 9, holds: holds() });
+  const { signal } = new AbortController();
+  const say = (id: string) =>
+    door.pass(
+      signal,
+      () =>
+        talks.turn(id, async (history) => {
+          const before = history.contents.length;
+          await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: id }] } });
+          return before;
+        }),
+      id,
+    );
+  expect(await Promise.all([say('a'), say('a'), say('a')])).toEqual([0, 1, 2]);
+  for (let index = 0; index < 100; index += 1) await say(`other ${index}`);
+  expect(await say('a')).toBe(0);
+});
+
+test('conversations that hold too much are forgotten, the one that was silent longest first', async () => {
+  const talks = conversations(1000);
+  const say = (id: string, length: number) =>
+    talks.turn(id, async (history) => {
+      const before = history.contents.length;
+      await history.append({ kind: 'prompt', content: { role: 'user', parts: [{ text: 'x'.repeat(length) }] } });
+      return before;
+    });
+  for (const id of ['a', 'b', 'a', 'b']) await say(id, 100);
+  expect([await say('c', 500), await say('b', 1), await say('a', 1)]).toEqual([0, 2, 0]);
+  // One that is too long by itself goes on: its model says when it is too much.
+  expect([await say('d', 5000), await say('d', 1), await say('b', 1)]).toEqual([0, 1, 0]);
+});
+
+test('of ids the newest are remembered, and one that is added again is new', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 9 }).map(String)), fc.integer({ min: 1, max: 5 }), (added, most) => {
+      const ids = recentIds(most);
+      for (const id of added) ids.add(id);
+      const newest = [...new Set(added.toReversed())].slice(0, most);
+      for (const id of new Set(added)) expect(ids.has(id)).toBe(newest.includes(id));
+    }),
+  );
+});
+
+test('however often a client says that it has begun, the SDK is told once', () => {
+  const first = opening({ host: { allowed: {}, name: 'n', version: '1', roots: { list: [] } }, tools: [] } as never);
+  expect(first.answer({ jsonrpc: '2.0', id: 1, method: 'initialize' })).toHaveProperty('result');
+  for (let index = 0; index < 100; index += 1) {
+    expect(first.answer({ jsonrpc: '2.0', method: 'notifications/initialized' })).toBe('heard');
+  }
+  expect(first.heard).toHaveLength(2);
+});
+
+test('progress grows with what happens and stops when told', () => {
+  let time = 0;
+  const told: string[] = [];
+  const progress = progressTo({ now: () => time, send: (count, message) => void told.push(`${count} ${message}`) });
+  progress.heard({ type: 'wait', what: 'gemini' });
+  progress.heard({ type: 'begin', model: 'gemini' });
+  // It comes before a failure, too, so nothing is told yet.
+  expect(told).toEqual(['1 waiting for gemini (0 ms)']);
+  progress.heard({ type: 'text', delta: 'abc' });
+  time = 2000;
+  progress.heard({ type: 'text', delta: 'def' });
+  progress.heard({ type: 'call', id: '1', name: 'read_file', args: {} });
+  progress.stop();
+  progress.say('late');
+  expect(told).toEqual([
+    '1 waiting for gemini (0 ms)',
+    '2 gemini answers (0 ms)',
+    '3 writing, 6 characters so far (2 s)',
+    '4 the model calls read_file, 6 characters so far (2 s)',
+  ]);
+});
+
+test.for(['auto-x', 'gpt-5', 'Gemini-3-pro', 'constructor'])('%s is no model a caller may name', (name) => {
+  expect(() => checkedModel(name)).toThrow(`"${name}" is no model`);
+});
+
+test.for(['gemini-9-new', 'gemma-3', 'flash', 'auto', 'auto-gemini-3'])('%s is a model a caller may name', (name) => {
+  expect(checkedModel(name)).toBe(name);
+});
+
+test('advice for a shell does not reach a caller', () => {
+  const piped = new AppError('usage', 'a pipe is not a regular file', { hint: 'Pipe it in instead: … | gmn "…"' });
+  expect(failureText(piped)).toBe('a pipe is not a regular file');
+});
+
+test('without a root nothing can be named', () => {
+  const none = roots([]);
+  expect(none.directory()).toBeUndefined();
+  expect(() => none.directory('/tmp')).toThrow('/tmp is not inside a root of this server');
+});
+
+test('a gate lets so many in, the next in their order, and nobody when the line is full', async () => {
+  const door = gate({ ...LINE, mostInside: 1, mostWaiting: 2, holds: holds() });
+  const order: string[] = [];
+  const { signal } = new AbortController();
+  const leaving = new AbortController();
+  let open: () => void = () => {};
+  const held = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const first = door.pass(signal, () => held);
+  const second = door.pass(leaving.signal, async () => void order.push('second'));
+  const third = door.pass(signal, async () => void order.push('third'));
+  expect(() => door.pass(signal, async () => {})).toThrow('1 inside, 2 waiting');
+  leaving.abort(new Error('left the line'));
+  await expect(second).rejects.toThrow('left the line');
+  const fourth = door.pass(signal, async () => void order.push('fourth'));
+  open();
+  await Promise.all([first, third, fourth]);
+  expect(order).toEqual(['third', 'fourth']);
+  await expect(door.pass(signal, async () => 'again')).resolves.toBe('again');
+});
+
+test('who waits for a key takes no place from others, and comes when all have let go of it', async () => {
+  const inUse = holds();
+  const door = gate({ ...LINE, mostInside: 1, mostWaiting: 9, holds: inUse });
+  const order: string[] = [];
+  const { signal } = new AbortController();
+  const free = [inUse.hold('k'), inUse.hold('k')];
+  const keyed = door.pass(signal, async () => void order.push('keyed'), 'k');
+  await door.pass(signal, async () => void order.push('other'));
+  free[0]?.();
+  await door.pass(signal, async () => void order.push('another'));
+  free[1]?.();
+  await keyed;
+  expect(order).toEqual(['other', 'another', 'keyed']);
+  expect(inUse.isHeld('k')).toBe(false);
+});

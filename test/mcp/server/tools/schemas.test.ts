@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { publishedTool } from '../../../../src/mcp/server/protocol/handshake.ts';
+import { toolsOf } from '../../../../src/mcp/server/tools/list.ts';
+import { serve } from '../support.ts';
+
+const tools = toolsOf(['chat', 'genai', 'delegate']).map((tool) => publishedTool(tool, { write: false, shell: false }));
+
+test('the published tools are these', () => {
+  expect(tools).toMatchSnapshot();
+});
+
+test('only a prompt, a text or a job is ever required', () => {
+  const required = tools.map(({ name, inputSchema }) => [name, inputSchema.required ?? []]);
+  expect(Object.fromEntries(required)).toEqual({
+    chat: ['prompt'],
+    'chat-reply': ['prompt'],
+    generate_text: ['prompt'],
+    analyze_image: ['prompt'],
+    count_tokens: ['text'],
+    list_models: [],
+    embed_text: ['text'],
+    get_help: [],
+    delegate: ['prompt'],
+    delegate_status: ['job_id'],
+    delegate_jobs: [],
+    delegate_cancel: ['job_id'],
+    delegate_sessions: [],
+  });
+});
+
+test('plain tools promise no structure, delegate tools do', () => {
+  const structured = tools.filter(({ outputSchema }) => outputSchema !== undefined).map(({ name }) => name);
+  expect(structured).toEqual(['delegate', 'delegate_status', 'delegate_jobs', 'delegate_cancel', 'delegate_sessions']);
+});
+
+test('every tool has a title and says what it does to the world', () => {
+  for (const { title, annotations } of tools) {
+    expect(title).toMatch(/\w/);
+    expect(annotations).toMatchObject({ readOnlyHint: expect.any(Boolean), openWorldHint: expect.any(Boolean) });
+  }
+});
+
+test('--tools chooses groups', async (t) => {
+  const server = await serve(t, { flags: ['--tools', 'delegate,chat'] });
+  const { result } = await server.ask('tools/list');
+  expect(result.tools.map(({ name }: { name: string }) => name)).toEqual([
+    'chat',
+    'chat-reply',
+    'delegate',
+    'delegate_status',
+    'delegate_jobs',
+    'delegate_cancel',
+    'delegate_sessions',
+  ]);
+  expect((await server.call('generate_text', { prompt: 'x' })).error.code).toBe(-32602);
+});
+
+test('an agent that only reads says so, one that may do more says that', async (t) => {
+  const hints = async (...flags: readonly string[]) => {
+    const { tools: listed } = (await (await serve(t, { flags })).ask('tools/list')).result;
+    const agents = listed.filter(({ name }: { name: string }) => ['chat', 'chat-reply', 'delegate'].includes(name));
+    return agents.map(({ annotations }: { annotations: { readOnlyHint: boolean } }) => annotations.readOnlyHint);
+  };
+  expect(await hints()).toEqual([true, true, true]);
+  expect(await hints('--allow-write')).toEqual([false, false, false]);
+  expect(await hints('--allow-shell')).toEqual([false, false, false]);
+});

@@ -1,0 +1,253 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { configuredModel } from '../../src/config/model-configs.ts';
+import type { JsonObject, JsonValue } from '../../src/core/json.ts';
+import { rememberDefault, rememberedDefault, resolveModel } from '../../src/models/choice.ts';
+import { keepListing, lastListing } from '../../src/models/listing.ts';
+import { ALIASES, type Backend, BUILT_IN, DEFAULT_MODEL, MODELS, modelFacts } from '../../src/models/table.ts';
+import { place } from '../config/place.ts';
+
+const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
+const ids = (name: string): readonly string[] => BACKENDS.map((backend) => resolveModel(name, { backend }).id);
+
+test('no name is the default, and nobody chose it', () => {
+  for (const backend of BACKENDS) {
+    expect(resolveModel(undefined, { backend })).toEqual({ id: 'gemini-2.5-flash', notices: [], isDefault: true });
+  }
+});
+
+test('aliases mean a model on each backend', () => {
+  expect(Object.fromEntries([...Object.keys(ALIASES)].map((name) => [name, ids(name)]))).toEqual({
+    'gemini-3-pro': ['gemini-3-pro-preview', 'gemini-3-pro-preview', 'gemini-3-pro-preview'],
+    'gemini-3-flash': ['gemini-3-flash-preview', 'gemini-3-flash-preview', 'gemini-3-flash'],
+    pro: ['gemini-pro-latest', 'gemini-3.1-pro-preview', 'gemini-2.5-pro'],
+    flash: ['gemini-flash-latest', 'gemini-3.5-flash', 'gemini-3-flash'],
+    'flash-lite': ['gemini-flash-lite-latest', 'gemini-3.1-flash-lite', 'gemini-3.1-flash-lite'],
+  });
+  expect(BACKENDS.map((backend) => BUILT_IN.successors[backend])).toEqual(ids('flash'));
+});
+
+test('every alias means a model that gmn knows and that backend carries', () => {
+  for (const by of Object.values(ALIASES)) {
+    for (const backend of BACKENDS) expect(modelFacts(by[backend])?.backends, by[backend]).toContain(backend);
+  }
+});
+
+test('auto is the default, said in a notice, and gives way like it', () => {
+  for (const name of ['auto', 'auto-gemini-3', 'auto-gemini-2.5']) {
+    expect(resolveModel(name, { backend: 'vertex' })).toEqual({
+      id: DEFAULT_MODEL,
+      notices: [`model "${name}": gmn uses its default, gemini-2.5-flash`],
+      isDefault: true,
+    });
+  }
+});
+
+test('a model that is named is never the default, even if it is the same', () => {
+  expect(resolveModel('gemini-2.5-flash', { backend: 'gemini-api' })).toEqual({
+    id: 'gemini-2.5-flash',
+    notices: [],
+    isDefault: false,
+  });
+});
+
+test('an unknown model passes, with its nearest names', () => {
+  expect(resolveModel('gemini-2.5-falsh', { backend: 'gemini-api' })).toMatchObject({
+    id: 'gemini-2.5-falsh',
+    notices: [
+      expect.stringMatching(/^gmn does not know the model "gemini-2\.5-falsh".*Did you mean gemini-2\.5-flash /),
+    ],
+  });
+  expect(resolveModel('zzz', { backend: 'gemini-api' }).notices).toEqual([
+    'gmn does not know the model "zzz"; it is asked for all the same',
+  ]);
+});
+
+test('models/ in front is left off, other paths pass', () => {
+  expect(resolveModel('models/gemini-2.5-pro', { backend: 'gemini-api' })).toMatchObject({
+    id: 'gemini-2.5-pro',
+    notices: [],
+  });
+  expect(resolveModel('tunedModels/mine-1', { backend: 'gemini-api' })).toMatchObject({
+    id: 'tunedModels/mine-1',
+    notices: [],
+  });
+});
+
+test.each(['', ' ', 'a b', '../x', 'a/../b', 'a?key=1', 'a#b', '/a', 'a//b', 'é', '__proto__', 'constructor/'])(
+  '%j cannot be a model',
+  (name) => {
+    expect(() => resolveModel(name, { backend: 'gemini-api', source: '-m' })).toThrow(
+      expect.objectContaining({ fault: 'usage', message: `"${name}" cannot be the name of a model (-m)` }),
+    );
+  },
+);
+
+test('what every object has is no alias', () => {
+  expect(resolveModel('constructor', { backend: 'gemini-api' }).id).toBe('constructor');
+});
+
+test('the table has each model once, with either levels or a budget or neither', () => {
+  expect(new Set(MODELS.map(({ id }) => id)).size).toBe(MODELS.length);
+  expect(MODELS.filter(({ levels, budget }) => levels && budget)).toEqual([]);
+  expect(modelFacts('gemini-3-pro-preview')?.levels).toEqual(['low', 'high']);
+  expect(modelFacts('gemini-3-flash-preview')?.levels).toEqual(['minimal', 'low', 'medium', 'high']);
+});
+
+const DAY = 86_400_000;
+
+test('a default that was found out is remembered for 30 days, per backend and account', async (t) => {
+  const { app } = place(t);
+  const owner = { backend: 'vertex', account: 'a' } as const;
+  const at = (ms: number) => ({ ...app, clock: { ...app.clock, now: () => app.clock.now() + ms } });
+  expect(rememberedDefault(app, owner)).toBeUndefined();
+  await rememberDefault(app, owner, 'gemini-3.5-flash');
+  await rememberDefault(app, { ...owner, account: 'b' }, 'other');
+  expect(rememberedDefault(app, owner)).toBe('gemini-3.5-flash');
+  expect(rememberedDefault(at(30 * DAY - 1), owner)).toBe('gemini-3.5-flash');
+  expect(rememberedDefault(at(30 * DAY), owner)).toBeUndefined();
+  expect(rememberedDefault(at(-1), owner)).toBeUndefined();
+  expect(rememberedDefault(app, { ...owner, backend: 'gemini-api' })).toBeUndefined();
+  expect(rememberedDefault(app, { ...owner, account: 'b' })).toBe('other');
+  await rememberDefault(app, owner, 'gemini-3.1-pro-preview', 'gemini-3-pro-preview');
+  expect(rememberedDefault(app, owner, 'gemini-3-pro-preview')).toBe('gemini-3.1-pro-preview');
+  expect(rememberedDefault(app, owner)).toBe('gemini-3.5-flash');
+});
+
+test('a spoilt memory is no memory, and is written anew', async (t) => {
+  const { app, write } = place(t);
+  const owner = { backend: 'vertex', account: 'a' } as const;
+  for (const content of [
+    '',
+    '{',
+    'null',
+    '[]',
+    '7',
+    '{"vertex a": 1}',
+    '{"vertex a": {"model": 1, "time": 1}}',
+    '\0',
+  ]) {
+    write({ 'home/.gmn/default-models.json': content });
+    expect(rememberedDefault(app, owner), content).toBeUndefined();
+    await rememberDefault(app, owner, 'm');
+    expect(rememberedDefault(app, owner), content).toBe('m');
+  }
+});
+
+test('a memory that cannot be written does no harm', async (t) => {
+  const { app } = place(t, { 'home/.gmn/default-models.json/file': '' });
+  await rememberDefault(app, { backend: 'vertex', account: 'a' }, 'm');
+  expect(rememberedDefault(app, { backend: 'vertex', account: 'a' })).toBeUndefined();
+});
+
+test('a listing is kept for a week, and asks for no home', async (t) => {
+  const { app } = place(t);
+  const at = (ms: number) => ({ ...app, clock: { ...app.clock, now: () => app.clock.now() + ms } });
+  const models = [{ id: 'a', inputLimit: 1, outputLimit: 2, thinks: true }, { id: 'b' }];
+  const listing = { backend: 'vertex', source: 'KEY', time: app.clock.now(), models } as const;
+  expect(lastListing(app)).toBeUndefined();
+  await keepListing(app, listing);
+  expect(lastListing(at(7 * DAY - 1))).toEqual(listing);
+  expect([lastListing(at(7 * DAY)), lastListing(at(-1))]).toEqual([undefined, undefined]);
+  const homeless = {
+    ...app,
+    homes: () => {
+      throw new Error('there is no home directory');
+    },
+  };
+  await keepListing(homeless, listing);
+  expect(lastListing(homeless)).toBeUndefined();
+});
+
+describe('modelConfigs of the official CLI', () => {
+  const idOf = (name: string | undefined): string => resolveModel(name, { backend: 'gemini-api' }).id;
+  const preset = (generateContentConfig: JsonObject, model?: string): JsonObject => ({
+    modelConfig: { generateContentConfig, ...(model === undefined ? {} : { model }) },
+  });
+  const aliases = {
+    cold: {
+      ...preset({ temperature: 0, thinkingConfig: { thinkingBudget: 64 } }, 'gemini-2.5-pro'),
+      extends: 'chat-base',
+    },
+    colder: { ...preset({ topK: 1, thinkingConfig: { includeThoughts: true } }), extends: 'cold' },
+  };
+
+  test('an alias is its model and what it sets, over what it extends', () => {
+    expect(configuredModel({ customAliases: aliases }, 'colder', idOf)).toEqual({
+      model: 'gemini-2.5-pro',
+      config: {
+        temperature: 0,
+        topP: 0.95,
+        topK: 1,
+        thinkingConfig: { thinkingBudget: 64, includeThoughts: true },
+      },
+      notices: [],
+    });
+    expect(configuredModel({ customAliases: aliases }, 'gemini-2.5-pro', idOf)).toEqual({ config: {}, notices: [] });
+    expect(configuredModel({ customAliases: aliases }, 'toString', idOf)).toEqual({ config: {}, notices: [] });
+  });
+
+  test('overrides count for the model, then for an alias, the more specific later', () => {
+    const customOverrides = [
+      { match: { model: 'cold' }, ...preset({ seed: 3 }) },
+      { match: { model: 'gemini-2.5-pro', overrideScope: 'core' }, ...preset({ topP: 0.2, seed: 2 }) },
+      { match: { model: 'gemini-2.5-pro' }, ...preset({ topP: 0.1, seed: 1 }) },
+      { match: { model: 'gemini-2.5-pro', isRetry: true }, ...preset({ temperature: 2 }) },
+      { match: { model: 'gemini-2.5-pro', overrideScope: 'web-search' }, ...preset({ temperature: 2 }) },
+      { match: {}, ...preset({ temperature: 2 }) },
+    ];
+    const all = { customAliases: aliases, customOverrides };
+    expect(configuredModel(all, 'cold', idOf).config).toMatchObject({ temperature: 0, topP: 0.2, seed: 3 });
+    expect(configuredModel(all, 'gemini-2.5-pro', idOf)).toEqual({ config: { topP: 0.2, seed: 2 }, notices: [] });
+    expect(configuredModel(all, 'gemini-3-pro', idOf)).toEqual({ config: {}, notices: [] });
+  });
+
+  test('the default model, and one by its short name, are overridden as the model they are', () => {
+    const flash = [{ match: { model: DEFAULT_MODEL }, ...preset({ seed: 7 }, 'gemini-2.5-pro') }];
+    expect(configuredModel({ customOverrides: flash }, undefined, idOf)).toEqual({
+      model: 'gemini-2.5-pro',
+      config: { seed: 7 },
+      notices: [],
+    });
+    const pro = [{ match: { model: 'gemini-pro-latest' }, ...preset({ seed: 8 }) }];
+    expect(configuredModel({ customOverrides: pro }, 'pro', idOf).config).toEqual({ seed: 8 });
+  });
+
+  test('what is no field of generationConfig is named and left out', () => {
+    const customAliases = { a: preset({ seed: 1, systemInstruction: 'x', tools: [] }, 'gemini-2.5-pro') };
+    expect(configuredModel({ customAliases }, 'a', idOf)).toEqual({
+      model: 'gemini-2.5-pro',
+      config: { seed: 1 },
+      notices: ['modelConfigs of your settings: gmn does not take systemInstruction, tools'],
+    });
+  });
+
+  test.each([
+    [{ a: { extends: 'b', ...preset({}) } }, 'extends "b", which is not there'],
+    [{ a: { extends: 'b' }, b: { extends: 'a' } }, 'extends itself through "a"'],
+    [{ a: preset({ seed: 1 }) }, 'names no model'],
+    [{ a: 7 }, 'names no model'],
+  ])('%j leads nowhere', (customAliases, why) => {
+    expect(() => configuredModel({ customAliases }, 'a', idOf)).toThrow(
+      expect.objectContaining({ exitCode: 4, message: `modelConfigs: the alias "a" ${why}` }),
+    );
+  });
+
+  test('never throws anything but that, whatever stands there', () => {
+    const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JsonValue>;
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.constantFrom('aliases', 'customAliases', 'overrides', 'customOverrides'), json),
+        fc.string(),
+        (document, name) => {
+          try {
+            const { config } = configuredModel(document, name, () => 'gemini-2.5-flash');
+            expect(config).toEqual(expect.any(Object));
+          } catch (thrown) {
+            expect(thrown).toMatchObject({ fault: 'config' });
+          }
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,194 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { acquireLock, type LockOptions } from '../../../src/platform/files/lock.ts';
+import { systemClock } from '../../../src/platform/runtime/clock.ts';
+import { fifo, posixTest } from '../../support/posix.ts';
+
+function lockPath(t: { onTestFinished(action: () => void): void }): string {
+  const root = mkdtempSync(join(tmpdir(), 'gmn-lock-'));
+  t.onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return join(root, 'locks', 'refresh');
+}
+
+const OPTIONS: LockOptions = {
+  clock: systemClock,
+  signal: new AbortController().signal,
+  patienceMs: 60_000,
+  isDone: async () => false,
+};
+
+function owner(changes: object): string {
+  return JSON.stringify({ pid: process.pid, host: hostname(), began: '', nonce: 'theirs', ...changes });
+}
+
+test('one at a time holds the lock, and releasing it lets the next one in', async (t) => {
+  const path = lockPath(t);
+  const order: string[] = [];
+  const first = await acquireLock(path, OPTIONS);
+  const second = acquireLock(path, OPTIONS).then((lock) => {
+    order.push('second');
+    return lock;
+  });
+  order.push('first');
+  await first?.release();
+  const lock = await second;
+  expect([order, first?.isHeld, lock?.isHeld]).toEqual([['first', 'second'], true, true]);
+  await lock?.release();
+  expect(readdirSync(join(path, '..'))).toEqual([]);
+});
+
+test('a wait ends when what the lock was wanted for is done', async (t) => {
+  const path = lockPath(t);
+  const holder = await acquireLock(path, OPTIONS);
+  expect(await acquireLock(path, { ...OPTIONS, isDone: async () => true })).toBeUndefined();
+  await holder?.release();
+});
+
+test('a wait ends without the lock when patience does, and the owner keeps it', async (t) => {
+  const path = lockPath(t);
+  const holder = await acquireLock(path, OPTIONS);
+  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
+  expect(lock?.isHeld).toBe(false);
+  await lock?.release();
+  expect(existsSync(path)).toBe(true);
+  await holder?.release();
+});
+
+test('a wait ends with the signal', async (t) => {
+  const path = lockPath(t);
+  const holder = await acquireLock(path, OPTIONS);
+  const controller = new AbortController();
+  const waiting = acquireLock(path, { ...OPTIONS, signal: controller.signal });
+  controller.abort(new Error('enough'));
+  await expect(waiting).rejects.toThrow('enough');
+  await holder?.release();
+});
+
+test.for<[string, string, number]>([
+  ['whose owner is dead', owner({ pid: 2 ** 30 }), 0],
+  ['whose owner began at another time', owner({ began: '1' }), 0],
+  ['that nobody has touched', owner({ host: 'elsewhere' }), 11_000],
+  ['that is empty and old', '', 11_000],
+  ['from the future', owner({ host: 'elsewhere' }), -60_000],
+])('a lock %s is taken', async ([, text, ageMs], t) => {
+  const path = lockPath(t);
+  await (await acquireLock(path, OPTIONS))?.release();
+  writeFileSync(path, text);
+  const touched = new Date(Date.now() - ageMs);
+  utimesSync(path, touched, touched);
+  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
+  expect(lock?.isHeld).toBe(true);
+  await lock?.release();
+  expect(readdirSync(join(path, '..'))).toEqual([]);
+});
+
+test('a lock of another machine is respected while it is touched', async (t) => {
+  const path = lockPath(t);
+  await (await acquireLock(path, OPTIONS))?.release();
+  writeFileSync(path, owner({ host: 'elsewhere', pid: 2 ** 30 }));
+  expect((await acquireLock(path, { ...OPTIONS, patienceMs: 0 }))?.isHeld).toBe(false);
+});
+
+test('a lock that was taken from us is not released by us', async (t) => {
+  const path = lockPath(t);
+  const lock = await acquireLock(path, OPTIONS);
+  writeFileSync(path, owner({}));
+  await lock?.release();
+  expect(readFileSync(path, 'utf8')).toBe(owner({}));
+});
+
+test('where no lock can be written, work goes on without one', async (t) => {
+  const path = lockPath(t);
+  writeFileSync(join(path, '..', '..', 'locks'), 'a file in the way');
+  const lock = await acquireLock(path, OPTIONS);
+  expect(lock?.isHeld).toBe(false);
+  await lock?.release();
+});
+
+test('an owner that does not move keeps a lock that is taken from the gone only', async (t) => {
+  const path = lockPath(t);
+  const holder = await acquireLock(path, OPTIONS);
+  utimesSync(path, 1, 1);
+  const other = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  expect([other?.isHeld, other?.isTaken]).toEqual([false, true]);
+  await holder?.release();
+  writeFileSync(path, owner({ pid: 2 ** 22 + 1 }));
+  const next = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  expect([next?.isHeld, next?.isTaken]).toEqual([true, false]);
+  await next?.release();
+});
+
+test('where nothing can be written, nobody has the lock', async (t) => {
+  const path = lockPath(t);
+  writeFileSync(join(path, '..'), 'a file in the way');
+  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
+  expect([lock?.isHeld, lock?.isTaken]).toEqual([false, false]);
+});
+
+test('what is in the place of a lock and cannot be removed is waited for no longer than anybody else', async (t) => {
+  const path = lockPath(t);
+  mkdirSync(path, { recursive: true });
+  utimesSync(path, 1, 1);
+  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0 });
+  expect([lock?.isHeld, lock?.isTaken]).toEqual([false, true]);
+});
+
+test('a process that died while it took a lock from a dead one is in nobody’s way', async (t) => {
+  const path = lockPath(t);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, owner({ pid: 2 ** 30 }));
+  writeFileSync(`${path}.breaking`, '');
+  utimesSync(`${path}.breaking`, 1, 1);
+  let inside = 0;
+  const crowd: number[] = [];
+  const enter = async (): Promise<void> => {
+    const lock = await acquireLock(path, OPTIONS);
+    inside += 1;
+    crowd.push(inside);
+    await new Promise(setImmediate);
+    inside -= 1;
+    await lock?.release();
+  };
+  await Promise.all([enter(), enter(), enter()]);
+  expect(crowd).toEqual([1, 1, 1]);
+  expect(readdirSync(join(path, '..'))).toEqual([]);
+});
+
+test.for<[string, string, number, boolean]>([
+  ['of one who is gone', owner({ pid: 2 ** 30 }), 0, true],
+  ['that names nobody, and is old', '', 11_000, true],
+  ['that names nobody yet', '', 0, false],
+  ['of another machine that is not touched', owner({ host: 'elsewhere' }), 11_000, true],
+  ['of another machine that is touched', owner({ host: 'elsewhere' }), 0, false],
+])('a lock %s, taken from the gone only', async ([, text, ageMs, isHeld], t) => {
+  const path = lockPath(t);
+  mkdirSync(join(path, '..'), { recursive: true });
+  writeFileSync(path, text);
+  const touched = new Date(Date.now() - ageMs);
+  utimesSync(path, touched, touched);
+  const lock = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  expect(lock?.isHeld).toBe(isHeld);
+  await lock?.release();
+});
+
+posixTest('a FIFO in the place of a lock is not waited for, and gives way like one that names nobody', async (t) => {
+  const path = lockPath(t);
+  mkdirSync(join(path, '..'));
+  fifo(path);
+  const young = await acquireLock(path, { ...OPTIONS, patienceMs: 0, takesFrom: 'gone' });
+  utimesSync(path, 0, 0);
+  const old = await acquireLock(path, { ...OPTIONS, takesFrom: 'gone' });
+  expect([young?.isTaken, old?.isHeld]).toEqual([true, true]);
+  await old?.release();
+});

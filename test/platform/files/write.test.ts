@@ -1,0 +1,136 @@
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  createFile,
+  readFileState,
+  removeFiles,
+  replaceFile,
+  replaceVersion,
+  setAside,
+} from '../../../src/platform/files/write.ts';
+import { fifo, isWindows, posixTest } from '../../support/posix.ts';
+
+function directory(t: { onTestFinished(action: () => void): void }): string {
+  const path = mkdtempSync(join(tmpdir(), 'gmn-file-'));
+  t.onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+posixTest('a replaced file keeps its mode, or gets the one given, whatever the umask', async (t) => {
+  const path = join(directory(t), 'a');
+  writeFileSync(path, 'old');
+  chmodSync(path, 0o664);
+  await replaceFile(path, 'new');
+  expect([readFileSync(path, 'utf8'), statSync(path).mode & 0o777]).toEqual(['new', 0o664]);
+  await replaceFile(path, 'newer', { mode: 0o600 });
+  expect(statSync(path).mode & 0o777).toBe(0o600);
+  const fresh = join(directory(t), 'b');
+  await replaceFile(fresh, 'x');
+  expect(statSync(fresh).mode & 0o777).toBe(0o600);
+});
+
+test('a link stays a link, and its target is replaced', async (t) => {
+  const root = directory(t);
+  writeFileSync(join(root, 'real'), 'old');
+  symlinkSync('real', join(root, 'link'));
+  await replaceFile(join(root, 'link'), 'new');
+  expect(lstatSync(join(root, 'link')).isSymbolicLink()).toBe(true);
+  expect(readFileSync(join(root, 'real'), 'utf8')).toBe('new');
+  expect(readdirSync(root).sort()).toEqual(['link', 'real']);
+});
+
+test('a file that changed since it was read is not replaced', async (t) => {
+  const root = directory(t);
+  const path = join(root, 'a');
+  writeFileSync(path, 'one');
+  const before = await readFileState(path);
+  writeFileSync(path, 'another');
+  const expected = before.kind === 'text' ? before.version : '';
+  expect(await replaceVersion(path, 'mine', { expected })).toBe('changed');
+  expect(readFileSync(path, 'utf8')).toBe('another');
+  const now = await readFileState(path);
+  expect(await replaceVersion(path, 'mine', { expected: now.kind === 'text' ? now.version : '' })).toBe('written');
+  expect(readFileSync(path, 'utf8')).toBe('mine');
+  rmSync(path);
+  expect(await replaceVersion(path, 'mine', { expected })).toBe('changed');
+  expect(readdirSync(root)).toEqual([]);
+});
+
+test('what cannot be written is an error, and nothing is left behind', async (t) => {
+  const root = directory(t);
+  writeFileSync(join(root, 'file'), '');
+  await expect(replaceFile(join(root, 'file', 'a'), 'x')).rejects.toMatchObject({ fault: 'config' });
+  mkdirSync(join(root, 'taken'));
+  await expect(replaceFile(join(root, 'taken'), 'x')).rejects.toMatchObject({ fault: 'config' });
+  expect(readdirSync(root).sort()).toEqual(['file', 'taken']);
+});
+
+posixTest(
+  'reading tells apart what is absent, what is not a file and what is too large, without ever waiting',
+  async (t) => {
+    const root = directory(t);
+    mkdirSync(join(root, 'directory'));
+    fifo(join(root, 'fifo'));
+    symlinkSync('nowhere', join(root, 'dangling'));
+    writeFileSync(join(root, 'large'), 'x'.repeat(1_000_001));
+    writeFileSync(join(root, 'small'), 'text', { mode: 0o640 });
+    const state = (name: string) => readFileState(join(root, name));
+    expect(await state('nothing')).toEqual({ kind: 'absent' });
+    expect(await state('small/below')).toEqual({ kind: 'absent' });
+    expect(await state('dangling')).toEqual({ kind: 'absent' });
+    expect(await state('directory')).toEqual({ kind: 'unreadable', why: 'it is not a regular file' });
+    expect(await state('fifo')).toEqual({ kind: 'unreadable', why: 'it is not a regular file' });
+    expect(await state('large')).toEqual({ kind: 'unreadable', why: 'it is larger than 1 MB' });
+    expect(await state('small')).toMatchObject({ kind: 'text', text: 'text', mode: 0o640, isOurs: true });
+  },
+);
+
+test('a file of another user is read, and never replaced', async (t) => {
+  const root = directory(t);
+  const path = join(root, 'a');
+  writeFileSync(path, 'theirs');
+  const uid = statSync(path).uid + 1;
+  const file = await readFileState(path, uid);
+  expect(file).toMatchObject({ text: 'theirs', isOurs: false });
+  const refusal = {
+    fault: 'config',
+    message: `cannot write ${path}: it belongs to another user`,
+    hint: 'Remove it, or make it yours (chown), and try again.',
+  };
+  await expect(replaceFile(path, 'mine', { uid })).rejects.toMatchObject(refusal);
+  const expected = file.kind === 'text' ? file.version : '';
+  await expect(replaceVersion(path, 'mine', { uid, expected })).rejects.toMatchObject(refusal);
+  expect([readFileSync(path, 'utf8'), readdirSync(root)]).toEqual(['theirs', ['a']]);
+});
+
+test('a file is created once', async (t) => {
+  const root = directory(t);
+  const path = join(root, 'below', 'marker');
+  expect([await createFile(path, 'x'), await createFile(path, 'y')]).toEqual(['created', 'exists']);
+  expect(readFileSync(path, 'utf8')).toBe('x');
+  if (!isWindows) expect(statSync(join(root, 'below')).mode & 0o777).toBe(0o700);
+  expect(await createFile(join(path, 'z'), '')).toBe('failed');
+});
+
+test('a broken file is set aside under the time, and files are removed by name', async (t) => {
+  const root = directory(t);
+  writeFileSync(join(root, 'a.json'), '{');
+  await setAside(join(root, 'a.json'), Date.UTC(2026, 0, 2, 3, 4, 5));
+  expect(readdirSync(root)).toEqual(['a.json.corrupt-20260102T030405Z']);
+  writeFileSync(join(root, 'keep'), '');
+  expect(await removeFiles(root, (name) => name.startsWith('a.json'))).toBe(1);
+  expect(readdirSync(root)).toEqual(['keep']);
+});

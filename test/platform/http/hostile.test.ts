@@ -1,0 +1,197 @@
+import { once } from 'node:events';
+import { createServer, type Socket } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { createServer as createTlsServer } from 'node:tls';
+import { expect, type TestContext, test } from 'vitest';
+import { AppError } from '../../../src/core/error.ts';
+import type { HttpRequest, HttpResponse, HttpTimers } from '../../../src/core/io.ts';
+import { networkFailure, peerOf } from '../../../src/platform/http/failure.ts';
+import { sendPinned } from '../../../src/platform/http/pinned.ts';
+import { sendHttp } from '../../../src/platform/http/send.ts';
+import { SELF_SIGNED } from '../../api/certificates.ts';
+import { answer, head, loopback, stream } from '../../api/loopback.ts';
+
+/** The idle timer is longer than any test: what is told must not be left to it. */
+const TIMERS: HttpTimers = { connectMs: 10_000, headersMs: 10_000, idleMs: 60_000 };
+const LONG = 'x'.repeat(20 * 1024 * 1024);
+const REASON = new AppError('interrupted', 'Interrupted.');
+
+interface Setting extends Partial<HttpRequest> {
+  readonly signal?: AbortSignal;
+  readonly timers?: Partial<HttpTimers>;
+}
+
+function send(url: URL, { signal, timers, ...request }: Setting = {}): Promise<HttpResponse> {
+  const client = sendHttp({ timers: { ...TIMERS, ...timers }, env: {}, clock: { now: () => 0 } });
+  return client({ method: 'POST', url, headers: {}, body: '{}', ...request }, signal ?? new AbortController().signal);
+}
+
+async function textOf(response: HttpResponse): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response.body) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** A server that does as it likes from the first byte of a request on, and does not hang up because we did. */
+async function unruly(t: TestContext, act: (socket: Socket) => void, address = '127.0.0.1'): Promise<URL> {
+  const sockets = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).once('data', () => act(socket));
+  });
+  server.listen(0, address);
+  await once(server, 'listening');
+  t.onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const bound = server.address();
+  return new URL(
+    `http://${address.includes(':') ? `[${address}]` : address}:${typeof bound === 'object' && bound?.port}`,
+  );
+}
+
+test.for([
+  ['reads no more', (socket: Socket) => socket.pause()],
+  ['reads on', (socket: Socket) => socket.resume()],
+] as const)('an answer that the end of the line ends is whole, though its server %s', async ([, go], t) => {
+  const url = await unruly(t, (socket) => {
+    go(socket);
+    socket.end(`${head(413, {})}too big`);
+  });
+  const response = await send(url, { body: LONG });
+  expect([response.status, await textOf(response)]).toEqual([413, 'too big']);
+});
+
+test('a server that hangs up in the middle of an upload is not waited for', async (t) => {
+  const url = await unruly(t, (socket) => socket.pause().end());
+  await expect(send(url, { body: LONG })).rejects.toMatchObject({
+    message: `connection to ${url.host} closed before an answer came`,
+    retry: {},
+  });
+});
+
+test('a server that reads nothing is left after the headers timer', async (t) => {
+  const url = await unruly(t, (socket) => socket.pause());
+  await expect(send(url, { body: LONG, timers: { headersMs: 50 } })).rejects.toThrow('within 50 ms');
+});
+
+test('interim answers without end do not hold off the headers timer', async (t) => {
+  const url = await unruly(t, (socket) => {
+    const more = (): void => {
+      if (!socket.destroyed) socket.write(head(103, { link: 'x' }), () => setImmediate(more));
+    };
+    more();
+  });
+  await expect(send(url, { timers: { headersMs: 50 } })).rejects.toThrow('within 50 ms');
+});
+
+test('bytes that drip into a trailer do not hold off the idle timer', async (t) => {
+  const url = await unruly(t, (socket) => {
+    socket.write(`${head(200, { 'transfer-encoding': 'chunked' })}0\r\nT: `);
+    const more = (): void => {
+      if (!socket.destroyed) socket.write('x', () => setImmediate(more));
+    };
+    more();
+  });
+  await expect(send(url, { timers: { idleMs: 50 } }).then(textOf)).rejects.toThrow('sent nothing for 50 ms');
+});
+
+test('what comes after the end of an answer is nobody’s, and the line is closed', async (t) => {
+  const server = await loopback(t, [
+    (socket) => socket.write(`${head(200, { 'content-length': '2' })}ok${head(500, {})}`),
+  ]);
+  const response = await send(server.url);
+  expect([response.status, await textOf(response)]).toEqual([200, 'ok']);
+  await expect.poll(server.closed).toBe(1);
+});
+
+test('compressed data that is damaged closes its connection, which its server would hold', async (t) => {
+  const server = await loopback(t, [
+    (socket) => socket.write(`${head(200, { 'content-encoding': 'gzip', 'content-length': '99999' })}this is no gzip`),
+  ]);
+  await expect(send(server.url).then(textOf)).rejects.toThrow('its compressed data is incomplete or damaged');
+  await expect.poll(server.closed).toBe(1);
+});
+
+test('an abort closes the connection in the middle of a handshake, and of an upload', async (t) => {
+  const handshake = new AbortController();
+  const silent = await loopback(t, []);
+  silent.onConnection((socket) => socket.once('data', () => handshake.abort(REASON)));
+  const secure = new URL(`https://${silent.url.host}`);
+  await expect(send(secure, { signal: handshake.signal })).rejects.toBe(REASON);
+  await expect.poll(silent.closed).toBe(1);
+
+  const upload = new AbortController();
+  const deaf = await loopback(t, []);
+  deaf.onConnection((socket) => socket.once('data', () => upload.abort(REASON)));
+  await expect(send(deaf.url, { body: LONG, signal: upload.signal })).rejects.toBe(REASON);
+  await expect.poll(deaf.closed).toBe(1);
+});
+
+test('an abort while a name is looked up sends nothing', async (t) => {
+  const server = await loopback(t, [answer(200)]);
+  const url = new URL(`http://h.test:${server.url.port}`);
+  const abort = new AbortController();
+  const resolve = async () => {
+    abort.abort(REASON);
+    return [{ address: '127.0.0.1', family: 4 }];
+  };
+  const client = sendPinned({ isAllowedAddress: () => true, timers: TIMERS, resolve });
+  await expect(client({ method: 'GET', url, headers: {} }, abort.signal)).rejects.toBe(REASON);
+  expect(server.requests).toEqual([]);
+});
+
+test('of the addresses of a host, one where nobody listens does not matter', async (t) => {
+  const server = await loopback(t, [stream(['ok'])]);
+  const url = new URL(`http://h.test:${server.url.port}`);
+  const addresses = [
+    { address: '::1', family: 6 },
+    { address: '127.0.0.1', family: 4 },
+  ];
+  const client = sendPinned({ isAllowedAddress: () => true, timers: TIMERS, resolve: async () => addresses });
+  const response = await client({ method: 'GET', url, headers: {} }, new AbortController().signal);
+  expect(await textOf(response)).toBe('ok');
+  expect(server.requests[0]?.head).toContain(`Host: ${url.host}\r\n`);
+});
+
+const hasIpv6 = Object.values(networkInterfaces()).some((own) => own?.some(({ address }) => address === '::1'));
+
+test.skipIf(!hasIpv6)('an address of IPv6 is connected to without its brackets', async (t) => {
+  const url = await unruly(t, (socket) => socket.end(`${head(200, { 'content-length': '2' })}ok`), '::1');
+  expect(await textOf(await send(url))).toBe('ok');
+});
+
+test('a port that is given is taken, be it 0', async () => {
+  await expect(send(new URL('http://127.0.0.1:0'))).rejects.toMatchObject({
+    cause: expect.not.objectContaining({ port: 80 }),
+  });
+});
+
+test('a name is told to the server before its certificate is seen, an address is not', async (t) => {
+  const names: string[] = [];
+  const server = createTlsServer({
+    ...SELF_SIGNED,
+    SNICallback: (name, done) => {
+      names.push(name);
+      done(null);
+    },
+  });
+  server.on('tlsClientError', () => {}).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.onTestFinished(() => void server.close());
+  const address = server.address();
+  const port = typeof address === 'object' ? address?.port : 0;
+  for (const host of ['127.0.0.1', 'localhost']) {
+    await expect(send(new URL(`https://${host}:${port}`))).rejects.toThrow('refused: it is self-signed');
+  }
+  expect(names).toEqual(['localhost']);
+});
+
+test('TLS that fails within an answer is an answer cut short, not a handshake', () => {
+  const error = Object.assign(new Error('x'), { code: 'ERR_SSL_BAD_RECORD_TYPE' });
+  expect(networkFailure(error, 'body', peerOf(new URL('https://h.example')))).toMatchObject({
+    message: 'the answer was cut short: connection to h.example:443 lost (ERR_SSL_BAD_RECORD_TYPE)',
+    retry: {},
+  });
+});

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { cappedText } from '../../../src/platform/process/shell.ts';
+import { chooseShell, shellEnvironment } from '../../../src/platform/process/shell-choice.ts';
+import { posixTest } from '../../support/posix.ts';
+
+test('head and tail keep what they say, for any cut into chunks', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'grapheme' })), fc.integer({ min: 2, max: 40 }), (chunks, max) => {
+      const text = cappedText(max);
+      for (const chunk of chunks) text.add(chunk);
+      const whole = chunks.join('');
+      const { head, tail, omitted } = text.kept();
+      expect(head.length + tail.length).toBeLessThanOrEqual(max);
+      expect(head.length + tail.length + omitted).toBe(whole.length);
+      expect(whole.startsWith(head) && whole.endsWith(tail)).toBe(true);
+      expect(head.isWellFormed() && tail.isWellFormed()).toBe(true);
+      if (omitted === 0) expect(tail).toBe('');
+      if (omitted > 0) expect(head.length + tail.length).toBeGreaterThanOrEqual(max - 3);
+    }),
+  );
+});
+
+test('docs/approval.md names every variable that a command gets', () => {
+  // Asked for whatever it might want to pass on.
+  const all = new Proxy<Record<string, string>>({}, { get: () => 'x', ownKeys: () => ['LC_ALL'] });
+  const given = shellEnvironment(all, { path: '/bin/sh', args: ['-c'], isVerbatim: false }, 'linux');
+  const page = readFileSync(new URL('../../../docs/approval.md', import.meta.url), 'utf8');
+  const fixed = Object.entries(given).filter(([name]) => !/^(?:SHELL|LC_ALL)$/.test(name));
+  const written = new Set(page.match(/[A-Z][A-Z_]+(?:=\w+)?/g));
+  const missing = fixed.filter(([name, value]) => !written.has(value === 'x' ? name : `${name}=${value}`));
+  expect(missing).toEqual([]);
+  expect(fixed.length).toBeGreaterThan(12);
+});
+
+posixTest('the shell is the one asked for, else the own one if it is known, else the system one', () => {
+  const path = (wanted: string | undefined, SHELL: string | undefined, platform = 'linux') =>
+    chooseShell(wanted, { SHELL, ComSpec: SHELL }, platform).path;
+  expect(path('/opt/x', '/bin/bash')).toBe('/opt/x');
+  expect(path(undefined, '/bin/bash')).toBe('/bin/bash');
+  expect(path(undefined, '/usr/bin/fish')).toBe('/bin/sh');
+  expect(path(undefined, '/nowhere/bash')).toBe('/bin/sh');
+  expect(path(undefined, 'bash')).toBe('/bin/sh');
+  expect(path(undefined, undefined)).toBe('/bin/sh');
+  expect(path(undefined, undefined, 'win32')).toBe('C:\\Windows\\System32\\cmd.exe');
+  expect(chooseShell(undefined, { ComSpec: 'C:\\Windows\\cmd.exe' }, 'win32').args).toEqual(['/d', '/s', '/c']);
+  expect(chooseShell('C:\\x\\pwsh.exe', {}, 'win32').args.at(-1)).toBe('-Command');
+  expect(chooseShell('C:\\x\\bash.exe', {}, 'win32').args).toEqual(['-c']);
+});
+
+test('the environment on Windows has what programs there need, and no more', () => {
+  const env = { Path: 'C:\\x', SystemRoot: 'C:\\Windows', GEMINI_API_KEY: 'canary' };
+  const given = shellEnvironment(env, chooseShell(undefined, {}, 'win32'), 'win32');
+  expect(given).toMatchObject({ Path: 'C:\\x', SystemRoot: 'C:\\Windows', SHELL: 'C:\\Windows\\System32\\cmd.exe' });
+  expect(Object.values(given)).not.toContain('canary');
+});

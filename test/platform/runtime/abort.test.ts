@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { abortable, onAbort } from '../../../src/platform/runtime/abort.ts';
+
+/** Our own signal, and one of Node's. */
+const makers = [
+  ['abortable', abortable],
+  ['AbortController', () => new AbortController()],
+] as const;
+
+test.for(makers)('%s: those who wait are called once, in order, and find the reason', ([, make]) => {
+  const controller = make();
+  const { signal } = controller;
+  const calls: unknown[] = [];
+  onAbort(signal, () => calls.push('first', signal.reason));
+  onAbort(signal, () => calls.push('second'));
+  signal.addEventListener('abort', () => calls.push('listener'));
+  controller.abort('reason');
+  controller.abort('another');
+  expect(calls.filter((call) => call !== 'listener')).toEqual(['first', 'reason', 'second']);
+  expect(calls).toContain('listener');
+});
+
+test.for(makers)('%s: who has let go is not called, even by one who was called before', ([, make]) => {
+  const controller = make();
+  const calls: string[] = [];
+  onAbort(controller.signal, () => letGo());
+  const letGo = onAbort(controller.signal, () => calls.push('second'));
+  onAbort(controller.signal, () => calls.push('first'))();
+  controller.abort('reason');
+  expect(calls).toEqual([]);
+});
+
+test.for(makers)('%s: who comes after the abort is not called', ([, make]) => {
+  const controller = make();
+  controller.abort('reason');
+  onAbort(controller.signal, () => expect.unreachable());
+  controller.abort('again');
+  expect(controller.signal.reason).toBe('reason');
+});
+
+test('one who throws keeps nobody else from being called', () => {
+  const controller = abortable();
+  const calls: string[] = [];
+  onAbort(controller.signal, () => {
+    throw new Error('first');
+  });
+  onAbort(controller.signal, () => {
+    calls.push('second');
+    throw new Error('second');
+  });
+  onAbort(controller.signal, () => calls.push('third'));
+  expect(() => controller.abort('reason')).toThrow('first');
+  expect([calls, controller.signal.reason]).toEqual([['second', 'third'], 'reason']);
+});

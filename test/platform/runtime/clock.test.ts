@@ -1,0 +1,102 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { deadline, startTimer, systemClock } from '../../../src/platform/runtime/clock.ts';
+import { standStill } from '../../support/stopped.ts';
+
+const NEVER = new AbortController().signal;
+const LONG_MS = 3_600_000;
+
+test('a deadline says when it ends, and not while it is held', () => {
+  const before = Date.now();
+  const limit = deadline(NEVER, LONG_MS, () => new Error('late'));
+  const first = limit.endsAt() ?? 0;
+  expect(first).toBeGreaterThanOrEqual(before + LONG_MS);
+  expect(first).toBeLessThanOrEqual(Date.now() + LONG_MS);
+  limit.hold();
+  expect(limit.endsAt()).toBeUndefined();
+  limit.resume();
+  expect(limit.endsAt()).toBeGreaterThanOrEqual(first);
+  limit.clear();
+});
+
+test('without a limit there is no end', () => {
+  const limit = deadline(NEVER, 0, () => new Error('late'));
+  expect([limit.endsAt(), limit.signal]).toEqual([undefined, NEVER]);
+});
+
+test('it aborts with the given reason when its time is over', async () => {
+  const reason = new Error('late');
+  const { signal } = deadline(NEVER, 1, () => reason);
+  await new Promise((resolve) => signal.addEventListener('abort', resolve));
+  expect(signal.reason).toBe(reason);
+});
+
+test('it runs only while nobody holds it, however many do', () => {
+  fc.assert(
+    fc.property(fc.array(fc.boolean()), (steps) => {
+      const limit = deadline(NEVER, LONG_MS, () => new Error('late'));
+      let holds = 0;
+      for (const isHold of steps) {
+        if (isHold) limit.hold();
+        else limit.resume();
+        holds = Math.max(holds + (isHold ? 1 : -1), 0);
+        expect(limit.endsAt() === undefined).toBe(holds > 0);
+      }
+      limit.clear();
+    }),
+  );
+});
+
+test('a second hold takes no time from it', async () => {
+  const limit = deadline(NEVER, LONG_MS, () => new Error('late'));
+  const first = limit.endsAt() ?? 0;
+  limit.hold();
+  await standStill(50);
+  limit.hold();
+  limit.resume();
+  limit.resume();
+  expect(limit.endsAt()).toBeGreaterThanOrEqual(first + 45);
+  limit.clear();
+});
+
+/** Two ends of a connection: what is written to one is in the system's hands at once, and read from the other when there is time. */
+async function connection(t: { onTestFinished(action: () => void): void }) {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const near = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [[far]] = await Promise.all([once(server, 'connection'), once(near, 'connect')]);
+  t.onTestFinished(() => {
+    near.destroy();
+    far.destroy();
+    server.close();
+  });
+  return { near, far };
+}
+
+const TIMERS = [
+  ['startTimer', (ms: number) => new Promise<void>((resolve) => void startTimer(ms, resolve))],
+  ['sleep', (ms: number) => systemClock.sleep(ms, NEVER)],
+  ['deadline', (ms: number) => once(deadline(NEVER, ms, () => new Error('late')).signal, 'abort')],
+] as const;
+
+test.for(TIMERS)('%s: what has arrived is read before it, however late it is', async ([, wait], t) => {
+  for (const lateMs of [1, 100]) {
+    const { near, far } = await connection(t);
+    const seen: string[] = [];
+    near.on('data', () => seen.push('data'));
+    const over = wait(20).then(() => seen.push('timer'));
+    far.write('x');
+    await standStill(20 + lateMs);
+    await over;
+    expect(seen).toEqual(['data', 'timer']);
+  }
+});
+
+test('a timer that was stopped is not heard of, at no step of it', async () => {
+  startTimer(0, () => expect.unreachable())();
+  const stop = startTimer(0, () => expect.unreachable());
+  setTimeout(stop, 0);
+  await systemClock.sleep(20, NEVER);
+});

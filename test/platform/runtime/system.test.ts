@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { isStandalone } from '../../../src/platform/runtime/system.ts';
+
+test.for<[string, readonly string[], boolean]>([
+  ['a script run by Node', ['/usr/bin/node', '/usr/lib/gmn/bin/gmn.js', 'hi'], false],
+  ['an executable that names itself twice', ['/usr/bin/node', '/usr/bin/node', 'hi'], true],
+  ['an executable without a script', ['/usr/bin/node'], true],
+  ['an executable with its script inside', ['bun', '/$bunfs/root/gmn', 'hi'], true],
+  ['the same on Windows', ['bun', 'B:\\~BUN\\root\\gmn.exe', 'hi'], true],
+])('%s: standalone is %o', ([, argv, expected]) => {
+  expect(isStandalone({ argv: [...argv], execPath: '/usr/bin/node' })).toBe(expected);
+});

@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest';
+import { markdownStream } from '../../../src/render/markdown/stream.ts';
+import { bare, laidOut } from '../laid-out.ts';
+
+describe('layout without styling', () => {
+  test.each([
+    ['headings', '# One\n\nTwo\n---\n### *Three* ###', '# One\n\n## Two\n### Three\n'],
+    ['line breaks of the author', 'a\nb  \nc', 'a\nb\nc\n'],
+    ['at most one empty line', 'a\n\n\n\nb\n\n\n', 'a\n\nb\n'],
+    ['emphasis', '**b** _i_ ***bi*** `c  d` ~~s~~ ~5', 'b i bi `c  d` ~~s~~ ~5\n'],
+    ['emphasis over two lines', 'x **a\nb** y', 'x a\nb y\n'],
+    ['nested lists', '- a\n  - b\n    1. c\n- d', '• a\n  • b\n    1. c\n• d\n'],
+    ['loose lists', '- a\n\n- b\n\n  more b\n\nend', '• a\n\n• b\n\n  more b\n\nend\n'],
+    ['task lists', '- [x] a\n- [ ] b', '[x] a\n[ ] b\n'],
+    ['numbers as written', '3. a\n4. b\n9) c', '3. a\n4. b\n9) c\n'],
+    ['numbers written lazily', '1. a\n1. b\n\n1. c', '1. a\n2. b\n\n3. c\n'],
+    ['numbers on both sides of code', '1. a\n\n```\nx\n```\n\n2. b', '1. a\n\n```\nx\n```\n\n2. b\n'],
+    ['a list right after prose', 'Look:\n- a\n1. b', 'Look:\n• a\n1. b\n'],
+    ['a year that is no list', 'It was\n1984. A cold day.', 'It was\n1984. A cold day.\n'],
+    ['quotes', '> a\n> b\n>\n> - c', '│ a\n│ b\n│\n│ • c\n'],
+    ['rules', 'a\n\n***', `a\n\n${'─'.repeat(60)}\n`],
+    ['code in a list', '- a\n  ```js\n  - x\n\n  y\n  ```\n- b', '• a\n  ```js\n  - x\n\n  y\n  ```\n• b\n'],
+    ['indented code', 'a\n\n    b\n      c', 'a\n\n    b\n      c\n'],
+    [
+      'links',
+      '[a](http://x.y "t") <http://u> ![i](p.png) [](http://e)',
+      'a (http://x.y "t") http://u i (p.png) http://e\n',
+    ],
+    [
+      'link definitions',
+      '[r]: http://x.y\n\n[a][r] and [b][later]',
+      '[r]: http://x.y\n\na (http://x.y) and [b][later]\n',
+    ],
+    ['a definition given twice', '[r]: http://x\n\n[r]: http://y', '[r]: http://x\n\n[r]: http://y\n'],
+    ['entities', '&lt;b&gt; &amp;amp; &unknown; &#65;', '<b> &amp; &unknown; A\n'],
+    [
+      'HTML',
+      '<details>\n<summary>s</summary>\n\nx <b>y</b><br>z',
+      '<details>\n<summary>s</summary>\n\nx <b>y</b>\nz\n',
+    ],
+    ['an unclosed fence', '```js\nlet a;\n\nlet b', '```js\nlet a;\n\nlet b\n'],
+    ['a fence in a fence', '````\n```\nx\n```\n````\ny', '````\n```\nx\n```\n````\ny\n'],
+    ['only white space', ' \n\n\t\n', ''],
+  ])('keeps %s', async (_name, source, shown) => {
+    expect(await laidOut(source)).toBe(shown);
+    expect(await laidOut(source, { cuts: [1] })).toBe(shown);
+  });
+
+  test('a table is aligned by what its cells show', async () => {
+    const source = '| a | 日本語 | right |\n|---|:---:|--:|\n| 1 | 二 | **3** |\n| `long` cell | x | 4 |';
+    expect(await laidOut(source)).toBe(
+      [
+        'a           │ 日本語 │ right',
+        '────────────┼────────┼──────',
+        '1           │   二   │     3',
+        '`long` cell │   x    │     4',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('a table too wide for the window becomes a list of names and values', async () => {
+    const source = '| Name | What it is for |\n|---|---|\n| alpha | to begin with, always |\n| omega | the end |';
+    expect(await laidOut(source, { columns: 24 })).toBe(
+      'Name: alpha\nWhat it is for: to\n  begin with, always\n\nName: omega\nWhat it is for: the\n  end\n',
+    );
+  });
+
+  test('a table with a cell too many is shown as it was written', async () => {
+    const source = '| a |\n|---|\n| b | lost? |\n';
+    expect(await laidOut(source)).toBe(source);
+  });
+
+  test('prose is wrapped at words, and an address is left whole', async () => {
+    const source = 'The quick brown fox https://example.com/a/very/long/path jumps';
+    expect(await laidOut(source, { columns: 16 })).toBe(
+      'The quick brown\nfox\nhttps://example.com/a/very/long/path\njumps\n',
+    );
+  });
+
+  test('wide characters wrap anywhere but before a closing mark', async () => {
+    expect(await laidOut('日本語の文章は、どこでも折り返す。', { columns: 14 })).toBe(
+      '日本語の文章\nは、どこでも折\nり返す。\n',
+    );
+    expect(await laidOut('한국어 문장은 낱말로', { columns: 14 })).toBe('한국어 문장은\n낱말로\n');
+  });
+
+  test('lists and quotes wrap under their own text', async () => {
+    expect(await laidOut('- one two three four\n  > five six seven', { columns: 14 })).toBe(
+      '• one two\n  three four\n  │ five six\n  │ seven\n',
+    );
+  });
+});
+
+describe('styling', () => {
+  test('code is coloured, over line ends too, and stays as it was', async () => {
+    const shown = await laidOut('```js\nlet a = `x\ny`; // z\n```', { isStyled: true });
+    expect(shown).toBe(
+      [
+        '\u001b[2m```js\u001b[22m',
+        '\u001b[35mlet\u001b[39m a = \u001b[32m`x\u001b[39m',
+        '\u001b[32my`\u001b[39m; \u001b[2m// z\u001b[22m',
+        '\u001b[2m```\u001b[22m',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('a link can be opened, and shows where it leads', async () => {
+    expect(await laidOut('[a](https://x.y/ü)', { isStyled: true })).toBe(
+      '\u001b]8;;https://x.y/%C3%BC\u001b\\\u001b[4ma\u001b[24m\u001b]8;;\u001b\\ ' +
+        '\u001b]8;;https://x.y/%C3%BC\u001b\\\u001b[2m(https://x.y/ü)\u001b[22m\u001b]8;;\u001b\\\n',
+    );
+  });
+
+  test('an address of another kind is no link', async () => {
+    expect(await laidOut('[a](javascript:alert)', { isStyled: true })).not.toContain('\u001b]8');
+  });
+
+  test('an entity cannot smuggle a control character in', async () => {
+    for (const entity of ['&#27;', '&#x1b;', '&#155;', '&#8238;', '&#7;']) {
+      for (const source of [
+        `a ${entity}[31m`,
+        `[x](http://a/${entity} "${entity}")`,
+        `\`${entity}\``,
+        `| ${entity} |\n|---|\n`,
+      ]) {
+        expect(await laidOut(source)).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+        expect(bare(await laidOut(source, { isStyled: true }))).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+      }
+    }
+  });
+});
+
+describe('streaming', () => {
+  test('each block is shown when it closes, code line by line, items one by one, tables whole', async () => {
+    const stream = markdownStream({ columns: () => 80, isStyled: false });
+    const steps: readonly (readonly [string, string])[] = [
+      ['# T', ''],
+      ['\n', '# T\n'],
+      ['one\n', ''],
+      ['two\n', 'one\n'],
+      ['\n', 'two\n'],
+      ['- a\n', ''],
+      ['- b\n', '\n• a\n'],
+      ['\n```\n', '• b\n\n```\n'],
+      ['co', ''],
+      ['de\n', 'code\n'],
+      ['```\n', '```\n'],
+      ['a|b\n-|-\n', ''],
+      ['1|2\n', ''],
+      ['\n', 'a │ b\n──┼──\n1 │ 2\n'],
+    ];
+    for (const [delta, shown] of steps) expect(await stream.push(delta)).toBe(shown);
+    expect(await stream.end()).toBe('');
+  });
+
+  test('after an end the next text starts afresh', async () => {
+    const stream = markdownStream({ columns: () => 80, isStyled: false });
+    expect(await stream.push('```\nx')).toBe('```\n');
+    expect(await stream.end()).toBe('x\n');
+    expect((await stream.push('*y*')) + (await stream.end())).toBe('y\n');
+  });
+
+  test('a paragraph of many lines is shown line by line', async () => {
+    const stream = markdownStream({ columns: () => 80, isStyled: false });
+    await stream.push('0\n');
+    for (let count = 1; count < 2_000; count += 1) expect(await stream.push(`${count}\n`)).toBe(`${count - 1}\n`);
+    expect(await stream.end()).toBe('1999\n');
+  });
+
+  test('what the lexer cannot take is shown as it is', async () => {
+    for (const depth of [50, 1_000, 3_000, 9_000])
+      expect(await laidOut(`${'>'.repeat(depth)} deep`)).toMatch(/deep\n$/);
+    const deep = '>'.repeat(9_000);
+    expect(await laidOut(`${deep} deep`)).toBe(`${deep} deep\n`);
+    const long = '_a'.repeat(50_000);
+    expect((await laidOut(long)).replaceAll('\n', '')).toBe(long);
+  });
+});

@@ -1,0 +1,128 @@
+import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Clock } from '../../../src/core/io.ts';
+import { undoStore } from '../../../src/tools/workspace/journal.ts';
+import { placeAt, put, snapshot, temporary } from '../place.ts';
+
+const CLOCK: Clock = { now: () => 1_000, sleep: async () => {} };
+
+test('200 random changes are taken back to the byte and the mode', async () => {
+  const root = temporary();
+  const store = undoStore(join(temporary(), 'undo'), CLOCK);
+  const here = await placeAt(root, { journal: store.journal('run') });
+  const text = fc.string({ unit: 'binary', maxLength: 200 });
+  const states = fc.sample(fc.tuple(fc.nat(19), text, fc.constantFrom(0o644, 0o600, 0o755)), 200);
+  for (const [index, content, mode] of states.slice(0, 20)) {
+    put(root, { [`f${index}`]: content });
+    chmodSync(join(root, `f${index}`), mode);
+  }
+  const before = snapshot(root);
+  let changes = 0;
+  for (const [index, content] of states) {
+    await here.call('read_file', { path: `f${index}` });
+    const { ok } = await here.call('write_file', { path: `f${index}`, content: `${content}!` });
+    if (ok) changes += 1;
+  }
+  expect(changes).toBeGreaterThan(150);
+  expect((await store.changes()).length).toBe(changes);
+  for (const change of (await store.changes()).toReversed()) await store.takeBack([change], here.workspace);
+  expect(snapshot(root)).toEqual(before);
+  expect(await store.changes()).toEqual([]);
+}, 60_000);
+
+test('a change is not taken back over one that was made since', async () => {
+  const root = temporary({ 'a.txt': 'one\n' });
+  const store = undoStore(join(temporary(), 'undo'), CLOCK);
+  const here = await placeAt(root, { journal: store.journal('run') });
+  await here.output('read_file', { path: 'a.txt' });
+  await here.output('write_file', { path: 'a.txt', content: 'two\n' });
+  await here.output('write_file', { path: 'b.txt', content: 'new\n' });
+  const [first, second] = await store.changes();
+  writeFileSync(join(root, 'a.txt'), 'by hand\n');
+  await expect(store.takeBack([first!], here.workspace)).rejects.toThrow('was changed since');
+  expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('by hand\n');
+  await store.takeBack([second!], here.workspace);
+  expect(readdirSync(root)).toEqual(['a.txt']);
+  expect((await store.changes()).map(({ id }) => id)).toEqual(['run.1']);
+});
+
+test('a file that was removed after a change comes back as it was before it', async () => {
+  const root = temporary({ 'sub/a.txt': 'one\n' });
+  chmodSync(join(root, 'sub/a.txt'), 0o640);
+  const before = snapshot(root);
+  const store = undoStore(join(temporary(), 'undo'), CLOCK);
+  const here = await placeAt(root, { journal: store.journal('run') });
+  await here.output('read_file', { path: 'sub/a.txt' });
+  await here.output('write_file', { path: 'sub/a.txt', content: 'two\n' });
+  rmSync(join(root, 'sub'), { recursive: true });
+  const [change] = await store.changes();
+  expect(await store.takeBack([change!], here.workspace)).toBe('restored');
+  expect(snapshot(root)).toEqual(before);
+});
+
+test('the store is for the user’s eyes only, and a torn line costs nothing but itself', async () => {
+  const root = temporary({ 'a.txt': 'one\n' });
+  const directory = join(temporary(), 'undo');
+  const store = undoStore(directory, CLOCK);
+  const here = await placeAt(root, { journal: store.journal('run') });
+  expect(await store.changes()).toEqual([]);
+  await here.output('read_file', { path: 'a.txt' });
+  await here.output('write_file', { path: 'a.txt', content: 'two\n' });
+  appendFileSync(join(directory, 'changes.jsonl'), '{"v":1,"id":"torn');
+  await here.output('write_file', { path: 'a.txt', content: 'three\n' });
+  appendFileSync(join(directory, 'changes.jsonl'), '{"v":1,"id":"x","before":"../../etc","after":"y"}\n[]\n{"v":2}\n');
+  const changes = await store.changes();
+  expect(changes.map(({ id, run, time, path }) => ({ id, run, time, path }))).toEqual([
+    { id: 'run.1', run: 'run', time: 1000, path: join(root, 'a.txt') },
+    { id: 'run.2', run: 'run', time: 1000, path: join(root, 'a.txt') },
+  ]);
+  for (const name of ['changes.jsonl', ...readdirSync(join(directory, 'blobs')).map((blob) => `blobs/${blob}`)]) {
+    expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
+  }
+  expect(statSync(directory).mode & 0o777).toBe(0o700);
+  for (const blob of readdirSync(join(directory, 'blobs'))) writeFileSync(join(directory, 'blobs', blob), 'damaged');
+  await expect(store.takeBack([changes[1]!], here.workspace)).rejects.toThrow('not kept any more');
+});
+
+test('where the journal cannot be written, nothing is changed', async () => {
+  const root = temporary({ 'a.txt': 'one\n' });
+  const blocked = temporary({ undo: 'a file in the way' });
+  const here = await placeAt(root, { journal: undoStore(join(blocked, 'undo'), CLOCK).journal('run') });
+  await here.output('read_file', { path: 'a.txt' });
+  const before = snapshot(root);
+  expect(await here.error('write_file', { path: 'a.txt', content: 'two\n' })).toContain('cannot create');
+  expect(await here.error('write_file', { path: 'b.txt', content: 'two\n' })).toContain('cannot use the undo journal');
+  expect(snapshot(root)).toEqual(before);
+});
+
+test('a change that never came about is in nobody’s way', async () => {
+  const root = temporary({ 'a.txt': 'one\n' });
+  const store = undoStore(join(temporary(), 'undo'), CLOCK);
+  const journal = store.journal('run');
+  const here = await placeAt(root, { journal });
+  await here.output('read_file', { path: 'a.txt' });
+  await here.output('write_file', { path: 'a.txt', content: 'two\n' });
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  await journal.before(join(root, 'a.txt'), bytes('two\n'), 0o644, bytes('three\n'), 0);
+  await journal.before(join(root, 'new.txt'), undefined, 0, bytes('new\n'), 1);
+  const [first, second, third] = await store.changes();
+  expect(await store.takeBack([third!], here.workspace)).toBe('unchanged');
+  expect(await store.takeBack([first!, second!], here.workspace)).toBe('restored');
+  expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\n');
+  expect(await store.changes()).toEqual([]);
+});
+
+test('directories made for a file go with it, unless something else is in them', async () => {
+  const root = temporary();
+  const store = undoStore(join(temporary(), 'undo'), CLOCK);
+  const here = await placeAt(root, { journal: store.journal('run') });
+  await here.output('write_file', { path: 'a/b/c.txt', content: 'c\n' });
+  await here.output('write_file', { path: 'd/e/f.txt', content: 'f\n' });
+  writeFileSync(join(root, 'd', 'mine.txt'), 'mine');
+  const [first, second] = await store.changes();
+  await store.takeBack([second!], here.workspace);
+  await store.takeBack([first!], here.workspace);
+  expect(Object.keys(snapshot(root))).toEqual(['', '/d', '/d/mine.txt']);
+});

@@ -1,0 +1,240 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { AppError } from '../../../src/core/error.ts';
+import { holdOfSystem } from '../../../src/platform/files/held-directory.ts';
+import { fingerprint } from '../../../src/platform/files/held-file.ts';
+import { openWorkspace } from '../../../src/tools/workspace/workspace.ts';
+import { NO_JOURNAL, place, placeAt, put, temporary } from '../place.ts';
+
+const HOLDS = ['descriptor', 'path'] as const;
+
+test('on Linux, directories are held by their descriptors', () => {
+  expect(holdOfSystem()).toBe(process.platform === 'linux' ? 'descriptor' : 'path');
+});
+
+test('a root must be there', async () => {
+  const open = (root: string) => openWorkspace({ roots: [root], journal: NO_JOURNAL });
+  const top = temporary();
+  symlinkSync('nowhere', join(top, 'dangling'));
+  await expect(open(join(top, 'missing'))).rejects.toThrow('no such directory');
+  await expect(open(join(top, 'dangling'))).rejects.toThrow('no such directory');
+});
+
+test('there is no workspace without a root', async () => {
+  await expect(openWorkspace({ roots: [], journal: NO_JOURNAL })).rejects.toThrow('no directory to work in');
+});
+
+test('a walk shows neither secrets nor what is denied, and does not ask where a path is', async () => {
+  const top = temporary();
+  const { workspace } = await placeAt(top, { denied: [join(top, 'state')] });
+  const paths = [join(top, 'a'), join(top, '.env'), join(top, 'state/x'), '/elsewhere/a', '/elsewhere/.env'];
+  expect(paths.map((path) => workspace.isListed(path))).toEqual([true, false, false, true, false]);
+});
+
+test('a root that is named through a link can be used by both names', async () => {
+  const top = temporary({ 'real/a.txt': 'a\n' });
+  symlinkSync('real', join(top, 'link'));
+  const here = await placeAt(join(top, 'link'));
+  expect(here.workspace.roots).toEqual([realpathSync(join(top, 'real'))]);
+  for (const path of ['a.txt', join(top, 'link/a.txt'), join(top, 'real/a.txt')]) {
+    expect(await here.output('read_file', { path })).toBe('a');
+  }
+});
+
+test('denied directories are closed although they lie inside, under every name', async () => {
+  const top = temporary({ 'state/token': 'canary\n', 'b.txt': 'b\n' });
+  symlinkSync('state', join(top, 'alias'));
+  const denied = [join(top, 'state'), join(top, 'not-there'), join(top, 'alias')];
+  symlinkSync('nowhere', join(top, 'dangling'));
+  const here = await placeAt(top, { denied: [...denied, join(top, 'dangling')] });
+  for (const path of ['state/token', 'alias/token', 'state', 'not-there/new']) {
+    expect(await here.error('read_file', { path })).toContain('outside the workspace');
+    expect(await here.error('write_file', { path, content: 'x' })).toContain('outside the workspace');
+  }
+  expect(await here.output('glob', { pattern: '**/*' })).toEqual({ files: ['b.txt'] });
+  expect(await here.output('search_file_content', { pattern: 'canary' })).toEqual({ matches: [] });
+});
+
+test('with / as its root, the kernel’s directories and denied ones stay closed', async () => {
+  const home = temporary({ '.gemini/oauth_creds.json': 'canary', '.ssh/id_rsa': 'canary', 'a.txt': 'a\n' });
+  const here = await placeAt('/', { denied: [join(home, '.gemini')] });
+  expect(await here.output('read_file', { path: join(home, 'a.txt') })).toBe('a');
+  for (const path of ['/proc/self/environ', '/dev/null', '/sys/kernel', join(home, '.gemini/oauth_creds.json')]) {
+    expect(await here.error('read_file', { path })).toContain('outside the workspace');
+  }
+  expect(await here.error('read_file', { path: join(home, '.ssh/id_rsa') })).toContain('may hold secrets');
+  expect(await here.error('read_file', { path: '/' })).toContain('it is a directory');
+});
+
+test('names mean to Windows what they mean to Windows', async () => {
+  const files = { 'aux.c': 'a\n', 'a.txt': 'a\n' };
+  const here = await place(files, { isWindows: true });
+  expect(await here.error('read_file', { path: 'aux.c' })).toContain('outside the workspace');
+  expect(await here.error('read_file', { path: 'a.txt::$DATA' })).toContain('outside the workspace');
+  expect(await (await place(files, { isWindows: false })).output('read_file', { path: 'aux.c' })).toBe('a');
+});
+
+test.each(HOLDS)('held by %s: what the system refuses is said in words', async (hold) => {
+  const here = await place({ 'a.txt': 'a\n', 'dir/x': '' }, { hold });
+  expect(await here.error('read_file', { path: 'a.txt/b' })).toBe(
+    'a.txt/b: a part of the path is a file, not a directory. Look with list_directory.',
+  );
+  expect(await here.error('read_file', { path: 'n'.repeat(300) })).toContain('the name is too long');
+  expect(await here.error('write_file', { path: 'dir', content: 'x' })).toContain('dir: it is a directory');
+  symlinkSync('self', join(here.root, 'self'));
+  expect(await here.error('read_file', { path: 'self' })).toContain('too many symbolic links');
+});
+
+test.each(HOLDS)('held by %s: files are made, replaced and read', async (hold) => {
+  const here = await place({ 'a.txt': 'old\n' }, { hold });
+  await here.output('read_file', { path: 'a.txt' });
+  await here.output('write_file', { path: 'a.txt', content: 'new\n' });
+  await here.output('write_file', { path: 'x/y/z.txt', content: 'deep\n' });
+  expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('new\n');
+  expect(readFileSync(join(here.root, 'x/y/z.txt'), 'utf8')).toBe('deep\n');
+  expect(statSync(join(here.root, 'x/y/z.txt')).mode & 0o777).toBe(0o666 & ~process.umask());
+});
+
+const rootTest = test.skipIf(process.getuid?.() !== 0);
+
+rootTest('a file keeps its owner and its group', async () => {
+  const here = await place({ 'a.txt': 'old\n' });
+  const path = join(here.root, 'a.txt');
+  chownSync(path, 1234, 5678);
+  chmodSync(path, 0o640);
+  await here.output('read_file', { path: 'a.txt' });
+  await here.output('edit_file', { path: 'a.txt', old_string: 'old', new_string: 'new' });
+  expect(statSync(path)).toMatchObject({ uid: 1234, gid: 5678, mode: 0o100640 });
+  const print = fingerprint(readFileSync(path));
+  await here.workspace.restore(path, { bytes: Buffer.from('old\n'), mode: 0o640, expected: print });
+  expect(readFileSync(path, 'utf8')).toBe('old\n');
+  expect(statSync(path)).toMatchObject({ uid: 1234, gid: 5678, mode: 0o100640 });
+});
+
+const python = (code: string, ...args: string[]) => spawnSync('python3', ['-c', code, ...args], { encoding: 'utf8' });
+
+/** Sets an attribute; false where the system has none, or nothing to set it with. */
+function setAttribute(path: string): boolean {
+  return python("import os,sys; os.setxattr(sys.argv[1], 'user.note', b'kept')", path).status === 0;
+}
+
+const hasAttributes = (() => {
+  if (process.platform !== 'linux') return false;
+  const directory = mkdtempSync(join(tmpdir(), 'gmn-attributes-'));
+  writeFileSync(join(directory, 'a'), '');
+  const isGnu = spawnSync('/bin/cp', ['--version'], { encoding: 'utf8' }).stdout?.includes('GNU');
+  const found = isGnu === true && setAttribute(join(directory, 'a'));
+  rmSync(directory, { recursive: true });
+  return found;
+})();
+
+test.skipIf(!hasAttributes)('a file keeps its extended attributes', async () => {
+  const here = await place({ 'a.txt': 'old\n' });
+  const path = join(here.root, 'a.txt');
+  setAttribute(path);
+  await here.output('read_file', { path: 'a.txt' });
+  await here.output('write_file', { path: 'a.txt', content: 'new\n' });
+  expect(readFileSync(path, 'utf8')).toBe('new\n');
+  const { stdout } = python("import os,sys; print(os.getxattr(sys.argv[1], 'user.note').decode())", path);
+  expect(stdout).toBe('kept\n');
+});
+
+test('a hard link keeps the old content, and that is said', async () => {
+  const here = await place({ 'a.txt': 'old\n' });
+  const outside = temporary();
+  linkSync(join(here.root, 'a.txt'), join(outside, 'other'));
+  await here.output('read_file', { path: 'a.txt' });
+  const edited = await here.call('edit_file', { path: 'a.txt', old_string: 'old', new_string: 'new' });
+  expect(edited).toEqual({
+    ok: true,
+    response: { output: 'Changed a.txt in one place. The file had 1 other hard link: the old content is still there.' },
+    change: { added: 1, removed: 1, cutLinks: 1 },
+  });
+  expect(readFileSync(join(outside, 'other'), 'utf8')).toBe('old\n');
+  expect(readFileSync(join(here.root, 'a.txt'), 'utf8')).toBe('new\n');
+  expect(await here.output('write_file', { path: 'a.txt', content: 'newer\n' })).toBe('Replaced a.txt (1 line).');
+});
+
+test('more than a file may hold is not written, whoever asks', async () => {
+  const here = await place();
+  await expect(here.workspace.write('a', new Uint8Array(20_000_001))).rejects.toThrow('would be larger than 20 MB');
+});
+
+test('a file whose owner lends his rights is not changed', async () => {
+  const here = await place({ tool: 'a\n' });
+  chmodSync(join(here.root, 'tool'), 0o4755);
+  await here.output('read_file', { path: 'tool' });
+  expect(await here.error('write_file', { path: 'tool', content: 'b' })).toContain('runs with the rights of its owner');
+});
+
+test('more than 20 MB is not written', async () => {
+  const here = await place();
+  expect(await here.error('write_file', { path: 'a', content: 'x'.repeat(20_000_001) })).toContain('larger than 20 MB');
+});
+
+test('what somebody writes at the last moment is not lost', async () => {
+  const root = temporary({ 'a.txt': 'old\n' });
+  const meddle = { before: async (path: string) => writeFileSync(path, 'theirs\n') };
+  const here = await placeAt(root, { journal: meddle });
+  await here.output('read_file', { path: 'a.txt' });
+  for (const path of ['a.txt', 'b.txt']) {
+    expect(await here.error('write_file', { path, content: 'ours\n' })).toContain(
+      'somebody else wrote it at this moment',
+    );
+    expect(readFileSync(join(root, path), 'utf8')).toBe('theirs\n');
+  }
+});
+
+test('a directory that is swapped for a link after it was looked at is noticed', async () => {
+  const top = temporary({ 'app/sub/a.txt': 'inside\n', 'outside/a.txt': 'canary\n' });
+  const swap = {
+    before: async () => {
+      renameSync(join(top, 'app/sub'), join(top, 'app/aside'));
+      symlinkSync('../outside', join(top, 'app/sub'));
+    },
+  };
+  const here = await placeAt(join(top, 'app'), { hold: 'path', journal: swap });
+  await here.output('read_file', { path: 'sub/a.txt' });
+  expect(await here.error('write_file', { path: 'sub/a.txt', content: 'x' })).toContain('are being changed');
+  expect(readFileSync(join(top, 'outside/a.txt'), 'utf8')).toBe('canary\n');
+});
+
+test('a bug in the journal is not taken for a refusal', async () => {
+  const bug = new TypeError('bug');
+  const here = await place({}, { journal: { before: () => Promise.reject(bug) } });
+  await expect(here.call('write_file', { path: 'a', content: 'x' })).rejects.toBe(bug);
+});
+
+test('a file that vanishes between two looks is said to be missing', async () => {
+  const here = await place({ 'a.txt': 'a\n' });
+  const found = await here.workspace.place('a.txt', 'read');
+  rmSync(join(here.root, 'a.txt'));
+  expect(found).toEqual({ path: join(here.root, 'a.txt'), name: 'a.txt', missing: 0, isSensitive: false });
+  expect(await here.error('read_file', { path: 'a.txt' })).toContain('there is no such file');
+});
+
+test('restoring is done only over what is expected, and only if it is still there at the end', async () => {
+  const here = await place({ 'a.txt': 'a\n' });
+  const change = { bytes: Buffer.from('b'), mode: 0o644, expected: 'no such print' };
+  await expect(here.workspace.restore('a.txt', change)).rejects.toThrow(AppError);
+  await expect(here.workspace.restore('missing.txt', change)).rejects.toThrow('was changed since');
+  mkdirSync(join(here.root, 'd'));
+  put(here.root, { 'd/x': '' });
+  await expect(here.workspace.restore('d', change)).rejects.toThrow('it is a directory');
+});
