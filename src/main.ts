@@ -44,6 +44,11 @@ export async function main(argv: readonly string[], env: Env, version: string): 
 /** What can be of use without a home directory. */
 const WITHOUT_HOME: ReadonlySet<string> = new Set(['gmn', 'gmn chat']);
 
+/** The credentials that the environment may hold. */
+function keysIn({ GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN }: Env): readonly string[] {
+  return [GEMINI_API_KEY, GOOGLE_API_KEY, GOOGLE_CLOUD_ACCESS_TOKEN].filter((key) => key !== undefined);
+}
+
 interface Setting {
   readonly version: string;
   readonly env: Env;
@@ -55,7 +60,7 @@ async function run(invocation: Extract<Invocation, { kind: 'run' }>, setting: Se
   const { path, options } = invocation;
   guardNearMiss(OUTLINE, path === 'gmn' ? options.args : [], isAttended);
   const findHomes = WITHOUT_HOME.has(path) ? homesIfAny : homes;
-  const app = await processApp({ ...setting, findHomes, loadSettings });
+  const app = await processApp({ ...setting, secrets: keysIn(setting.env), findHomes, loadSettings });
   if (invocation.idle === undefined) return invocation.run(options, app);
   const notices = invocation.idle.map((flag) => `${flag} has no effect on "${path}"`);
   if (options.json === true) return invocation.run(options, { ...app, notices });

@@ -179,7 +179,7 @@ export function geminiApiInquiries(place: GeminiApiPlace, caller: Caller): Inqui
 }
 
 /** How many models, in words. */
-export function count(models: readonly ListedModel[]): string {
+function count(models: readonly ListedModel[]): string {
   return `${models.length} ${models.length === 1 ? 'model' : 'models'}`;
 }
 
@@ -198,7 +198,7 @@ export function parseCount({ totalTokens }: Fields): number {
 }
 
 /** The numbers of `{ values }`. Throws AppError `api` if there are none. */
-export function parseVector(embedding: unknown): readonly number[] {
+function parseVector(embedding: unknown): readonly number[] {
   const values = isObject(embedding) ? embedding.values : undefined;
   const isWhole = Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'number');
   if (isWhole) return values;
@@ -206,7 +206,7 @@ export function parseVector(embedding: unknown): readonly number[] {
 }
 
 /** The models of all pages of a list, in its order, each once. */
-export async function allPages(
+async function allPages(
   fetchPage: (pageToken: string | undefined) => Promise<Fields>,
   key: string,
 ): Promise<readonly ListedModel[]> {

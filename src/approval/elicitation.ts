@@ -1,11 +1,11 @@
-import type { CallProgress } from '../app/servers/progress.ts';
 import type { App } from '../core/app.ts';
+import type { Elicit, Elicitation, ElicitationAnswer } from '../core/elicitation.ts';
 import type { Out } from '../core/io.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { visible } from '../core/text/terminal.ts';
-import type { Elicit, Elicitation, ElicitationAnswer } from '../mcp/client/types.ts';
 import { yieldToEvents } from '../platform/runtime/event-loop.ts';
 import { CONTINUED, INTERRUPT, openTty, type Tty } from '../platform/terminal/tty.ts';
+import type { Lend } from './approve.ts';
 import { questionView } from './view.ts';
 
 const CANCEL: ElicitationAnswer = { action: 'cancel' };
@@ -20,7 +20,7 @@ export const acceptDefaults: Elicit = async (question) =>
  * Asks the person on the terminal what a server wants to know, one question at a time; under the key `elicit`, and not
  * there at all if stderr is no terminal, so that servers are told there is nobody to ask.
  */
-export function terminalElicit({ io }: Pick<App, 'io'>, lend: CallProgress['lend']): { readonly elicit?: Elicit } {
+export function terminalElicit({ io }: Pick<App, 'io'>, lend: Lend): { readonly elicit?: Elicit } {
   if (!io.err.isTerminal) return {};
   let last: Promise<unknown> = Promise.resolve();
   const elicit: Elicit = (question, signal) => {

@@ -4,7 +4,7 @@ import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { makePrivateDirectory, readFileState, removeFiles, replaceFile, setAside } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
-import { type KeyringEntry, openKeyring } from '../platform/runtime/keyring.ts';
+import { type KeyringEntry, openKeyring } from '../platform/process/keyring.ts';
 import { parseJson } from './token.ts';
 
 const ENTRY: KeyringEntry = { service: 'gmn', account: 'gemini-api-key' };

@@ -3,7 +3,7 @@ import type { Clock, Env } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 import { readFileState, replaceVersion } from '../platform/files/write.ts';
 import type { Machine } from '../platform/host.ts';
-import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../platform/runtime/keyring.ts';
+import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../platform/process/keyring.ts';
 import type { KnownFile } from './official-files.ts';
 import { type GrantedToken, parseJson, parsePassword, type TokenStore, waitForWhole } from './token.ts';
 

@@ -99,7 +99,7 @@ const GUIDE = [
 ].join('\n');
 
 /** The error for someone who has nothing set up; it names a project's `.env` with a key in it, which gmn does not read. */
-export async function noCredentials(cwd: string, homes: Homes): Promise<AppError> {
+async function noCredentials(cwd: string, homes: Homes): Promise<AppError> {
   const message = 'authentication failed: no Gemini credentials found';
   const found = await keyInProject(cwd, homes);
   return new AppError('auth', found === undefined ? message : `${message} (${unread(found, cwd)})`, {
@@ -109,7 +109,7 @@ export async function noCredentials(cwd: string, homes: Homes): Promise<AppError
 }
 
 /** The error for a type that was asked for, when there is no key to go with it. */
-export async function noKey(cwd: string, homes: Homes): Promise<AppError> {
+async function noKey(cwd: string, homes: Homes): Promise<AppError> {
   const message = 'authentication failed: no API key found';
   const found = await keyInProject(cwd, homes);
   return new AppError('auth', found === undefined ? message : `${message} (${unread(found, cwd)})`, {

@@ -1,19 +1,8 @@
-import { type PrintOptions, printReport, type Report, table } from '../app/report.ts';
+import { modelsReport } from '../app/models-report.ts';
+import { type PrintOptions, printReport, type Report } from '../app/report.ts';
 import type { App } from '../core/app.ts';
 import { formatDuration } from '../core/text/format.ts';
-import {
-  aliasRows,
-  keepListing,
-  knownModels,
-  lastListing,
-  type ModelLine,
-  type ModelListing,
-  mergeListed,
-  modelRows,
-  modelsDocument,
-  narrowAliasRows,
-} from '../models/listing.ts';
-import { DEFAULT_MODEL } from '../models/table.ts';
+import { keepListing, knownModels, lastListing, type ModelListing, mergeListed } from '../models/listing.ts';
 
 /** The flags of `gmn models`. */
 interface ModelsOptions extends PrintOptions {
@@ -32,24 +21,6 @@ export async function run(options: ModelsOptions, app: App): Promise<number> {
     : { listing: lastListing(app), notices: [] };
   await printReport({ ...reportOf(listing, app), notices, folds: true }, options, app);
   return 0;
-}
-
-/** The same for any list of models. */
-export function modelsReport(lines: readonly ModelLine[]): Report {
-  const text = `${table(modelRows(lines))}\n${table(aliasRows())}\nDefault: ${DEFAULT_MODEL}\n`;
-  return { text, narrow: () => narrowText(lines), json: modelsDocument(lines), notices: [] };
-}
-
-/** A line for each model, what there is to say about it below; nothing of it is wider than 75 columns. */
-function narrowText(lines: readonly ModelLine[]): string {
-  const rows = table(modelRows(lines).map((row) => row.slice(0, 3)));
-  const notes = ['', ...lines.map(({ note = '' }) => note)];
-  const noted = rows
-    .trimEnd()
-    .split('\n')
-    .flatMap((row, index) => (notes[index] ? [row, `    ${notes[index]}`] : [row]));
-  const more = 'Limits, tiers and backends: in a wider window, or with --json';
-  return `${noted.join('\n')}\n\n${table(narrowAliasRows())}\nDefault: ${DEFAULT_MODEL}\n${more}\n`;
 }
 
 function reportOf(listing: ModelListing | undefined, { clock }: App): Report {

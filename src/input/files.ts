@@ -11,7 +11,6 @@ import { isSensitivePath, isState, rootedPath, stateDirectories } from '../core/
 import { type FoundPath, listDirectory, lookUp, readBytes } from '../platform/files/read.ts';
 import { userHomes } from '../platform/host.ts';
 import { slashed } from '../tools/search/ignore-rules.ts';
-import { type Walked, walk } from '../tools/search/walk--walk.ts';
 import {
   type Attachment,
   attachmentOf,
@@ -23,6 +22,7 @@ import {
   tooLargeError,
 } from './attachment.ts';
 import type { Attached, PromptInput } from './prompt-input.ts';
+import { type Walked, walk } from './walk.ts';
 
 export interface FileContext {
   readonly cwd: string;

@@ -23,12 +23,14 @@ export async function processApp(options: {
   readonly env: Env;
   readonly flags: AppOptions;
   readonly io: ProcessIo;
+  /** Values that no trace may show. */
+  readonly secrets: readonly string[];
   readonly findHomes: (env: Env, userHome: () => string, nowhere: string) => Homes;
   readonly loadSettings: (app: Pick<App, 'env' | 'cwd' | 'homes'>) => Promise<Settings>;
 }): Promise<App> {
   const { version, flags, io } = options;
   const env = certain(options.env);
-  const trace = await openTrace(flags, env);
+  const trace = await openTrace(flags, options.secrets);
   const cwd = workingDirectory(flags.cwd);
   let foundHomes: Homes | undefined;
   const homes = (): Homes => (foundHomes ??= options.findHomes(env, userHome, NOWHERE));
@@ -75,15 +77,10 @@ export function openIo(flags: AppOptions, env: Env): ProcessIo {
   return processIo(flags.noColor ? 'never' : (flags.color ?? 'auto'), env);
 }
 
-async function openTrace(flags: AppOptions, env: Env): Promise<Trace | undefined> {
+async function openTrace(flags: AppOptions, secrets: readonly string[]): Promise<Trace | undefined> {
   if (!flags.debug && flags.debugFile === undefined) return undefined;
-  const { debugTrace } = await import('./runtime/trace.ts');
-  const secrets = new Set([env.GEMINI_API_KEY, env.GOOGLE_API_KEY, env.GOOGLE_CLOUD_ACCESS_TOKEN].filter(isGiven));
-  return debugTrace({ file: flags.debugFile, clock: systemClock, secrets });
-}
-
-function isGiven(value: string | undefined): value is string {
-  return value !== undefined;
+  const { debugTrace } = await import('./files/trace.ts');
+  return debugTrace({ file: flags.debugFile, clock: systemClock, secrets: new Set(secrets) });
 }
 
 function workingDirectory(wanted: string | undefined): string {

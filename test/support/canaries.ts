@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { join } from 'node:path';
-import { sealedBox } from '../../src/platform/runtime/keyring.ts';
+import { sealedBox } from '../../src/platform/process/keyring.ts';
 
 const PRIVATE_KEY = String(
   generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }),

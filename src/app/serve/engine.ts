@@ -1,5 +1,4 @@
 import { runTurn } from '../../agent/turn.ts';
-import { modelsReport } from '../../commands/models.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { settle, type TurnEvent } from '../../core/event.ts';
@@ -15,6 +14,7 @@ import { randomId } from '../../platform/runtime/random-id.ts';
 import { fetchBytes } from '../../tools/web-page.ts';
 import { lazyWithholding, openAgent, timedOut } from '../agent.ts';
 import { type ModelOptions, type OpenedModel, openModel } from '../model.ts';
+import { modelsReport } from '../models-report.ts';
 import { countTokens, patientInquiries } from '../queries.ts';
 import { openOwnWorkspace, undoStoreOf } from '../toolbox.ts';
 import { type OpenHistory, serveSessions } from './sessions.ts';

@@ -1,7 +1,5 @@
 import type { Lend } from '../../approval/approve.ts';
 import { terminalElicit } from '../../approval/elicitation.ts';
-import type { Servers } from '../../chat/assistant.ts';
-import { chatServers } from '../../commands/chat/servers.ts';
 import type { App } from '../../core/app.ts';
 import { visible } from '../../core/text/terminal.ts';
 import type { ReadResource } from '../../input/prompt-input.ts';
@@ -62,7 +60,7 @@ export async function openNamedServers(
 export async function prepareConfiguredServers(
   options: RosterOptions & ToolOptions,
   context: RemoteContext & { readonly workspace: Workspace },
-): Promise<(() => Promise<ChatRemote>) | undefined> {
+): Promise<(() => Promise<ConfiguredServers>) | undefined> {
   const roster = await readRoster(options, context.app);
   const servers = options.allowedMcpServerNames === undefined ? readyServers(roster) : named(roster, options);
   if (roster.entries.length === 0) return undefined;
@@ -78,14 +76,14 @@ export async function prepareConfiguredServers(
         notices: faultsIn(roster),
       },
     );
-    return { tools, servers: chatServers(roster, tools) };
+    return { tools, roster };
   };
 }
 
-/** What a chat has of its servers: tools for the model, and themselves for the person. */
-export interface ChatRemote {
+/** What a chat has of its servers: what the settings say of them, and the tools of those that may be used. */
+export interface ConfiguredServers {
   readonly tools: McpTools;
-  readonly servers: Servers;
+  readonly roster: Roster;
 }
 
 function named(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): readonly ConfiguredServer[] {

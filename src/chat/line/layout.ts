@@ -1,18 +1,6 @@
 import { visible } from '../../core/text/terminal.ts';
 import { graphemesOf, widthOf } from '../../core/text/width.ts';
-
-/** Something that takes room on a row, or, with a width of 0, a change of style. */
-export interface Piece {
-  readonly text: string;
-  readonly width: number;
-}
-
-export type Row = readonly Piece[];
-
-export interface Cell {
-  readonly row: number;
-  readonly column: number;
-}
+import type { Cell, Piece, Row } from '../terminal/screen.ts';
 
 export interface Layout {
   readonly rows: readonly Row[];

@@ -1,7 +1,7 @@
 import { visible } from '../../core/text/terminal.ts';
 import { widthOf } from '../../core/text/width.ts';
-import type { Frame } from '../terminal/screen.ts';
-import { type Cell, clipped, type Layout, layOut, type Row } from './layout.ts';
+import type { Cell, Frame, Row } from '../terminal/screen.ts';
+import { clipped, type Layout, layOut } from './layout.ts';
 import type { Menu, Search } from './state.ts';
 
 export interface Size {

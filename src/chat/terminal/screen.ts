@@ -1,5 +1,17 @@
 import type { Out } from '../../core/io.ts';
-import type { Cell, Piece, Row } from '../line/layout.ts';
+
+/** Something that takes room on a row, or, with a width of 0, a change of style. */
+export interface Piece {
+  readonly text: string;
+  readonly width: number;
+}
+
+export type Row = readonly Piece[];
+
+export interface Cell {
+  readonly row: number;
+  readonly column: number;
+}
 
 /** The place on the terminal where the line is drawn. What other people write there, they write while nothing is drawn. */
 export interface Screen {

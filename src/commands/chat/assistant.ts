@@ -3,16 +3,17 @@ import { type AgentOptions, DEFAULT_TIMEOUT_MS, openAgent } from '../../app/agen
 import { type ModelOptions, type OpenedModel, openModel } from '../../app/model.ts';
 import { requestTime } from '../../app/request-time.ts';
 import type { RosterOptions } from '../../app/servers/roster.ts';
-import type { ChatRemote } from '../../app/servers/tools.ts';
 import { chosenMode, type Toolbox } from '../../app/toolbox.ts';
 import type { Lend } from '../../approval/approve.ts';
 import type { ApprovalMode } from '../../approval/policy.ts';
-import type { Assistant, Setup } from '../../chat/assistant.ts';
+import type { Assistant, Servers, Setup } from '../../chat/assistant.ts';
 import { loadSettings } from '../../config/settings.ts';
 import type { App } from '../../core/app.ts';
+import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import { lastListing, modelChoices } from '../../models/listing.ts';
 import { BUILTIN_NAMES } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
+import { chatServers } from './servers.ts';
 
 /** The flags that say who answers in a chat. */
 export interface AssistantOptions extends ModelOptions, AgentOptions, RosterOptions {
@@ -91,6 +92,12 @@ async function openRemote(options: AssistantOptions, context: AssistantContext):
   };
 }
 
+/** What a chat has of its MCP servers: tools for the model, and the servers themselves for the person. */
+interface ChatRemote {
+  readonly tools: McpTools;
+  readonly servers: Servers;
+}
+
 /** How to start the configured MCP servers; undefined if there are none, or none are wanted. */
 async function prepareRemote(
   options: AssistantOptions,
@@ -101,7 +108,12 @@ async function prepareRemote(
   const isNeeded = servers.length > 0 || options.mcpConfig !== undefined || options.allowedMcpServerNames !== undefined;
   if (!isNeeded && serverCommand === undefined) return undefined;
   const { prepareConfiguredServers } = await import('../../app/servers/tools.ts');
-  return prepareConfiguredServers(options, { ...context, signal: context.app.signal });
+  const open = await prepareConfiguredServers(options, { ...context, signal: context.app.signal });
+  if (open === undefined) return undefined;
+  return async () => {
+    const { tools, roster } = await open();
+    return { tools, servers: chatServers(roster, tools) };
+  };
 }
 
 async function assistantWith(

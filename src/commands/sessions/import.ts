@@ -198,7 +198,7 @@ export type DirectoryOf = (folder: string, projectHash: string | undefined) => s
  * Learns which directories the official CLI knows: each folder may say whose it is, a list gives directories their folders, and
  * older folders and all sessions have a hash, which is that of one of these directories or of the one we are in.
  */
-export async function officialProjects({ home, folders, cwd, read }: OfficialPlace): Promise<DirectoryOf> {
+async function officialProjects({ home, folders, cwd, read }: OfficialPlace): Promise<DirectoryOf> {
   const byFolder = listed((await read(join(home, 'projects.json'))) ?? '');
   for (const folder of folders) {
     const owner = (await read(join(home, 'tmp', folder, '.project_root')))?.trim();

@@ -1,7 +1,8 @@
+import type { Elicitation } from '../../core/elicitation.ts';
 import type { NamedServer } from './definition.ts';
 import { parseObject } from './parse.ts';
 import type { SdkClient, SdkClientOptions } from './sdk.ts';
-import type { ClientContext, Elicitation, ListKind } from './types.ts';
+import type { ClientContext, ListKind } from './types.ts';
 
 /** A storm of changes is told once a second. */
 const CHANGE_MS = 1000;

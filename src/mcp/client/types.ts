@@ -1,4 +1,5 @@
 import type { App } from '../../core/app.ts';
+import type { Elicit } from '../../core/elicitation.ts';
 import type { JsonObject, JsonValue } from '../../core/json.ts';
 import type { NamedServer } from './definition.ts';
 import type { Sdk, SdkTransport } from './sdk.ts';
@@ -145,21 +146,6 @@ export interface Connection {
   /** Ends the connection, and with it the program and all it has started. Never throws; may be called twice. */
   close(): Promise<void>;
 }
-
-/** What a server asks the person for, a form or an address to open. Untrusted text. */
-export type Elicitation =
-  | { readonly kind: 'form'; readonly server: string; readonly message: string; readonly schema: JsonObject }
-  | { readonly kind: 'url'; readonly server: string; readonly message: string; readonly url: string };
-
-export type ElicitationAnswer =
-  | {
-      readonly action: 'accept';
-      readonly content: Readonly<Record<string, string | number | boolean | readonly string[]>>;
-    }
-  | { readonly action: 'decline' | 'cancel' };
-
-/** Asks the person on a server's behalf; only where there is a terminal. Never throws but the signal's reason. */
-export type Elicit = (question: Elicitation, signal: AbortSignal) => Promise<ElicitationAnswer>;
 
 /** What connections need from around them; an App is one. */
 export interface ClientContext

@@ -1,34 +1,46 @@
-/** The longest message; a base64 image of 20 MB fits. */
-export const MAX_BYTES = 32_000_000;
-
 const NEWLINE = 0x0a;
 
-/** A line, or a sign that there was one too long to be kept. */
+/** A line, or the fact that one was longer than the limit and was not kept. */
 export type Line = { readonly text: string } | { readonly isTooLong: true };
 
-/** The lines of a byte stream, decoded as UTF-8; what follows the last newline too. Holds at most one line in memory. */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>, maxBytes = MAX_BYTES): AsyncGenerator<Line, void> {
+/**
+ * The lines of a byte stream, decoded as UTF-8, however the stream is cut; what follows the last newline counts as one. Holds at
+ * most one line in memory. After a line longer than `maxBytes` the stream goes on with the next one, or with `tooLong: 'stop'`
+ * ends as soon as the limit is passed, so that a line without an end is noticed.
+ */
+export async function* splitLines(
+  chunks: AsyncIterable<Uint8Array>,
+  { maxBytes, tooLong }: { readonly maxBytes: number; readonly tooLong: 'stop' | 'skip' },
+): AsyncGenerator<Line, void> {
   let parts: Uint8Array[] = [];
   let size = 0;
+  const keep = (part: Uint8Array): void => {
+    size += part.length;
+    if (size > maxBytes) parts = [];
+    else if (part.length > 0) parts.push(part);
+  };
   const take = (): Line => {
     const line: Line = size > maxBytes ? { isTooLong: true } : { text: Buffer.concat(parts, size).toString('utf8') };
     parts = [];
     size = 0;
     return line;
   };
-  const keep = (part: Uint8Array): void => {
-    size += part.length;
-    if (size > maxBytes) parts = [];
-    else if (part.length > 0) parts.push(part);
-  };
+  const mustStop = (): boolean => tooLong === 'stop' && size > maxBytes;
   for await (const chunk of chunks) {
     let at = 0;
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, at)) {
       keep(chunk.subarray(at, end));
+      if (mustStop()) return yield take();
       yield take();
       at = end + 1;
     }
     keep(chunk.subarray(at));
+    if (mustStop()) return yield take();
   }
   if (size > 0) yield take();
+}
+
+/** A line without the byte order mark and the white space around it; empty for a line that says nothing. */
+export function trimLine(text: string): string {
+  return text.replace(/^\uFEFF/, '').trim();
 }

@@ -1,11 +1,40 @@
 import { isObject, parseJson } from '../../core/json.ts';
-import type { SdkTransport } from '../client/sdk.ts';
-import type { SdkMessage } from '../server/sdk.ts';
 
-type Message = Parameters<SdkTransport['send']>[0];
+/** The longest message a client may send; a base64 image of 20 MB fits. */
+export const MAX_MESSAGE_BYTES = 32_000_000;
+
+type Params = { readonly [key: string]: unknown };
+
+interface JsonRpcRequest {
+  jsonrpc: '2.0';
+  id: string | number;
+  method: string;
+  params?: Params | undefined;
+}
+
+interface JsonRpcNotification {
+  jsonrpc: '2.0';
+  method: string;
+  params?: Params | undefined;
+}
+
+interface JsonRpcResult {
+  jsonrpc: '2.0';
+  id: string | number;
+  result: { [key: string]: unknown };
+}
+
+interface JsonRpcError {
+  jsonrpc: '2.0';
+  id?: string | number | undefined;
+  error: { code: number; message: string; data?: unknown };
+}
+
+/** https://www.jsonrpc.org/specification, as MCP uses it: one message at a time. */
+export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResult | JsonRpcError;
 
 /** Whether a value is a JSON-RPC message that may be handed on. */
-export function isMessage(value: unknown): value is Message {
+export function isMessage(value: unknown): value is JsonRpcMessage {
   if (!isObject(value) || value.jsonrpc !== '2.0') return false;
   const { id, method, params, result, error } = value;
   if (method !== undefined) {
@@ -20,12 +49,12 @@ export function isMessage(value: unknown): value is Message {
 export function openRequests() {
   const ids = new Set<string | number>();
   return {
-    sent(message: Message): void {
+    sent(message: JsonRpcMessage): void {
       if ('method' in message && 'id' in message) ids.add(message.id);
     },
     isOpen: (id: string | number): boolean => ids.has(id),
     /** False for an answer to nothing, or the second to the same. */
-    isExpected(message: Message): boolean {
+    isExpected(message: JsonRpcMessage): boolean {
       if ('method' in message) return true;
       return message.id !== undefined && ids.delete(message.id);
     },
@@ -42,7 +71,7 @@ const OLDEST = '2024-11-05';
 const UNKNOWN_CLIENT = { name: 'unknown', version: '0' } as const;
 
 /** A message for the protocol, or the error to answer with. */
-export type Read = { readonly message: SdkMessage } | { readonly answer: SdkMessage };
+export type Read = { readonly message: JsonRpcMessage } | { readonly answer: JsonRpcMessage };
 
 /** Reads one JSON-RPC message. `initialize` without a revision is filled up as the oldest clients mean it. */
 export function readMessage(text: string): Read {
@@ -94,7 +123,7 @@ function client({ name, version, ...rest }: Readonly<Record<string, unknown>>): 
   };
 }
 
-function refused(value: unknown, code: number, message: string): { readonly answer: SdkMessage } {
+function refused(value: unknown, code: number, message: string): { readonly answer: JsonRpcMessage } {
   const given = isObject(value) ? value.id : undefined;
   const id = isRequestId(given) ? given : null;
   return { answer: parseMessage({ jsonrpc: '2.0', id, error: { code, message } }) };
@@ -105,8 +134,8 @@ function taken(value: object): Read {
 }
 
 /** Its frame was looked at here; what is in it, the SDK checks. */
-function parseMessage(value: object): SdkMessage {
-  return value as SdkMessage;
+function parseMessage(value: object): JsonRpcMessage {
+  return value as JsonRpcMessage;
 }
 
 type Kind = 'text' | 'object' | 'texts';

@@ -97,6 +97,6 @@ function damaged(cause: unknown): AppError {
 
 function bomb(): AppError {
   return new AppError('api', 'the server sent compressed data that expands beyond 256 MB', {
-    hint: 'Check which server GOOGLE_GEMINI_BASE_URL names.',
+    hint: 'Check that this is the server you meant to ask.',
   });
 }

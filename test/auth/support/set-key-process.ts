@@ -13,6 +13,7 @@ try {
     env,
     flags: {},
     io,
+    secrets: [],
     findHomes: homes,
     loadSettings: async () => ({ env, notices: [] }),
   });

@@ -11,7 +11,7 @@ import { opening } from '../../../src/mcp/server/protocol/handshake.ts';
 import { recentIds } from '../../../src/mcp/server/recent.ts';
 import { roots } from '../../../src/mcp/server/roots.ts';
 import { checkedModel } from '../../../src/mcp/server/tool.ts';
-import { linesOf } from '../../../src/mcp/wire/lines.ts';
+import { splitLines } from '../../../src/mcp/wire/lines.ts';
 import { readMessage } from '../../../src/mcp/wire/message.ts';
 
 async function* pieces(bytes: Uint8Array, cuts: readonly number[]): AsyncGenerator<Uint8Array> {
@@ -31,7 +31,8 @@ test('lines do not depend on how the bytes were cut', async () => {
       async (texts, cuts) => {
         const bytes = Buffer.from(texts.map((text) => `${text}\n`).join(''));
         const found: unknown[] = [];
-        for await (const line of linesOf(pieces(bytes, cuts))) found.push('text' in line ? line.text : line);
+        for await (const line of splitLines(pieces(bytes, cuts), { maxBytes: 1_000_000, tooLong: 'skip' }))
+          found.push('text' in line ? line.text : line);
         expect(found).toEqual(texts);
       },
     ),
@@ -40,7 +41,10 @@ test('lines do not depend on how the bytes were cut', async () => {
 
 test('a line that is too long is told of once, and the next one is whole', async () => {
   const found: unknown[] = [];
-  for await (const line of linesOf(pieces(Buffer.from(`${'x'.repeat(50)}\nok\n${'y'.repeat(50)}`), [3, 20, 40]), 10))
+  for await (const line of splitLines(pieces(Buffer.from(`${'x'.repeat(50)}\nok\n${'y'.repeat(50)}`), [3, 20, 40]), {
+    maxBytes: 10,
+    tooLong: 'skip',
+  }))
     found.push(line);
   expect(found).toEqual([{ isTooLong: true }, { text: 'ok' }, { isTooLong: true }]);
 });

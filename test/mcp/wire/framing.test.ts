@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { linesOf as serverLines } from '../../../src/mcp/wire/lines.ts';
-import { linesOf as clientLines } from '../../../src/mcp/wire/lines--lines.ts';
+import { splitLines, trimLine } from '../../../src/mcp/wire/lines.ts';
 import { isMessage, readMessage } from '../../../src/mcp/wire/message.ts';
 import { corpus, fuzz } from '../../support/fuzz.ts';
 
@@ -23,6 +22,17 @@ async function collected<Item>(lines: AsyncIterable<Item>): Promise<readonly Ite
   const found: Item[] = [];
   for await (const line of lines) found.push(line);
   return found;
+}
+
+const MAX = 1_000_000;
+const serverLines = (bytes: AsyncIterable<Uint8Array>, maxBytes = MAX) =>
+  splitLines(bytes, { maxBytes, tooLong: 'skip' });
+/** As the client reads them. */
+async function* clientLines(bytes: AsyncIterable<Uint8Array>, maxBytes = MAX) {
+  for await (const line of splitLines(bytes, { maxBytes, tooLong: 'stop' })) {
+    if (!('text' in line)) yield line;
+    else if (trimLine(line.text) !== '') yield { text: trimLine(line.text) };
+  }
 }
 
 async function* from(chunks: Iterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parseJson } from '../../../core/json.ts';
 import { formatSize } from '../../../core/text/format.ts';
 import { type Program, type ProgramEnd, programEnvironment, startProgram } from '../../../platform/process/child.ts';
-import { linesOf } from '../../wire/lines--lines.ts';
+import { splitLines, trimLine } from '../../wire/lines.ts';
 import { isMessage, openRequests } from '../../wire/message.ts';
 import type { StdioDefinition } from '../definition.ts';
 import { MAX_MESSAGE_BYTES, MAX_NOISE_LINES, MAX_NONSENSE, STRAY_WORDS } from '../limits.ts';
@@ -77,12 +77,14 @@ function transportOf(program: Program, { onNoise, onLeave }: Reading): SdkTransp
   const read = async (): Promise<void> => {
     let noiseLines = 0;
     let strays = 0;
-    for await (const line of linesOf(program.output)) {
+    for await (const line of splitLines(program.output, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'stop' })) {
       if ('isTooLong' in line) return onLeave(`it sent a line of more than ${formatSize(MAX_MESSAGE_BYTES)}`);
-      const message = messageOf(line.text);
+      const text = trimLine(line.text);
+      if (text === '') continue;
+      const message = messageOf(text);
       if (message === undefined) {
         noiseLines += 1;
-        onNoise(line.text);
+        onNoise(text);
       } else if (requests.isExpected(message)) transport.onmessage?.(message);
       else strays += 1;
       if (noiseLines >= MAX_NOISE_LINES) return onLeave(`${MAX_NOISE_LINES} lines of its output were no messages`);

@@ -8,8 +8,7 @@ import {
   type ServedRequest,
 } from '../../../platform/http/server.ts';
 import { sha256 } from '../../../platform/runtime/native.ts';
-import { MAX_BYTES } from '../../wire/lines.ts';
-import { readMessage } from '../../wire/message.ts';
+import { MAX_MESSAGE_BYTES, readMessage } from '../../wire/message.ts';
 import { protocolServer } from '../protocol/server.ts';
 import type { Sdk } from '../sdk.ts';
 import type { SdkHttp } from '../sdk-http.ts';
@@ -35,7 +34,7 @@ export async function httpService(
   const onerror = (error: Error): void => trace(`mcp: ${error.message}`);
   const modern = sdk.createMcpHandler(() => protocolServer(sdk, service), {
     legacy: 'reject',
-    maxRequestBodySize: MAX_BYTES,
+    maxRequestBodySize: MAX_MESSAGE_BYTES,
     onerror,
   });
   const sessions = httpSessions(sdk, service);
@@ -48,7 +47,7 @@ export async function httpService(
   };
   const server = await listen({
     port,
-    maxBodyBytes: MAX_BYTES,
+    maxBodyBytes: MAX_MESSAGE_BYTES,
     admit: guard({ path: PATH, token }),
     handler: async (request, reply) => pump(await answer(request, reply.signal), reply),
   });

@@ -1,8 +1,8 @@
 import { isObject } from '../../../core/json.ts';
 import { randomId } from '../../../platform/runtime/random-id.ts';
 import type { ClaimedStdout } from '../../../platform/terminal/claimed-stdout.ts';
-import { type Line, linesOf } from '../../wire/lines.ts';
-import { type Read, readMessage, TOO_LONG } from '../../wire/message.ts';
+import { type Line, splitLines } from '../../wire/lines.ts';
+import { MAX_MESSAGE_BYTES, type Read, readMessage, TOO_LONG } from '../../wire/message.ts';
 import { opening } from '../protocol/handshake.ts';
 import { protocolServer } from '../protocol/server.ts';
 import type { Sdk, SdkMessage, SdkTransport } from '../sdk.ts';
@@ -25,7 +25,7 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
   const first = opening(service);
   let wire: Wire | undefined;
   const pump = async (): Promise<void> => {
-    for await (const line of linesOf(input)) {
+    for await (const line of splitLines(input, { maxBytes: MAX_MESSAGE_BYTES, tooLong: 'skip' })) {
       const read = readLine(line);
       if (read === undefined) continue;
       const answer = 'answer' in read ? read.answer : wire === undefined ? first.answer(read.message) : undefined;

@@ -2,8 +2,8 @@ import { constants, openSync, writeSync } from 'node:fs';
 import { AppError } from '../../core/error.ts';
 import type { Clock, Trace } from '../../core/io.ts';
 import { concealed, redact } from '../../core/text/secrets.ts';
-import { writingTarget } from '../files/path.ts';
-import { errnoOf, reasonOf } from './system.ts';
+import { errnoOf, reasonOf } from '../runtime/system.ts';
+import { writingTarget } from './path.ts';
 
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 

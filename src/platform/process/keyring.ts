@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto';
 import { isObject } from '../../core/json.ts';
-import { programEnvironment } from '../process/child.ts';
-import { startTimer } from './clock.ts';
+import { startTimer } from '../runtime/clock.ts';
+import { programEnvironment } from './child.ts';
 
 /**
  * Runs in a process of its own: a keyring that waits for its daemon, or for a person, cannot be interrupted from inside.

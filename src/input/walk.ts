@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { AppError } from '../../core/error.ts';
-import { isSensitiveEntry } from '../../core/text/secrets.ts';
-import { ENTRY_LIMIT, FILE_COUNT_LIMIT } from '../../input/attachment.ts';
-import { listDirectory } from '../../platform/files/read.ts';
-import { rulesFor, rulesOfNamed } from './ignore-rules.ts';
+import { AppError } from '../core/error.ts';
+import { isSensitiveEntry } from '../core/text/secrets.ts';
+import { listDirectory } from '../platform/files/read.ts';
+import { rulesFor, rulesOfNamed } from '../tools/search/ignore-rules.ts';
+import { ENTRY_LIMIT, FILE_COUNT_LIMIT } from './attachment.ts';
 
 interface WalkRequest {
   /** Free of links. */

@@ -1,0 +1,21 @@
+import { aliasRows, type ModelLine, modelRows, modelsDocument, narrowAliasRows } from '../models/listing.ts';
+import { DEFAULT_MODEL } from '../models/table.ts';
+import { type Report, table } from './report.ts';
+
+/** A list of models and what their short names stand for, as a table for people and as data. */
+export function modelsReport(lines: readonly ModelLine[]): Report {
+  const text = `${table(modelRows(lines))}\n${table(aliasRows())}\nDefault: ${DEFAULT_MODEL}\n`;
+  return { text, narrow: () => narrowText(lines), json: modelsDocument(lines), notices: [] };
+}
+
+/** A line for each model, what there is to say about it below; nothing of it is wider than 75 columns. */
+function narrowText(lines: readonly ModelLine[]): string {
+  const rows = table(modelRows(lines).map((row) => row.slice(0, 3)));
+  const notes = ['', ...lines.map(({ note = '' }) => note)];
+  const noted = rows
+    .trimEnd()
+    .split('\n')
+    .flatMap((row, index) => (notes[index] ? [row, `    ${notes[index]}`] : [row]));
+  const more = 'Limits, tiers and backends: in a wider window, or with --json';
+  return `${noted.join('\n')}\n\n${table(narrowAliasRows())}\nDefault: ${DEFAULT_MODEL}\n${more}\n`;
+}
