@@ -5,9 +5,9 @@ import { OLDEST_NODE, programFindings } from '../../../src/commands/doctor/machi
 import { place } from '../../support/gmn.ts';
 
 test('the page about it has every check', () => {
-  const source = readdirSync(new URL('../../../src/commands', import.meta.url))
-    .filter((name) => name.startsWith('doctor'))
-    .map((name) => readFileSync(new URL(`../../src/commands/${name}`, import.meta.url), 'utf8'))
+  const folder = new URL('../../../src/commands/doctor/', import.meta.url);
+  const source = readdirSync(folder)
+    .map((name) => readFileSync(new URL(name, folder), 'utf8'))
     .join('');
   const checks = new Set([...source.matchAll(/check: '([a-z-]+)'/g)].map(([, check = '']) => check));
   const page = readFileSync(new URL('../../../docs/doctor.md', import.meta.url), 'utf8');

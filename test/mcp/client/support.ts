@@ -12,7 +12,7 @@ import { place } from '../../support/gmn.ts';
 
 /** A program of test/fixtures. */
 export function fixture(name: string): string {
-  return fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
+  return fileURLToPath(new URL(`../../fixtures/${name}`, import.meta.url));
 }
 
 /** A place to connect from, and what was written there. */
