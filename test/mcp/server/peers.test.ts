@@ -13,14 +13,16 @@ import { chunk, events, fakeGemini, reply } from '../../support/fake-gemini.ts';
 import { echo, serve } from './support.ts';
 
 const PAGE = readFileSync(new URL('../../../docs/mcp-server.md', import.meta.url), 'utf8');
-const FOLDER = fileURLToPath(new URL('../../mcp-server', import.meta.url));
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
 const write = { functionCall: { name: 'write_file', args: { file_path: 'made.txt', content: 'x' } } };
 
 test('every defect in the table of docs/mcp-server.md names tests that are there', () => {
   const [, section = ''] = PAGE.split('## What goes wrong elsewhere');
   const rows = [...(section.split(/^## /m)[0] ?? '').matchAll(/^\| (.+?) \| (.+?) \| (.+) \|$/gm)].slice(1);
   expect(rows.length).toBeGreaterThan(35);
-  const sources = readdirSync(FOLDER).filter((name) => name.endsWith('.test.ts'));
+  const sources = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.test.ts'),
+  );
   const texts = sources.map((name) => readFileSync(`${FOLDER}${name}`, 'utf8')).join('\n');
   const missing = rows.flatMap(([, , , named = '']) => {
     const tests = [...named.matchAll(/“([^”]+)”/g)].map(([, title = '']) => title);
