@@ -22,7 +22,7 @@ const scratch = mkdtempSync(join(tmpdir(), 'gmn-faults-'));
 const report = join(scratch, 'report.jsonl');
 const times = Number(flags.times);
 
-if (!existsSync(join(root, 'bin', 'gmn.js'))) must(spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')]));
+if (!existsSync(join(root, 'dist', 'boot.js'))) must(spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')]));
 const started = Date.now();
 const rounds = [];
 const SHOWN = { cwd: root, stdio: 'inherit' };

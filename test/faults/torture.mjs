@@ -47,7 +47,7 @@ const PARTS = [
 ];
 
 const chosen = PARTS.filter(({ name }) => flags.only?.some((word) => name.includes(word)) ?? true);
-if (!existsSync(join(root, 'bin', 'gmn.js'))) {
+if (!existsSync(join(root, 'dist', 'boot.js'))) {
   const built = spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
   if (built.status !== 0) process.exit(built.status ?? 1);
 }

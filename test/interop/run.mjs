@@ -32,7 +32,7 @@ const cache = (() => {
 const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8'));
 const geminiVersion = lock.packages['node_modules/@google/gemini-cli'].version;
 const gemini = join(cache, 'node_modules', '@google', 'gemini-cli', 'bundle', 'gemini.js');
-if (!existsSync(join(root, 'bin', 'gmn.js')) && flags.gmn.startsWith(root)) {
+if (!existsSync(join(root, 'dist', 'boot.js')) && flags.gmn.startsWith(root)) {
   const built = spawnSync(process.execPath, [join(root, 'scripts', 'build.mjs')], { stdio: 'inherit' });
   if (built.status !== 0) process.exit(built.status ?? 1);
 }
