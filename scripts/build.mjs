@@ -1,5 +1,5 @@
 // Bundles src/ into dist/: lazy chunks as CommonJS, the boot file, help texts, completion scripts, the manual page and third-party notices.
-// Why CommonJS and why chunks: docs/decisions/0002-build-and-code-cache.md
+// Why CommonJS and why chunks: docs/dev/decisions/0002-build-and-code-cache.md
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { missingProofs, proofRows, proofsIn } from './support/proofs.ts';
 
-const rows = proofRows('docs/requests.md', /\d+/);
+const rows = proofRows('docs/dev/requests.md', /\d+/);
 
 test('all 38 requests are answered, once, as done or not, each with a test', () => {
   expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: 38 }, (_, index) => String(index + 1)));

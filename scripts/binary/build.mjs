@@ -1,5 +1,5 @@
 // `npm run build:binary`: the same sources as one executable file, dist-binary/gmn, with the compiler of this folder's lock
-// file. What is different in it: src/platform/standalone. Why: docs/decisions/0010-standalone-executable.md
+// file. What is different in it: src/platform/standalone. Why: docs/dev/decisions/0010-standalone-executable.md
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
 import { build } from 'esbuild';

@@ -31,7 +31,7 @@ export function named(send: SendHttp, userAgent: string): SendHttp {
 
 /**
  * gmn's own way to send, in the shape of `fetch`, for Google's library: no redirect is followed, proxies and timers are
- * those of every other request. Why: docs/decisions/0004-token-refresh.md
+ * those of every other request. Why: docs/dev/decisions/0004-token-refresh.md
  */
 function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions): typeof fetch {
   const exchange = async (request: HttpRequest): Promise<SeenAnswer & { readonly type: string }> => {

@@ -1,4 +1,4 @@
-// docs/benchmarks.md and its charts, made of kept results: no figure in them is typed by hand.
+// docs/dev/benchmarks.md and its charts, made of kept results: no figure in them is typed by hand.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../scripts/project.mjs';
@@ -23,7 +23,7 @@ const OBSTACLES = [
 
 const EMPTY_PAGE = `# Benchmarks
 
-No whole run is kept in \`docs/results\` yet. \`npm run bench\` makes one, \`npm run bench -- --write-docs\` this page of it.
+No whole run is kept in \`docs/dev/results\` yet. \`npm run bench\` makes one, \`npm run bench -- --write-docs\` this page of it.
 `;
 
 /** Writes the page and its charts from the runs of one day, and returns the files' names. Without a run the page says so. */
@@ -31,11 +31,11 @@ export function writeReport(runs) {
   const [first] = runs;
   const files =
     first === undefined
-      ? { 'docs/benchmarks.md': EMPTY_PAGE }
+      ? { 'docs/dev/benchmarks.md': EMPTY_PAGE }
       : {
           'docs/pictures/bench-budgets.svg': budgetChart(first.verdicts.filter(({ work }) => !isGrowth(work))),
           ...(first.growth === undefined ? {} : { 'docs/pictures/bench-growth.svg': growthChart(curvesOf(first)) }),
-          'docs/benchmarks.md': pageOf(runs),
+          'docs/dev/benchmarks.md': pageOf(runs),
         };
   mkdirSync(join(root, 'docs', 'pictures'), { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(root, name), text);
@@ -56,7 +56,7 @@ function pageOf(runs) {
   const [first] = runs;
   return `# Benchmarks
 
-Made by \`npm run bench\` from \`docs/results\`; the figures are ratios of things measured side by side, in turns, in one run.
+Made by \`npm run bench\` from \`docs/dev/results\`; the figures are ratios of things measured side by side, in turns, in one run.
 
 - Date: ${first.date}; machine: ${first.machine}; Node ${first.node.slice(1)}.
 - Runs: ${runs.map(({ name, seed, rounds }) => `[seed ${seed}](results/${name}) (${rounds} rounds)`).join(', ')}; the seed decides the order.
@@ -64,7 +64,7 @@ Made by \`npm run bench\` from \`docs/results\`; the figures are ratios of thing
 ${skippedLines(first)}
 ## The budgets
 
-![Each measurement as a share of its budget](pictures/bench-budgets.svg)
+![Each measurement as a share of its budget](../pictures/bench-budgets.svg)
 
 ${verdictTable(runs)}
 ${obstaclesOf(runs)}
@@ -105,7 +105,7 @@ ${table(first.serve ?? [])}
 
 Ten times the size may take 15 times as long in the last step; least times, in milliseconds.
 
-![Time against size, both in powers of ten](pictures/bench-growth.svg)
+![Time against size, both in powers of ten](../pictures/bench-growth.svg)
 
 ${table(first.growth ?? [])}
 `;

@@ -1,10 +1,10 @@
-// The results of runs as they are kept: docs/results/bench-<date>-seed<n>.json.
+// The results of runs as they are kept: docs/dev/results/bench-<date>-seed<n>.json.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { root } from '../../scripts/project.mjs';
 
-const directory = join(root, 'docs', 'results');
+const directory = join(root, 'docs', 'dev', 'results');
 const WHOLE_RUN = /^bench-(\d{4}-\d\d-\d\d)-seed(\d+)\.json$/;
 
 /** Writes one run down; `only` names its parts if it is not a whole one. Returns the file's name. */

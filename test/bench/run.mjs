@@ -3,7 +3,7 @@
 // --quick       fewer rounds, smaller sizes; nothing is kept            --node=22,24  other versions of Node for the start
 // --no-peer     downloads nothing: no official CLI, ripgrep or Node     --million     searches a million files, too
 // --gate        fails if a ratio got worse than in the newest result that is kept; --tolerance=0.25
-// --write-docs  measures nothing: makes docs/benchmarks.md of the newest results
+// --write-docs  measures nothing: makes docs/dev/benchmarks.md of the newest results
 // --allow-skip  what cannot be measured here is no failure
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -57,7 +57,7 @@ async function bench() {
   if (flags.gate) return gated(verdicts, baseline);
   if (!isQuick) {
     const only = flags.only === undefined ? undefined : names;
-    console.log(`docs/results/${keepResult({ only, seed, rounds, skipped, verdicts, ...results })}`);
+    console.log(`docs/dev/results/${keepResult({ only, seed, rounds, skipped, verdicts, ...results })}`);
   }
   const missed = verdicts.filter(({ isMet }) => !isMet);
   for (const one of missed) console.log(`over budget: ${one.work} (${wordsOf(one)})`);
@@ -65,10 +65,10 @@ async function bench() {
 }
 
 function gated(verdicts, baseline) {
-  if (baseline === undefined) throw new Error('no result with verdicts in docs/results to compare with');
+  if (baseline === undefined) throw new Error('no result with verdicts in docs/dev/results to compare with');
   const worse = regressions(verdicts, baseline.verdicts, Number(flags.tolerance));
   for (const what of worse) console.log(`got worse: ${what}`);
-  if (worse.length === 0) console.log(`no ratio is worse than in docs/results/${baseline.name}`);
+  if (worse.length === 0) console.log(`no ratio is worse than in docs/dev/results/${baseline.name}`);
   return worse.length > 0 ? 1 : 0;
 }
 

@@ -216,5 +216,8 @@ function report() {
   const gmn = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version;
   const system = `${process.platform} ${process.arch}`;
   const result = { date, gmn, browser: version, system, checks: rows.length, rows };
-  writeFileSync(join(root, 'docs', 'results', `export-${date}.json`), `${JSON.stringify(result, undefined, 2)}\n`);
+  writeFileSync(
+    join(root, 'docs', 'dev', 'results', `export-${date}.json`),
+    `${JSON.stringify(result, undefined, 2)}\n`,
+  );
 }

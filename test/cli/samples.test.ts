@@ -12,9 +12,9 @@ import { type GmnOptions, place } from '../support/gmn.ts';
 import { posixTest } from '../support/posix.ts';
 import { type ShellPlace, transcriptOf } from '../support/transcript.ts';
 
-// What was changed in these sessions since they were first sketched, and why: docs/decisions/0011-samples.md
+// What was changed in these sessions since they were first sketched, and why: docs/dev/decisions/0011-samples.md
 
-const PAGE = readFileSync(new URL('../../docs/samples.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../docs/dev/samples.md', import.meta.url), 'utf8');
 const HAS_JQ = spawnSync('jq', ['--version']).status === 0;
 
 /** The sessions of the page, by their numbers. */
@@ -78,7 +78,7 @@ test('the page has twelve sessions', () => {
 
 const titled = (number: number): string => `${number}. ${SESSIONS.get(number)?.title}`;
 
-describe('the sessions of docs/samples.md', () => {
+describe('the sessions of docs/dev/samples.md', () => {
   posixTest.for([1, 2, 3, 4, 6, 7, 8].map((number) => [titled(number), number] as const))('%s', async ([, number], t) =>
     expectSession(t, number, workPlace(t)),
   );

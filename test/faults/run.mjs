@@ -1,5 +1,5 @@
 // `npm run test:faults [-- --set quick|each|all] [-- --only N] [-- --times 20] [-- --torture] [-- --allow-skip]`: the fault
-// matrix, and what came of it as figures in docs/results/faults-<set>-<date>.json. `all`: every variant in every format, in a pipe
+// matrix, and what came of it as figures in docs/dev/results/faults-<set>-<date>.json. `all`: every variant in every format, in a pipe
 // and on a terminal; `each`: every variant in one of these ways; `quick`: one variant of each fault, as `npm test` has it.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -107,7 +107,7 @@ function nameOf({ id, variant, format, surface }) {
 }
 
 function write(summary) {
-  const directory = join(root, 'docs', 'results');
+  const directory = join(root, 'docs', 'dev', 'results');
   mkdirSync(directory, { recursive: true });
   writeFileSync(
     join(directory, `faults-${flags.set}-${summary.date}.json`),

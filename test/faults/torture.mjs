@@ -1,6 +1,6 @@
 // `node test/faults/torture.mjs [--allow-skip] [--only <part>]…`, a part of `npm run test:faults`: system calls that fail one
 // by one, deaths at any moment, full disks, ten thousand turns, every cut of a stream, a hundred thousand cases for every
-// property. Hours of work; docs/results/torture-<date>.json tells what came of it, part by part.
+// property. Hours of work; docs/dev/results/torture-<date>.json tells what came of it, part by part.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -119,7 +119,7 @@ function endurance([{ endurance: run } = {}]) {
 /** What was run replaces what an earlier run of the same day said of it; the rest stays. */
 function save(rows) {
   const date = new Date().toISOString().slice(0, 10);
-  const directory = join(root, 'docs', 'results');
+  const directory = join(root, 'docs', 'dev', 'results');
   const file = join(directory, `torture-${date}.json`);
   mkdirSync(directory, { recursive: true });
   const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).parts : [];

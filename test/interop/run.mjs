@@ -230,7 +230,7 @@ function report(table, record) {
     rows: table,
     wire: record,
   };
-  const directory = join(root, 'docs', 'results');
+  const directory = join(root, 'docs', 'dev', 'results');
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, `interop-${date}.json`), `${JSON.stringify(result, undefined, 2)}\n`);
 }

@@ -1,6 +1,6 @@
 // `npm run test:mutation [-- --allow-skip] [--only <name>] [--concurrency <n>]`: small changes to the modules that guard
 // silently, one at a time, each of which a test must notice. The tester comes from this folder's own lock file and is
-// installed into a cache outside the tree; it works on a copy of the project. Writes docs/results/mutation-<date>.json.
+// installed into a cache outside the tree; it works on a copy of the project. Writes docs/dev/results/mutation-<date>.json.
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -106,7 +106,7 @@ function survivor({ file, source, location: { start, end }, mutatorName, replace
 function save(rows) {
   const lock = JSON.parse(readFileSync(join(here, 'package-lock.json'), 'utf8'));
   const date = new Date().toISOString().slice(0, 10);
-  const directory = join(root, 'docs', 'results');
+  const directory = join(root, 'docs', 'dev', 'results');
   const file = join(directory, `mutation-${date}.json`);
   mkdirSync(directory, { recursive: true });
   const before = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).modules : [];

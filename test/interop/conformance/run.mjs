@@ -117,6 +117,6 @@ function report() {
   const date = new Date().toISOString().slice(0, 10);
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const result = { date, gmn: version, node: process.version, system: `${process.platform} ${process.arch}`, rows };
-  const file = join(root, 'docs', 'results', `conformance-${date}.json`);
+  const file = join(root, 'docs', 'dev', 'results', `conformance-${date}.json`);
   writeFileSync(file, `${JSON.stringify(result, undefined, 2)}\n`);
 }

@@ -200,7 +200,7 @@ function write() {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const system = `${process.platform} ${process.arch}`;
   const result = { date, gmn: version, node: process.version, system, servers: dependencies, rows };
-  const directory = join(root, 'docs', 'results');
+  const directory = join(root, 'docs', 'dev', 'results');
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, `mcp-servers-${date}.json`), `${JSON.stringify(result, null, 2)}\n`);
   console.log(`${rows.filter(({ ok }) => ok).length} of ${rows.length}`);

@@ -111,5 +111,8 @@ function report() {
   const date = new Date().toISOString().slice(0, 10);
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const result = { date, gmn: version, node: process.version, system: `${process.platform} ${process.arch}`, rows };
-  writeFileSync(join(root, 'docs', 'results', `served-${date}.json`), `${JSON.stringify(result, undefined, 2)}\n`);
+  writeFileSync(
+    join(root, 'docs', 'dev', 'results', `served-${date}.json`),
+    `${JSON.stringify(result, undefined, 2)}\n`,
+  );
 }
