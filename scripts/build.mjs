@@ -12,7 +12,7 @@ const final = join(root, 'dist');
 const dist = `${final}.new`;
 const commonJs = { format: 'cjs', platform: 'node', target: 'node20.18', supported: { 'dynamic-import': false } };
 
-// Everything is made beside the last build and then takes its place: a source that does not compile leaves it as it was.
+// Built next to the last build and then renamed: a compile error leaves the old one in place.
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 const table = await commandTable(dist);
@@ -43,7 +43,7 @@ const texts = new Map(chunks.outputFiles.map(({ path, text }) => [basename(path)
 const hot = hotChunks(chunks.metafile);
 for (const [name, text] of texts) {
   if (hot.has(name)) continue;
-  // esbuild splits only ES modules; a second pass turns each chunk into CommonJS, `import()` into a late `require`.
+  // esbuild splits only ES modules; a second pass turns each chunk into CommonJS, and `import()` into a lazy `require`.
   const { code } = await transform(withRequire(text), { ...commonJs, minify: true });
   writeFileSync(join(dist, name), ascii(code));
 }
@@ -52,7 +52,6 @@ const packName = `pack-${hashOf(packed)}.js`;
 writeFileSync(join(dist, packName), packed);
 writeSources();
 
-// What bin/gmn.js starts.
 await build({
   ...bundling,
   stdin: { contents: `import { boot } from './src/boot.ts'; boot(process.argv.slice(2));`, resolveDir: root },
@@ -81,8 +80,8 @@ function ascii(code) {
 }
 
 /**
- * Those chunks as one scope: one read, one look-up in the code cache, and no border between them to cross. What other
- * chunks want of them is put into an object when it is asked for.
+ * Bundles these chunks into one scope: one read, one lookup in the code cache, and no module boundaries. Their exports
+ * for other chunks are collected on demand.
  */
 async function packOf(names) {
   const virtual = {
@@ -114,8 +113,8 @@ async function packOf(names) {
 }
 
 /**
- * `import()` as CommonJS. esbuild's own way copies what it loads, one accessor for each name, and wraps every module that
- * is loaded so; what is in the pack is there already.
+ * Turns `import()` into `require`. esbuild's own conversion copies the exports, one accessor per name, and wraps every
+ * module loaded that way; what is in the pack is already there.
  */
 function withRequire(text, packed = new Set()) {
   return text.replace(/\bimport\(("(?:\.\/)?([^"]+)")\)/g, (_, path, name) =>
@@ -134,7 +133,7 @@ function partOf(name, prefix) {
   };
 }
 
-/** Which sources are in which file: for test/startup.test.ts, not for the package. */
+/** Lists which sources are in which file, for test/startup.test.ts; not part of the package. */
 function writeSources() {
   const sources = {};
   for (const [path, { inputs }] of Object.entries(chunks.metafile.outputs)) {

@@ -1,11 +1,14 @@
-// What the npm package and the executable have in common when they are built.
+// What the builds of the npm package and the executable share.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build } from 'esbuild';
 import { root } from './project.mjs';
 
-/** commander can run sub-commands as programs of their own; we never do, and loading what that needs costs a start 2 ms. */
+/**
+ * commander can run sub-commands as separate programs; we never do, and loading node:child_process for that costs 2 ms
+ * per start.
+ */
 const withoutChildProcess = {
   name: 'commander-without-child-process',
   setup({ onResolve, onLoad }) {
@@ -15,7 +18,7 @@ const withoutChildProcess = {
     onLoad({ filter: /.*/, namespace: 'absent' }, () => ({ contents: 'module.exports = {};' }));
   },
 };
-/** See the file that takes its place. */
+/** The replacement files say why. */
 const withoutSchemaCompiler = {
   name: 'mcp-without-schema-compiler',
   setup({ onResolve }) {
@@ -24,7 +27,6 @@ const withoutSchemaCompiler = {
     }));
   },
 };
-/** What every bundle of the sources is made with. */
 export const bundling = {
   absWorkingDir: root,
   bundle: true,
@@ -35,15 +37,15 @@ export const bundling = {
   minify: true,
   legalComments: 'none',
   logLevel: 'warning',
-  // stdout is a contract, and the MCP SDK writes to the console now and then.
+  // stdout is a contract, and the MCP SDK sometimes writes to the console.
   drop: ['console'],
   plugins: [withoutChildProcess, withoutSchemaCompiler],
 };
 
-// What an ordinary one-shot loads; the parser and the JSON formats, which a line of plain words needs not, are apart.
+// The entry points of an ordinary one-shot run. The full parser and the JSON formats are not needed for a plain prompt.
 const HOT = ['src/main.ts', 'src/commands/prompt/prompt.ts', 'src/platform/http/send.ts', 'src/render/text.ts'];
 
-/** The chunks an ordinary one-shot loads: in one file they cost one read and one look-up in the code cache. */
+/** The chunks an ordinary one-shot run loads: in one file they cost one read and one lookup in the code cache. */
 export function hotChunks({ outputs }) {
   const found = new Set();
   const add = (path) => {
@@ -56,7 +58,7 @@ export function hotChunks({ outputs }) {
   return found;
 }
 
-/** The command table and what is made of it at build time, loaded through a file in this directory. */
+/** The command table and the generators used at build time, bundled to a temporary file in `directory` and imported. */
 export async function commandTable(directory) {
   const file = join(directory, 'table.mjs');
   await build({
@@ -79,7 +81,7 @@ export async function commandTable(directory) {
   return table;
 }
 
-/** Writes what is printed without running anything: the help of every command, and the completion scripts. */
+/** Writes the help of every command and the completion scripts, which boot prints without running anything else. */
 export function writeTexts(directory, { ROOT, SHELLS, completionScript, helpText }) {
   const help = join(directory, 'help');
   mkdirSync(help, { recursive: true });

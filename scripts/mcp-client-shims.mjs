@@ -1,5 +1,5 @@
-// Stands in for a file of the MCP SDK when it is bundled. Its own brings in a compiler of JSON Schemas, half of the whole;
-// src/mcp/client/capabilities.ts hands the SDK a validator that lets everything through, so that this one is never asked.
+// Replaces a file of the MCP SDK in the bundle. The original imports a JSON Schema compiler, half of the SDK's size; it
+// is never called, as src/mcp/client/capabilities.ts gives the SDK a validator that accepts everything.
 
 export const CORS_IS_POSSIBLE = false;
 

@@ -1,5 +1,5 @@
-// Stands in for a file of the MCP SDK when it is bundled. Its own brings in a compiler of JSON Schemas, half of the whole;
-// the SDK would ask it only about answers of a person, and our server never asks a person anything.
+// Replaces a file of the MCP SDK in the bundle. The original imports a JSON Schema compiler, half of the SDK's size;
+// the SDK uses it only for answers to elicitations, which our server never sends.
 import own from 'node:process';
 
 export const process = own;

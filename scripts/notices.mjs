@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './project.mjs';
 
-/** The licences of every package that went into the bundle, from esbuild's metafile. */
+/** The licences of every package in the bundle, from esbuild's metafile. */
 export function thirdPartyNotices(metafile) {
   const packages = new Set();
   for (const input of Object.keys(metafile.inputs)) {
@@ -29,7 +29,10 @@ OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO 
 LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR
 IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.`;
 
-/** Its licence file; else what its README has of it; else the words of the licence that its manifest names. Throws if there are none. */
+/**
+ * Its licence file, else the licence section of its README, else the standard text of the licence in its manifest.
+ * Throws if there is none.
+ */
 function licenceOf(directory, { name, license, author }) {
   const names = readdirSync(directory);
   const read = (pattern) =>

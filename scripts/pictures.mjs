@@ -1,4 +1,4 @@
-// Draws the pictures of docs/pictures from real runs of the built program against its offline model: npm run pictures
+// Draws docs/pictures from real runs of the built program against its offline model: npm run pictures
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -47,7 +47,6 @@ function setUp() {
   writeFileSync(join(work, 'sum.ts'), 'export let sum = 1;\n');
 }
 
-/** The commands, each behind a prompt, and what each of them printed. */
 async function shell(commands) {
   let output = '';
   for (const command of commands) {
@@ -57,7 +56,6 @@ async function shell(commands) {
   return output;
 }
 
-/** A conversation as it is typed. */
 async function chat() {
   const { type, until, ended } = open('gmn', ['chat', '--demo', '--session-name', 'tour']);
   await until('❯ ');
@@ -74,7 +72,7 @@ async function chat() {
   return ended;
 }
 
-/** Starts a program on a terminal of its own. `until` waits for a text after the one it waited for before. */
+/** Starts a program in a pseudo-terminal. `until` waits for a text after the last one it waited for. */
 function open(program, args) {
   const env = {
     HOME: join(place, 'home'),

@@ -3,10 +3,9 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The project's directory. */
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
-/** Runs a command in the project, its output shown; ends this process with its exit code if it fails. */
+/** Runs a command in the project with its output shown; exits with its exit code if it fails. */
 export function run(command, args, options = {}) {
   const { status, error } = spawnSync(command, args, {
     cwd: root,
@@ -17,7 +16,7 @@ export function run(command, args, options = {}) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** Runs one of npm's commands; npm is a script on Windows, so it goes through its own JavaScript when that is known. */
+/** npm is a script on Windows, so it is run through its own JavaScript if known. */
 export function npm(args) {
   const script = process.env.npm_execpath;
   if (script) run(process.execPath, [script, ...args]);
@@ -32,7 +31,6 @@ export function ensureInstalled() {
   npm(['ci', '--no-audit', '--no-fund']);
 }
 
-/** Runs a tool that the lock file installed. */
 export function tool(name, args) {
   run(process.execPath, [join(root, 'node_modules', ...name.split('/')), ...args]);
 }

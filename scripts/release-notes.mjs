@@ -1,4 +1,4 @@
-// Prints what CHANGELOG.md says of a version; fails if it says nothing, so that no release goes out untold.
+// Prints the section of CHANGELOG.md for a version; fails if there is none, so that every release has notes.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './project.mjs';

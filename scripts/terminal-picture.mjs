@@ -1,4 +1,4 @@
-// A picture of what a program left on a terminal: bytes in, SVG out.
+// Draws what a program left on a terminal: bytes in, SVG out.
 
 const TOKEN =
   /\u001b\[([?<>=]?)([\d;:]*)([A-Za-z])|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[=>78]|[\r\n\b\u0007]|[^\u001b\r\n\b\u0007]+/g;
@@ -10,7 +10,7 @@ const BRIGHT = ['#7a8490', '#ff8b92', '#c3e88d', '#ffe585', '#a6c1ff', '#e1acff'
 const COLOURS = { back: '#171b21', text: '#d6deeb', faint: '#8a95a3', bar: '#222831' };
 const PLAIN = {};
 
-/** The rows that are on the screen when all of `output` was written, each a list of runs of one style. */
+/** The rows on the screen after all of `output` was written, each a list of cells. */
 export function screenOf(output, columns) {
   const rows = [[]];
   let row = 0;
@@ -62,7 +62,7 @@ export function screenOf(output, columns) {
   return rows.slice(0, last + 1);
 }
 
-/** An SVG that reads well on a light page and on a dark one. `title` is for the bar of the window, and for those who cannot see it. */
+/** An SVG that reads well on light and dark pages. `title` is for the title bar and for screen readers. */
 export function pictureOf(rows, { columns, title }) {
   const width = Math.ceil(columns * CELL.width + 2 * MARGIN);
   const height = Math.ceil(rows.length * CELL.height + TITLE + 2 * MARGIN);
@@ -95,7 +95,7 @@ function lineOf(cells, y) {
       const x = (MARGIN + (column + lead) * CELL.width).toFixed(1);
       const shown = text.trim();
       const length = /^[\x20-\x7e]+$/.test(shown) ? ` textLength="${(shown.length * CELL.width).toFixed(1)}"` : '';
-      // Spaces in a row would be drawn as one.
+      // Consecutive spaces would be drawn as one.
       return `<text x="${x}" y="${y}"${length}${attributesOf(style)}>${escaped(shown.replaceAll(' ', '\u00a0'))}</text>`;
     })
     .join('');

@@ -5,6 +5,6 @@ ensureInstalled();
 run(process.execPath, [`${root}/scripts/build.mjs`]);
 run(process.execPath, [`${root}/scripts/check.mjs`]);
 const words = process.argv.slice(2);
-// The branch threshold is about the whole suite; a part of it could only miss it.
+// The coverage thresholds are for the whole suite; a part of it would always miss them.
 const coverage = words.length === 0 ? ['--coverage.enabled'] : [];
 tool('vitest/vitest.mjs', ['run', '--config', 'test/vitest.config.mts', ...coverage, ...words]);

@@ -4,18 +4,23 @@ import type { Env } from './core/io.ts';
 import { codeCache } from './platform/runtime/code-cache.ts';
 import { isStandalone } from './platform/runtime/system.ts';
 
-/** Set by the build: our version, the chunk that holds `main`, and the file of the chunks that an ordinary run needs. */
+/**
+ * Set by the build: our version, the chunk that holds `main`, and the file that bundles the chunks of an ordinary run.
+ */
 declare const VERSION: string;
 declare const MAIN_CHUNK: string;
 declare const PACK: string;
 
-/** The directory of the chunks, help texts and completion scripts; the build puts this file beside them. */
+/** The directory of the chunks, help texts and completion scripts; the build puts this file next to them. */
 const DIST = __dirname;
 
-/** A run that lasts, such as a chat, may see gmn be updated. */
+/** gmn may be updated during a long run such as a chat, so its chunks are read by then. */
 const LONG_RUN_MS = 2000;
 
-/** Answers `--version`, and `--help` and `completion` from texts made at build time; hands all else to `main` and sets the exit code. */
+/**
+ * Answers `--version`, and `--help` and `completion` from texts made at build time; passes everything else to `main`
+ * and sets the exit code.
+ */
 export function boot(argv: readonly string[]): void {
   const text = argv.length === 1 && isVersion(argv[0]) ? `${VERSION}\n` : (helpFor(argv) ?? completionFor(argv));
   if (text !== undefined) {
@@ -33,9 +38,9 @@ export function boot(argv: readonly string[]): void {
   const { main } = parseMain(cache.load(MAIN_CHUNK));
   main(argv, process.env, VERSION).then(
     (exitCode) => {
-      // A run that failed compiled little of what a good one needs.
+      // A failed run compiled little of what a successful one needs.
       if (exitCode === 0) cache.save();
-      // All that was written has left. Taking the heap apart piece by piece would be work for nothing.
+      // All output has been written; a regular exit would only tear down the heap.
       process.exit(exitCode);
     },
     (thrown) => crash(thrown),
@@ -54,7 +59,7 @@ function isVersion(word: string | undefined): boolean {
   return word === '--version' || word === '-v';
 }
 
-/** Straight to the descriptor: opening the stream would cost more than everything else here. */
+/** Writes to the descriptor directly: opening the stream would cost more than everything else here. */
 function print(text: string): void {
   const bytes = Buffer.from(text);
   let written = 0;
@@ -63,9 +68,9 @@ function print(text: string): void {
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
     if (code === 'EPIPE') return;
-    // A pipe that is full and does not block takes the rest when it can.
+    // A full non-blocking pipe: the stream writes the rest when it can.
     if (code === 'EAGAIN') process.stdout.on('error', () => {}).write(bytes.subarray(written));
-    else crash(thrown, 'Check that there is room where the output goes.');
+    else crash(thrown, 'Check the free disk space where the output goes.');
   }
 }
 
@@ -75,7 +80,7 @@ function helpFor(argv: readonly string[]): string | undefined {
   return textIn('help', `${['gmn', ...words].join('-')}.txt`);
 }
 
-/** Shells ask for it at each of their starts. */
+/** Shells request it whenever they start, so it must be fast. */
 function completionFor([first, shell = '', ...more]: readonly string[]): string | undefined {
   if (first !== 'completion' || more.length > 0 || !/^[a-z]+$/.test(shell)) return undefined;
   return textIn('completion', shell);
@@ -89,7 +94,7 @@ function textIn(folder: string, name: string): string | undefined {
   }
 }
 
-/** `main` maps every failure itself; what arrives here is a bug, and a stack trace would help nobody at a prompt. */
+/** `main` handles every failure itself; what arrives here is a bug, and users have no use for a stack trace. */
 function crash(thrown: unknown, hint = 'This is a bug in gmn. Please report it with the command you ran.'): void {
   process.exitCode = 1;
   const message = thrown instanceof Error ? thrown.message : String(thrown);

@@ -13,7 +13,6 @@ import type { Env } from './core/io.ts';
 import { type AppOptions, openIo, processApp } from './platform/app.ts';
 import { isAttended, type ProcessIo } from './platform/terminal/io.ts';
 
-/** Set by the build. */
 declare const OUTLINE: Outline;
 
 /** Runs one command line to its end and returns the exit code. Never throws. */
@@ -78,7 +77,7 @@ async function completion(shell: string): Promise<string> {
   return completionFor(shell);
 }
 
-/** A failure outside a run: the same words and the same shape as inside one. */
+/** Reports a failure outside a run like one inside it: same message, same output format. */
 async function reportFailure(
   error: AppError,
   { argv, env }: { readonly argv: readonly string[]; readonly env: Env },
@@ -92,11 +91,11 @@ async function reportFailure(
     const { format, dialect } = outputOf(argv, env);
     const tell = async (as: string): Promise<void> =>
       (await failureRenderer(as, dialect, io))({ type: 'failure', error }).then(() => io.flush());
-    // The JSON formats say everything on stdout; where that cannot be written, stderr is what is left.
+    // The JSON formats report on stdout; if that cannot be written, use stderr.
     const isTold = format === 'text' || error.fault === 'pipe';
     await tell(format).catch(() => (isTold ? undefined : tell('text')));
   } catch {
-    // Nobody is left to tell.
+    // Nothing is left to report to.
   }
   return error.exitCode;
 }

@@ -1,4 +1,7 @@
-/** The work's own outcome, or the signal's reason if that comes first; the work then goes on for whoever else waits. */
+/**
+ * Resolves or rejects with `work`, or rejects with the signal's reason if that comes first; `work` itself keeps
+ * running.
+ */
 export function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = (): void => reject(signal.reason);

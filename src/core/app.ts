@@ -2,29 +2,28 @@ import type { AppError } from './error.ts';
 import type { Clock, Env, HttpTimers, Io, SendHttp, Trace } from './io.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
-/** Where the official CLI and gmn keep their files. */
 export interface Homes {
   /** The official CLI's directory, `~/.gemini`; `GEMINI_CLI_HOME` moves it. */
   readonly gemini: string;
-  /** gmn's own directory, `~/.gmn`; `GMN_HOME` names another. */
+  /** gmn's own directory, `~/.gmn` unless `GMN_HOME` is set. */
   readonly gmn: string;
   /** There is no home directory, and these are places where nothing is and nothing can be kept. */
   readonly isMissing?: true;
 }
 
-/** An MCP server as the settings define it. */
 export interface ServerSetting {
   readonly name: string;
-  /** As written, variables put in; whoever uses it checks it. */
+  /** As written, with variables expanded; not validated yet. */
   readonly definition: JsonValue;
-  /** Whose settings define it; `flag`: the file of `--mcp-config`. A server of the workspace never carries `trust`. */
+  /**
+   * Whose settings define it; `flag` is the file given with `--mcp-config`. A workspace server never carries `trust`.
+   */
   readonly scope: 'system' | 'user' | 'workspace' | 'flag';
   readonly file: string;
 }
 
-/** What gmn reads from the settings files; every other key in them is left alone. */
 export interface Settings {
-  /** The environment, with the user's own `.env` files under it. Endpoints are never taken from here, only from App.env. */
+  /** The environment plus the user's own `.env` files. Endpoints are never taken from here, only from App.env. */
   readonly env: Env;
   /** `GEMINI_MODEL`, else `model.name` */
   readonly model?: string;
@@ -34,9 +33,9 @@ export interface Settings {
   readonly enforcedAuthType?: string;
   /** `oauth.clientId` and `oauth.clientSecret` of gmn's own config. */
   readonly oauthClient?: { readonly id: string; readonly secret: string };
-  /** `sessions.oneShot`: whether one-shots are saved; they are unless it is false. */
+  /** `sessions.oneShot`: whether one-shot runs are saved; true unless set to false. */
   readonly keepsOneShots?: boolean;
-  /** `sessions.retention`: how long sessions without a name are kept, e.g. `30d`, or `never`: never removed. */
+  /** `sessions.retention`: how long unnamed sessions are kept, e.g. `30d`, or `never` to keep them all. */
   readonly retention?: string;
   /** `output.format`: what `-o` and `GMN_OUTPUT_FORMAT` override. */
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
@@ -44,7 +43,7 @@ export interface Settings {
   readonly modelConfigs?: JsonObject;
   /** All settings as one document, unknown keys too; `readSetting` in config reads it by key. Absent: nothing is set. */
   readonly document?: JsonObject;
-  /** The MCP servers that may be used here, in the order of the files. Absent: none. */
+  /** The MCP servers allowed here, in file order. Absent: none. */
   readonly servers?: readonly ServerSetting[];
   /** `mcp.serverCommand`: the server named `mcp`, whose definition is a command line. Absent: there is none. */
   readonly serverCommand?: ServerSetting | undefined;
@@ -52,7 +51,7 @@ export interface Settings {
   readonly notices: readonly string[];
 }
 
-/** Everything a command may need, handed to it. Thunks are memoised: building an App costs nothing. */
+/** Everything a command may need. Thunks are memoised, so building an App costs nothing. */
 export interface App {
   readonly version: string;
   /** What the command line itself gives cause to say, for the `warnings` of a report. Absent: nothing. */
@@ -61,15 +60,15 @@ export interface App {
   readonly env: Env;
   readonly cwd: string;
   readonly clock: Clock;
-  /** A number from 0 up to 1, for jitter. */
+  /** Returns a number in [0, 1), for jitter. */
   readonly random: () => number;
-  /** Aborted, with an AppError as its reason, by a signal from the system. */
+  /** Aborts on SIGINT, SIGTERM or SIGHUP, with an AppError as its reason. */
   readonly signal: AbortSignal;
   readonly trace: Trace;
-  /** The run was ended: a write still blocked after a moment fails with `reason`, so that nothing waits for its reader. */
+  /** Called when the run is over: a write that is still blocked after a short grace period fails with `reason`. */
   readonly hurry: (reason: AppError) => void;
   readonly send: SendHttp;
-  /** For clients of another kind than `send`. */
+  /** For HTTP clients other than `send`. */
   readonly httpTimers: HttpTimers;
   /** Throws AppError `config` if there is no home directory. */
   readonly homes: () => Homes;

@@ -1,4 +1,4 @@
-/** Runs the work for `key`, or joins it where it is under way. Rejects with the caller's own signal's reason as soon as that comes. */
+/** Runs the work for `key`, or joins it if it is already running. Rejects as soon as the caller's own signal aborts. */
 type Share<Key, Value> = (key: Key, signal: AbortSignal) => Promise<Value>;
 
 interface Running<Value> {
@@ -8,8 +8,8 @@ interface Running<Value> {
 }
 
 /**
- * Makes one piece of work of what several callers want at once. It belongs to none of them: one that leaves takes nothing
- * from the others, and with the last of them it is stopped.
+ * Lets several callers share one run of `work` per key. A caller that aborts leaves the others alone; the work is
+ * aborted with its last caller.
  */
 export function sharedWork<Key, Value>(work: (key: Key, signal: AbortSignal) => Promise<Value>): Share<Key, Value> {
   const all = new Map<Key, Running<Value>>();
@@ -35,7 +35,7 @@ export function sharedWork<Key, Value>(work: (key: Key, signal: AbortSignal) => 
       running.waiting -= 1;
       if (signal.aborted && running.waiting === 0) {
         running.controller.abort(signal.reason);
-        // It has a lock to release, and the process may end right after us.
+        // The work may hold a lock, and the process may exit right after this returns.
         await settled(running.result);
       }
     }

@@ -1,11 +1,11 @@
 import type { JsonObject } from './json.ts';
 
-/** A part as it came off the wire. The types name the fields we read; the object keeps them all. */
+/** A part as it came off the wire. The types name the fields we read; the object keeps all of them. */
 export type Part = TextPart | CallPart | AnswerPart | MediaPart;
 
 interface ModelPart {
   readonly thought?: boolean;
-  /** Opaque. Goes back on the same part, in the same place, even when the part has no text. */
+  /** Opaque. Must be sent back on the same part, in the same position, even when the part has no text. */
   readonly thoughtSignature?: string;
 }
 
@@ -39,11 +39,11 @@ export interface Content {
   readonly parts: readonly Part[];
 }
 
-/** A content as a conversation keeps it: the model's parts exactly as they came. */
+/** A content of the history: the model's parts are kept exactly as they came. */
 export interface KeptContent extends Content {
-  /** Who made the model's signatures, backend and account in one word; to anybody else they mean nothing. */
+  /** Backend and account that produced the thought signatures; no other backend or account accepts them. */
   readonly origin?: string;
 }
 
-/** What stands for the name of a call that has none: its answer must name something. */
+/** Placeholder for a call without a name: the API requires one in the response. */
 export const NAMELESS = 'generic_tool';

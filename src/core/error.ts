@@ -1,6 +1,6 @@
-/** The one table of exit codes. `docs/exit-codes.md` is compared with it by a test. */
+/** All exit codes. A test compares them with `docs/exit-codes.md`. */
 export const EXIT_CODES = {
-  /** The reader of our output went away (`| head`): quiet, and not a failure. */
+  /** The reader of our output went away (`| head`): silent, and not a failure. */
   pipe: 0,
   internal: 1,
   usage: 1,
@@ -30,37 +30,38 @@ const TYPE_NAMES: Readonly<Record<Fault, string>> = {
   terminated: 'Interrupted',
 };
 
-/** When the same call may be sent again: `afterMs` is the server's own wish, if it named one. */
+/** When the same request may be sent again. `afterMs` is the delay the server asked for, if any. */
 export interface RetryAdvice {
   readonly afterMs?: number;
-  /** Fewer attempts than the usual budget, for faults that seldom pass. */
+  /** Fewer attempts than usual, for errors that rarely go away by themselves. */
   readonly atMost?: number;
 }
 
-/** Thought signatures it did not make, a model it does not have, more than the model can take at once, or the lack of tools. */
+/**
+ * What the server rejects: thought signatures of another backend, an unknown model, too long an input, or a request
+ * without tools.
+ */
 type Objection = 'signature' | 'model' | 'length' | 'tools';
 
 export interface ErrorOptions {
   readonly cause?: unknown;
   /** The next step, on one line: a sentence or a command. */
   readonly hint?: string;
-  /** The same for people, where it takes several lines; printed instead of `hint`. */
+  /** A hint of several lines for people; printed instead of `hint`. */
   readonly guide?: string;
-  /** The message without its opening, for places that show the kind of failure themselves; see `refused`. */
+  /** The message without its prefix, for places that show the kind of failure themselves; see `serverError`. */
   readonly words?: string;
-  /** Present only if trying the same call again may help. */
+  /** Present only if sending the same request again may help. */
   readonly retry?: RetryAdvice;
-  /** The HTTP status that brought this about. */
   readonly status?: number;
-  /** Whether it is one because somebody took too long. */
   readonly isTimeout?: boolean;
-  /** What the server objects to, where the same request can be sent in another way. */
+  /** What the server objected to, where a changed request may succeed. */
   readonly objection?: Objection;
-  /** What the model said, where it was held back because of this. */
+  /** The model's answer, if it was withheld because of this error. */
   readonly answer?: string;
 }
 
-/** The only error a user ever sees: what went wrong and, in `hint`, what to do next. */
+/** The only error type shown to users: `message` says what went wrong, `hint` what to do next. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly fault: Fault;
@@ -92,12 +93,11 @@ export class AppError extends Error {
     return EXIT_CODES[this.fault];
   }
 
-  /** The `type` of the documented error object. */
   get type(): string {
     return TYPE_NAMES[this.fault];
   }
 
-  /** Anything we did not throw on purpose is a bug, unless it is the echo of an abort, or the system's own shortage. */
+  /** Anything we did not throw on purpose is reported as a bug, except aborts and a lack of file descriptors. */
   static from(thrown: unknown): AppError {
     if (thrown instanceof AppError) return thrown;
     if (thrown instanceof Error && thrown.name === 'AbortError') return new AppError('interrupted', 'Interrupted.');
@@ -114,7 +114,7 @@ export class AppError extends Error {
 
 const OPENINGS = { auth: 'authentication failed', api: 'API error' } as const;
 
-/** The AppError for a server, or a store of credentials, that says no: its message opens with which of them, then `words`. */
+/** An AppError for a rejection by a server or credential store; the message is a prefix for `fault` plus `words`. */
 export function refused(fault: keyof typeof OPENINGS, words: string, options: ErrorOptions = {}): AppError {
   return new AppError(fault, `${OPENINGS[fault]}: ${words}`, { ...options, words });
 }

@@ -4,11 +4,11 @@ import type { ToolOutcome } from './tool.ts';
 import type { Usage } from './usage.ts';
 
 /**
- * Everything a run tells the world. Renderers, the chat loop and jobs all consume this one union.
- * Deltas are small: they never repeat what came before.
+ * Everything a run reports. Renderers, the chat loop and jobs all consume this one union. A delta never repeats earlier
+ * text.
  */
 export type TurnEvent =
-  /** What is being waited for now, in a few words; until the next event. */
+  /** What the run is waiting for, in a few words; holds until the next event. */
   | { readonly type: 'wait'; readonly what: string }
   /**
    * The server took the request. `model` is the one asked for; `sessionId` is there if the run is going to be saved, and with
@@ -16,8 +16,8 @@ export type TurnEvent =
    */
   | { readonly type: 'begin'; readonly model: string; readonly sessionId?: string; readonly isResumable?: boolean }
   /**
-   * Well-formed text: a character is never split over two deltas. `pieces` is the same as the server had cut it, if it came
-   * in more than one.
+   * Well-formed text: a character is never split across two deltas. `pieces` is the same text as the server split it,
+   * if it came in more than one piece.
    */
   | { readonly type: 'text'; readonly delta: string; readonly pieces?: readonly string[] }
   | { readonly type: 'thought'; readonly delta: string }
@@ -31,7 +31,7 @@ export type TurnEvent =
       readonly type: 'answer';
       readonly id: string;
       readonly name: string;
-      /** What it ran with, if a person changed that. */
+      /** The arguments it ran with, if the user edited them. */
       readonly args?: JsonObject;
       readonly outcome: ToolOutcome;
     }
@@ -42,34 +42,32 @@ export type TurnEvent =
   | { readonly type: 'notice'; readonly message: string; readonly isDenial?: true }
   | Ending;
 
-/** Every stream of events has exactly one of these, and it comes last. */
+/** Every event stream has exactly one of these, as its last event. */
 type Ending =
   | {
       readonly type: 'end';
       readonly finishReason: string;
       readonly usage: Usage;
-      /** The model that really answered, as the server names it. */
       readonly model: string;
-      /** Present exactly when the run is saved. */
+      /** Present only if the run is saved. */
       readonly sessionId?: string;
-      /** The code block that was asked for, of which the text is only the context. */
+      /** The code block that the user asked for; the text is only its context. */
       readonly extracted?: string;
-      /** Where the model searched the web: what it found there. */
+      /** The pages found, if the model searched the web. */
       readonly sources?: readonly Source[];
-      /** Words for the person that belong below the answer. */
+      /** Messages for the user, shown below the answer. */
       readonly notices?: readonly string[];
     }
   | {
       readonly type: 'failure';
       readonly error: AppError;
-      /** Present exactly when what had been said is saved. */
+      /** Present only if what had been answered so far is saved. */
       readonly sessionId?: string;
     };
 
-/** A page on the web that an answer is founded on. */
 export type Source = { readonly title: string; readonly uri: string };
 
-/** Turns a stream that may throw into one that always has an Ending. The only such adapter. */
+/** Turns a stream that may throw into one that always ends with an Ending. The only place that does so. */
 export async function* settle(events: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void> {
   try {
     yield* events;
@@ -80,7 +78,7 @@ export async function* settle(events: AsyncIterable<TurnEvent>): AsyncGenerator<
   }
 }
 
-/** For the `default` of a switch that names every case: a new case fails to compile until it is handled. */
+/** For the `default` of an exhaustive switch: a new case fails to compile until it is handled. */
 export function unreachable(value: never): never {
   throw new AppError('internal', `unexpected value: ${JSON.stringify(value)}`);
 }

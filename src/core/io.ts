@@ -1,26 +1,23 @@
-/** One of our two outputs. */
 export interface Out {
   /**
-   * Resolves when there is room for more, so that awaiting it is all the back-pressure a writer needs.
-   * Rejects with fault `pipe` once the reader is gone, and with fault `internal` on any other failure (a full disk).
+   * Resolves when there is room for more: awaiting it is all the back-pressure a writer needs. Rejects with fault
+   * `pipe` once the reader is gone, and with `internal` on any other failure (a full disk).
    */
   write(chunk: string): Promise<void>;
   readonly isTerminal: boolean;
   /** Width in columns; 80 when it is not a terminal. */
   readonly columns: number;
-  /** Whether colour and other styling may be written here. */
   readonly isStyled: boolean;
 }
 
 export interface Io {
   readonly out: Out;
-  /** For words to the person. It never rejects: that nobody can read them is no reason to fail. */
+  /** For messages to the user. Never rejects: an unreadable stderr is no reason to fail. */
   readonly err: Out;
 }
 
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** Time, handed in so that it can be replaced. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -28,7 +25,7 @@ export interface Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** One line of the `--debug` trace, redacted on its way out. A no-op unless `--debug` or `--debug-file` was given. */
+/** Writes one line of the `--debug` trace, redacted. A no-op unless `--debug` or `--debug-file` was given. */
 export type Trace = (line: string) => void;
 
 export interface HttpRequest {
@@ -36,16 +33,16 @@ export interface HttpRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Called once the connection stands and the request goes out on it. */
+  /** Called once the connection is open and the request is being sent. */
   readonly onSent?: () => void;
 }
 
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Decoded (gzip, br, deflate) bytes as they arrive. Throws AppError `api` if the line is cut. */
+  /** The bytes as they arrive, decompressed (gzip, br, deflate). Throws AppError `api` if the connection is lost. */
   readonly body: AsyncIterable<Uint8Array>;
-  /** From now on the body may be silent for this long only. */
+  /** Changes the idle timeout of the body from now on. */
   readonly hasten?: (idleMs: number) => void;
 }
 
@@ -56,7 +53,7 @@ export interface HttpTimers {
 }
 
 /**
- * Sends one request: no redirects followed, no retries. Throws AppError `api`, with `retry` where a second try may help.
- * Leaving the body early, or aborting, closes the connection.
+ * Sends one request: follows no redirects, never retries. Throws AppError `api`, with `retry` where another attempt may
+ * help. Leaving the body early, or aborting, closes the connection.
  */
 export type SendHttp = (request: HttpRequest, signal: AbortSignal) => Promise<HttpResponse>;

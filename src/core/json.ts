@@ -6,27 +6,25 @@ export interface JsonObject {
   readonly [key: string]: JsonValue | undefined;
 }
 
-/** True for `{…}`: not for null, not for an array. */
 export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** True for `[…]`; unlike `Array.isArray` it keeps the type of what is in it. */
+/** Like `Array.isArray`, but keeps the element type. */
 export function isList(value: JsonValue | undefined): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** The objects among the items of a list; none if it is no list. */
+/** The objects among the items of an array; empty if `value` is not an array. */
 export function objectsOf(value: unknown): readonly Readonly<Record<string, unknown>>[] {
   return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
-/** The value if it is a string that says something. */
 export function stringOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** What the text says as JSON, a byte order mark allowed; undefined if it is none. Never throws. */
+/** Accepts a byte order mark; returns undefined for invalid JSON. Never throws. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
@@ -35,7 +33,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The same text for the same value, however its keys were ordered. */
+/** JSON with sorted keys: equal values give equal texts. */
 export function canonicalJson(value: JsonValue): string {
   if (isList(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value);
@@ -43,12 +41,11 @@ export function canonicalJson(value: JsonValue): string {
   return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonicalJson(item ?? null)}`).join(',')}}`;
 }
 
-/** How deep a file may nest: no setting needs a tenth of it, and much deeper ones would exhaust the stack. */
+/** Maximum nesting of a settings file; far more than any setting needs, and safe for the stack. */
 export const MAX_DEPTH = 100;
 
-/** For a file whose values nest deeper than `MAX_DEPTH`. */
 export function nestedTooDeeply(file: string): AppError {
   return new AppError('config', `${file}: nested deeper than ${MAX_DEPTH} levels`, {
-    hint: 'Mend or remove that file.',
+    hint: 'Fix or remove that file.',
   });
 }

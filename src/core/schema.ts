@@ -3,7 +3,6 @@ import { isObject, type JsonObject, type JsonValue } from './json.ts';
 
 type PropertyType = 'string' | 'number' | 'integer' | 'boolean' | 'object' | 'array';
 
-/** One argument, as JSON Schema says it. */
 interface Property extends JsonObject {
   readonly type: PropertyType;
   readonly description: string;
@@ -14,7 +13,7 @@ interface Property extends JsonObject {
   readonly items?: JsonObject;
 }
 
-/** The arguments of a tool: flat, so that every host can show and fill them. */
+/** The arguments of a tool: a flat object, so that every MCP host can show and fill in a form. */
 export interface InputSchema {
   readonly properties: Readonly<Record<string, Property>>;
   readonly required?: readonly string[];
@@ -37,7 +36,6 @@ type RequiredKey<Schema extends InputSchema> = Schema extends { readonly require
   ? Key & keyof Schema['properties']
   : never;
 
-/** What `parseArguments` gives for a schema. */
 export type ArgumentsOf<Schema extends InputSchema> = {
   readonly [Key in RequiredKey<Schema>]: ValueOf<Schema['properties'][Key]>;
 } & {
@@ -46,13 +44,13 @@ export type ArgumentsOf<Schema extends InputSchema> = {
     | undefined;
 };
 
-/** The Gemini CLI adds it to every tool that it shows its model, for itself, and sends it on. */
+/** The Gemini CLI adds this argument to every tool it declares, for its own use, and passes it on. */
 const OF_THE_HOST = 'wait_for_previous';
 
 /**
- * The arguments, checked; `null` counts as not given, and so does an empty text where none is required: hosts fill in whole
- * forms. Throws AppError `usage`, with the next step, for one that is missing,
- * unknown, empty, or not what the schema says: a misspelt name must not be ignored.
+ * Validates the arguments. `null` counts as omitted, and so does an empty string for an optional argument, as hosts
+ * fill in whole forms. Throws AppError `usage`, with a hint, for an argument that is missing, unknown, empty or of the
+ * wrong type: a misspelt name must not be ignored.
  */
 export function parseArguments<Schema extends InputSchema>(schema: Schema, args: JsonObject): ArgumentsOf<Schema> {
   const names = Object.keys(schema.properties);

@@ -20,13 +20,11 @@ export interface SessionSummary {
   readonly name?: string;
   /** The first prompt, shortened to one line; untrusted text. */
   readonly title: string;
-  /** The real path of the directory it was begun in; empty if that cannot be read any more. */
+  /** The real path of the directory it was started in; empty if unknown. */
   readonly cwd: string;
-  /** The model that answered last; absent if none has. */
   readonly model?: string;
-  /** Milliseconds since the epoch, as all times here. */
+  /** In milliseconds since the epoch, like all times here. */
   readonly createdAt: number;
-  /** When its last record was written. */
   readonly updatedAt: number;
   /** Prompts that count: what was rewound, or never answered, does not. */
   readonly turns: number;
@@ -37,53 +35,47 @@ export interface SessionSummary {
   readonly file: string;
 }
 
-/** Who answers, and how, as far as somebody chose it. */
 export interface SessionSetup {
-  /** As it was named. */
   readonly model?: string;
-  /** A system instruction, or `@` and the path of its file. */
+  /** A system instruction, or `@` and the path of a file that contains it. */
   readonly system?: string;
 }
 
-/** A saved conversation that is open: what is appended is in its file. */
+/** An open session: everything appended is written to its file. */
 export interface Session extends History {
   readonly id: string;
   readonly name: string | undefined;
-  /** Prompts that count. */
+  /** The number of prompts, without those that were rewound. */
   readonly turns: number;
   /** What was asked last, if nothing came of that and it does not count. */
   readonly unanswered: Content | undefined;
   /** What was chosen for it last. */
   readonly setup: SessionSetup;
-  /** Whether nothing of it is missing on disk. */
+  /** Whether everything is on disk. */
   readonly isSaved: boolean;
-  /** This is chosen from now on; it is kept with the next prompt. */
+  /** Takes effect now; saved with the next prompt. */
   choose(setup: SessionSetup): void;
-  /** Gives it a name, or another one. Throws AppError `usage` if another session has that name. */
+  /** Throws AppError `usage` if another session has that name. */
   rename(name: string): Promise<void>;
-  /** Forgets the last `turns` exchanges; the file keeps them, `contents` does not. */
+  /** Removes the last `turns` turns from `contents`; the file keeps them. */
   rewind(turns: number): Promise<void>;
   /** Nothing came of the last prompt: it does not count, and is `unanswered` until the next one. */
   takeBack(): Promise<void>;
   /** Goes on from these contents in place of all earlier ones, which the file keeps. */
   replace(contents: readonly KeptContent[]): Promise<void>;
-  /** Lets others write to it. */
+  /** Releases the session lock. */
   close(): Promise<void>;
 }
 
-/** One thing that happened, with its time, for people to read back. */
 export type SavedRecord = TurnRecord & { readonly at: number };
 
-/** A session as it is read back. */
 export interface SavedSession {
   readonly summary: SessionSummary;
-  /** What counts, in order: nothing that was rewound. */
+  /** In order, without those that were rewound. */
   readonly records: readonly SavedRecord[];
-  /** What could not be read, in words for the person. */
   readonly notices: readonly string[];
 }
 
-/** All sessions of this user. */
 export interface SessionStore {
   /** The newest first. Files that are no sessions are left out, and those with neither a name nor anything to go on with. */
   list(): Promise<readonly SessionSummary[]>;
@@ -96,15 +88,17 @@ export interface SessionStore {
   /** The newest that was begun in this directory, of those that count. Throws AppError `usage` if there is none. */
   newestIn(cwd: string): Promise<SessionSummary>;
   read(summary: SessionSummary): Promise<SavedSession>;
-  /** A new one; its file appears with the first record. */
+  /** The file is created with the first record. */
   create(beginning: SessionBeginning): Promise<Session>;
-  /** Goes on with one. If somebody else has it open, with a copy that has an id of its own; a notice says so. */
+  /**
+   * Continues a session. If another process has it open, continues a copy with a new id instead, and a notice says so.
+   */
   resume(summary: SessionSummary, cwd: string): Promise<Session>;
-  /** Goes on with a copy of one, which has an id of its own. Throws AppError `usage` if its name is another's. */
+  /** Continues a copy of the session under a new id. Throws AppError `usage` if the name is taken. */
   fork(summary: SessionSummary, beginning: Pick<SessionBeginning, 'cwd' | 'name'>): Promise<Session>;
-  /** Gives it a name. Throws AppError `usage` if another session has that name, and while somebody has it open. */
+  /** Throws AppError `usage` if another session has that name, and while the session is open elsewhere. */
   rename(summary: SessionSummary, name: string): Promise<void>;
-  /** Removes it for good. Throws AppError `usage` while somebody has it open. */
+  /** Throws AppError `usage` while the session is open elsewhere. */
   remove(summary: SessionSummary): Promise<void>;
 }
 
@@ -115,6 +109,6 @@ export interface SessionBeginning {
   readonly name?: string;
   /** One that is free and safe in the name of a file; a UUID is made up if it is not given. */
   readonly id?: string;
-  /** When it was begun; unless given, with its first record. */
+  /** The creation time; that of the first record if absent. */
   readonly at?: number;
 }

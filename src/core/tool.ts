@@ -2,10 +2,9 @@ import type { MediaPart } from './content.ts';
 import type { JsonObject } from './json.ts';
 import type { Usage } from './usage.ts';
 
-/** What a tool may do to the world. Approval is decided from this alone, never inside a tool. */
+/** What a tool may do. Approval depends on this alone and is never decided inside a tool. */
 export type Effect = 'read' | 'write' | 'execute' | 'network';
 
-/** Built-in or remote, the agent sees only this. */
 export interface Tool {
   readonly name: string;
   readonly description: string;
@@ -20,7 +19,7 @@ export interface Tool {
   preview?(args: JsonObject, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolOutcome>;
   /** The arguments in one form for all that mean the same, to tell whether a call was made before. Absent: as they are. */
   plain?(args: JsonObject): JsonObject;
-  /** Runs it. A failure is data for the model (`ok: false`); throws only the signal's reason, or what is a bug. */
+  /** A failure is data for the model (`ok: false`); throws only the signal's reason, or a bug. */
   invoke(args: JsonObject, signal: AbortSignal): Promise<ToolOutcome>;
 }
 
@@ -39,12 +38,12 @@ export type Preview =
   | { readonly kind: 'command'; readonly command: string; readonly directory: string }
   | { readonly kind: 'text'; readonly text: string };
 
-/** What a tool gave: `response` is sent to the model as it is, `media` beside it. */
+/** `response` is sent to the model unchanged, `media` next to it. */
 export interface ToolOutcome {
   readonly ok: boolean;
   readonly response: JsonObject;
   readonly media?: readonly MediaPart[];
-  /** What requests of its own have cost. */
+  /** What the tool's own requests cost. */
   readonly usage?: Usage;
   /** How many lines of a file came and went, if it wrote one. For the person; the model does not get it. */
   readonly change?: FileChange;
@@ -60,33 +59,36 @@ export interface LineCounts {
   readonly removed: number;
 }
 
-/** A call of the model, with an id of ours if it gave none. */
+/** A call by the model, with an id of ours if it gave none. */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
   readonly args: JsonObject;
 }
 
-/** Whether a call may run. Never throws; `stop` ends the turn. */
+/** Whether a call may run; `stop` ends the turn. */
 export type Verdict =
   | { readonly kind: 'run' }
-  /** The person changed the arguments. */
   | { readonly kind: 'run-edited'; readonly args: JsonObject }
   | { readonly kind: 'deny'; readonly reason: string }
   | { readonly kind: 'stop' };
 
-/** A call that is still to be decided. */
 export interface PendingCall {
   readonly tool: Tool;
   readonly call: ToolCall;
 }
 
-/** What a decision is made in view of, besides the call. */
 export interface ApproveContext {
   readonly signal: AbortSignal;
-  /** For a call that writes: those of the same reply that come right after it and write, too. One answer may do for all. */
+  /**
+   * For a call that writes: the calls directly after it in the same reply that write, too. One answer may cover them
+   * all.
+   */
   readonly following?: readonly PendingCall[];
 }
 
-/** Decides about one call at a time; asks the person where the mode says so and one is there. */
+/**
+ * Decides about one call at a time; asks the user if the approval mode requires it and the run is interactive. Never
+ * throws.
+ */
 export type Approve = (tool: Tool, call: ToolCall, context: ApproveContext) => Promise<Verdict>;

@@ -1,4 +1,4 @@
-/** Token counts as the API names them. A count the server did not give is absent, never guessed. */
+/** Token counts as the API names them. A count the server did not send is absent, never guessed. */
 export type Usage = { readonly [Key in UsageKey]?: number };
 
 export const USAGE_KEYS = [
@@ -14,7 +14,7 @@ type UsageKey = (typeof USAGE_KEYS)[number];
 
 export const NO_USAGE: Usage = {};
 
-/** The sum of two counts, key by key; a key known to only one side keeps that side's value. */
+/** The sum, key by key; a key known to only one side keeps that side's value. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const sum: { [Key in UsageKey]?: number } = {};
   for (const key of USAGE_KEYS) {
@@ -25,10 +25,10 @@ export function addUsage(left: Usage, right: Usage): Usage {
   return sum;
 }
 
-/** Tokens that every attachment counts, whatever its size. */
+/** The API counts this many tokens per attachment, whatever its size. */
 export const MEDIA_TOKENS = 258;
 
-/** A steady estimate: four ASCII characters make a token, any other character one and a half. Empty text has none. */
+/** A stable estimate: a token is four ASCII characters; any other character is one and a half tokens. */
 export function estimateTokens(text: string): number {
   let ascii = 0;
   let other = 0;

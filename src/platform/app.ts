@@ -8,7 +8,6 @@ import { systemClock } from './runtime/clock.ts';
 import { interruptSignal } from './runtime/signals.ts';
 import { type ColorChoice, type ProcessIo, processIo } from './terminal/io.ts';
 
-/** The flags that shape the App itself; every command has them. */
 export interface AppOptions {
   readonly color?: ColorChoice;
   readonly noColor?: boolean;
@@ -17,7 +16,7 @@ export interface AppOptions {
   readonly debugFile?: string;
 }
 
-/** The App of this process; what it reads from disk is read when it is first asked for. */
+/** Creates the App of this process. Settings are read on first use. */
 export async function processApp(options: {
   readonly version: string;
   readonly env: Env;
@@ -55,7 +54,10 @@ export async function processApp(options: {
   };
 }
 
-/** The same, while Node itself no longer finds there that it should check no certificates: it looks at every connection. */
+/**
+ * Node checks process.env on every connection, so the variable that disables certificate checks is removed there; the
+ * returned copy still has it.
+ */
 function certain(env: Env): Env {
   if (env.NODE_TLS_REJECT_UNAUTHORIZED !== '0') return env;
   const kept = { ...env };
@@ -72,7 +74,6 @@ function userHome(): string {
   return homedir() || userInfo().homedir;
 }
 
-/** The process's streams, with colour decided by the flags. */
 export function openIo(flags: AppOptions, env: Env): ProcessIo {
   return processIo(flags.noColor ? 'never' : (flags.color ?? 'auto'), env);
 }
@@ -112,7 +113,6 @@ function httpTimers(env: Env): HttpTimers {
   };
 }
 
-/** The HTTP client is loaded with the first request. */
 function lazySend(timers: HttpTimers, env: Env, trace: Trace | undefined): SendHttp {
   let loaded: Promise<SendHttp> | undefined;
   return async (request, signal) => {

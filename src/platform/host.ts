@@ -5,22 +5,19 @@ import { systemUser } from './runtime/native.ts';
 import { isStandalone } from './runtime/system.ts';
 import { isAttended } from './terminal/io.ts';
 
-/** What the credential stores of a system depend on. */
 export interface Machine {
   readonly platform: string;
   readonly hostname: string;
   readonly username: string;
-  /** Whether a person could answer a question of the system. */
+  /** Whether the user could answer a prompt of the system. */
   readonly isAttended: boolean;
-  /** The macOS program that reads the Keychain. */
   readonly securityProgram: string;
-  /** The user's number, by which files are told apart; undefined on systems without one. */
   readonly uid: number | undefined;
-  /** The file of the keyring library; undefined if it is not installed, or cannot be run. */
+  /** The path of the keyring library; undefined if it is not installed or cannot be run. */
   readonly keyringModule: () => string | undefined;
 }
 
-/** The machine this process runs on. Never throws. */
+/** Never throws. */
 export function thisMachine(): Machine {
   return {
     platform: process.platform,
@@ -42,8 +39,8 @@ function username(): string {
 }
 
 /**
- * Native code cannot be bundled, so the library is looked for where npm put it: near the program that was started. It runs
- * in a Node of its own, which a standalone executable does not have.
+ * Native code cannot be bundled, so the library is looked up where npm installed it: near the started program. It runs
+ * in a separate Node process, which a standalone executable does not have.
  */
 function keyringModule(): string | undefined {
   if (isStandalone()) return undefined;
@@ -56,33 +53,32 @@ function keyringModule(): string | undefined {
   }
 }
 
-/** What runs us. */
 export interface Runtime {
-  /** Of Node, without a `v`. */
+  /** The Node version, without `v`. */
   readonly node: string;
-  /** What is inside the executable in the place of Node, with its version; undefined where Node runs us. */
+  /** The runtime inside a standalone executable, with its version; undefined under Node. */
   readonly builtIn: string | undefined;
   readonly platform: string;
   readonly arch: string;
-  /** The real path of the program that was started; undefined if it cannot be told. */
+  /** The real path of the started program; undefined if unknown. */
   readonly program: string | undefined;
 }
 
-/** The Node and the program of this process. Never throws. */
+/** Never throws. */
 export function thisRuntime(): Runtime {
   const { versions, platform, arch, argv, execPath } = process;
   const isAlone = isStandalone();
   const program = isAlone ? execPath : argv[1];
   return {
     node: versions.node,
-    builtIn: isAlone ? `Bun ${versions.bun ?? 'of no known version'}` : undefined,
+    builtIn: isAlone ? `Bun ${versions.bun ?? '(unknown version)'}` : undefined,
     platform,
     arch,
     program: program === undefined ? undefined : realPath(program),
   };
 }
 
-/** The directories that are this person's home, free of links: what HOME says, and what the system knows. Never throws. */
+/** The user's home directories, free of links: from HOME, and from the system. Never throws. */
 export function userHomes(env: Env): readonly string[] {
   return [env.HOME, systemHome()].flatMap((home) =>
     home === undefined || home === '' ? [] : (realPath(home) ?? home),
@@ -93,11 +89,11 @@ let known: string | undefined;
 
 function systemHome(): string | undefined {
   try {
-    // It is the same for as long as this process runs; a server asks with every call.
+    // Constant for the process; a server asks with every call.
     known ??= systemUser().homedir;
     return known;
   } catch {
-    // A user without an entry in the password file, or a directory service that does not answer now: that is not remembered.
+    // No entry in the password file, or a directory service that does not answer right now: not cached.
     return undefined;
   }
 }

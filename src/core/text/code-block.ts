@@ -1,11 +1,14 @@
-/** The contents of the fenced code blocks of a Markdown text, in order, each with its last line break; a block that is never closed goes to the end. */
+/**
+ * The contents of the fenced code blocks of a Markdown text, in order, each ending with a newline. An unclosed block
+ * extends to the end of the text.
+ */
 export function codeBlocks(text: string): readonly string[] {
   const blocks: string[] = [];
   let open: { readonly fence: string; readonly indent: number; lines: string[] } | undefined;
   for (const line of text.split(/\r?\n/)) {
     const [, indent = '', fence = '', info = ''] = /^([ \t]*)(`{3,}|~{3,})(.*)$/.exec(line) ?? [];
     if (open === undefined) {
-      // Between backticks there is inline code, not a fence.
+      // Backticks after the fence make it inline code.
       const isFence = fence !== '' && !(fence.startsWith('`') && info.includes('`'));
       if (isFence) open = { fence, indent: indent.length, lines: [] };
     } else if (fence.startsWith(open.fence) && info.trim() === '') {
@@ -21,7 +24,7 @@ function contentOf(lines: readonly string[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** A block in a list stands as far to the right as its fence. */
+/** A block in a list is indented as far as its fence. */
 function unindented(line: string, indent: number): string {
   const blank = /^[ \t]*/.exec(line)?.[0].length ?? 0;
   return line.slice(Math.min(blank, indent));

@@ -1,11 +1,11 @@
-/** Text, or the offset of the first byte that shows it is none. */
+/** The text, or where and why the bytes are not text. */
 export type Decoded =
   | { readonly isText: true; readonly text: string }
   | { readonly isText: false; readonly reason: 'nul' | 'utf8' | 'utf16'; readonly offset: number };
 
 /**
- * Bytes as text: UTF-8, strictly; UTF-16 if it says so with a byte order mark. The mark is dropped, all else is kept.
- * A NUL means it is not text. Never throws.
+ * Decodes strict UTF-8, or UTF-16 with a byte order mark. The mark is dropped. Bytes that contain NUL are not text.
+ * Never throws.
  */
 export function decode(bytes: Uint8Array): Decoded {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -14,14 +14,14 @@ export function decode(bytes: Uint8Array): Decoded {
   const nul = buffer.indexOf(0);
   if (nul !== -1) return { isText: false, reason: 'nul', offset: nul };
   try {
-    // It drops the mark by itself.
+    // TextDecoder drops the byte order mark.
     return { isText: true, text: new TextDecoder('utf-8', { fatal: true }).decode(buffer) };
   } catch {
     return { isText: false, reason: 'utf8', offset: firstInvalid(buffer) };
   }
 }
 
-/** A copy in the other byte order; a byte left over stays where it is. */
+/** Swaps the byte order in a copy; an odd last byte stays as it is. */
 function swapPairs(buffer: Buffer): Buffer {
   const copy = Buffer.from(buffer);
   copy.subarray(0, copy.length - (copy.length % 2)).swap16();
@@ -34,7 +34,7 @@ function decodeUtf16(buffer: Buffer): Decoded {
   const nul = text.indexOf('\0');
   if (nul !== -1) return { isText: false, reason: 'nul', offset: 2 + 2 * nul };
   if (text.isWellFormed()) return { isText: true, text };
-  // With the u flag a surrogate matches only if it is alone.
+  // With the u flag this matches only unpaired surrogates.
   return { isText: false, reason: 'utf16', offset: 2 + 2 * text.search(/\p{Surrogate}/u) };
 }
 
@@ -48,7 +48,7 @@ function firstInvalid(buffer: Buffer): number {
   return offset;
 }
 
-/** How many bytes the character at `offset` has, 0 if it is none: table 3-7 of the Unicode standard. */
+/** The length of the UTF-8 character at `offset` in bytes, 0 if it is invalid: table 3-7 of the Unicode standard. */
 function characterLength(buffer: Buffer, offset: number): number {
   const lead = buffer[offset] ?? 0;
   if (lead < 0x80) return 1;

@@ -13,7 +13,7 @@ const UNITS: Readonly<Record<string, number>> = {
 
 const DURATION = /^(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s|us|µs|ns)/;
 
-/** A Go-style duration (`1h30m`, `90s`, `300ms`, `0`) in milliseconds; undefined if it is not one. */
+/** Parses a Go-style duration (`1h30m`, `90s`, `300ms`, `0`) to milliseconds; undefined if it is not one. */
 export function parseDuration(text: string): number | undefined {
   if (text === '0') return 0;
   let total = 0;
@@ -28,7 +28,9 @@ export function parseDuration(text: string): number | undefined {
   return text === '' ? undefined : total;
 }
 
-/** The duration a variable holds, in milliseconds; `fallbackMs` if it is not set. Throws AppError `config` if it is none. */
+/**
+ * The duration in an environment variable, in milliseconds; `fallbackMs` if unset. Throws AppError `config` if invalid.
+ */
 export function envDuration(env: Env, name: string, fallbackMs: number): number {
   const text = env[name];
   if (text === undefined || text === '') return fallbackMs;
@@ -37,7 +39,7 @@ export function envDuration(env: Env, name: string, fallbackMs: number): number 
   throw new AppError('config', `${name}: "${text}" is not a duration`, { hint: `Example: ${name}=30s` });
 }
 
-/** Milliseconds for people, at most two units: `450 ms`, `12 s`, `6 h 12 min`. */
+/** At most two units: `450 ms`, `12 s`, `6 h 12 min`. */
 export function formatDuration(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   const seconds = Math.round(ms / 1000);
@@ -47,10 +49,10 @@ export function formatDuration(ms: number): string {
   return minutes % 60 === 0 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** A number of bytes for people: `512 B`, `3.1 kB`, `20.4 MB`. */
+/** `512 B`, `3.1 kB`, `20.4 MB` */
 export function formatSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`;
-  // 999,950 bytes would otherwise be `1000.0 kB`.
+  // Not 1,000,000: 999,950 bytes would be shown as `1000.0 kB`.
   if (bytes < 999_950) return `${(bytes / 1000).toFixed(1)} kB`;
   if (bytes < 999_950_000) return `${(bytes / 1_000_000).toFixed(1)} MB`;
   return `${(bytes / 1_000_000_000).toFixed(1)} GB`;

@@ -1,41 +1,42 @@
 import { AppError } from '../error.ts';
 
-/** One place in a name: a character, any one, any number, or one of a class. */
 type Token =
   | { readonly kind: 'char'; readonly char: string }
   | { readonly kind: 'one' }
   | { readonly kind: 'many' }
   | { readonly kind: 'class'; readonly has: (char: string) => boolean };
 
-/** One step of a path: `**`, a plain name, or tokens. */
+/** One segment of a path: `**`, a literal name, or tokens. */
 type Step = '**' | { readonly name: string } | { readonly tokens: readonly Token[] };
 
 interface GlobOptions {
   readonly isCaseSensitive: boolean;
-  /** Whether `{a,b}` and `@(a|b)` stand for several patterns; ignore files know no such thing. */
+  /** Whether `{a,b}` and `@(a|b)` are alternatives; they are not in ignore files. */
   readonly hasBraces: boolean;
-  /** Whether names that begin with a dot are found only by a pattern that does, too. */
+  /** Whether names that begin with a dot are matched only by a pattern that begins with one. */
   readonly hidesDots?: boolean;
 }
 
 export interface GlobPattern {
-  /** The directories every match is in, as far as they are named plainly. */
+  /** The literal directories that every match is in. */
   readonly base: readonly string[];
-  /** How many steps below the start a match can be. */
+  /** The greatest number of path segments a match can have. */
   readonly depth: number;
-  /** Given a path below the start, with slashes. Takes at most the product of the lengths of both, for each alternative. */
+  /**
+   * Takes a path relative to the start, with slashes. Time is at most pattern length × path length, per alternative.
+   */
   matches(path: string): boolean;
 }
 
 const MAX_LENGTH = 4096;
 const MAX_ALTERNATIVES = 100;
-/** Characters of all alternatives together. */
+/** Total length of all alternatives. */
 const MAX_EXPANDED = 10_000;
 
 /**
- * A glob as shells know it: `*`, `?`, `[a-z]`, `**` as a whole step, braces. Names that begin with a dot are like others
- * unless `hidesDots`.
- * It is no regular expression, so that no pattern takes long. Throws AppError `usage` if it stands for too many.
+ * Compiles a shell glob: `*`, `?`, `[a-z]`, `**` as a whole segment, braces. Names that begin with a dot are like
+ * others unless `hidesDots`. Not a regular expression, so that no pattern is slow. Throws AppError `usage` if it has
+ * too many alternatives.
  */
 export function compileGlob(pattern: string, options: GlobOptions): GlobPattern {
   if (pattern.length > MAX_LENGTH) throw tooComplex(`it is longer than ${MAX_LENGTH} characters`);
@@ -99,7 +100,7 @@ function tokensOf(text: string): readonly Token[] {
   return tokens;
 }
 
-/** A bracket right at the beginning belongs to the class. */
+/** A `]` directly after the opening belongs to the class. */
 function classEnd(text: string, start: number): number {
   let index = start + 1;
   if (text[index] === '!' || text[index] === '^') index += 1;
@@ -125,7 +126,7 @@ function classOf(body: string): (char: string) => boolean {
   return (char) => char !== '' && ranges.some(([low, high]) => low <= char && char <= high) !== isNegated;
 }
 
-/** The usual walk with one point to fall back to: at most the product of both lengths. */
+/** Greedy matching that backtracks to the last `**` only: at most steps × names. */
 function matchSteps(steps: readonly Step[], names: readonly string[], hidesDots: boolean): boolean {
   const isHidden = (name: string | undefined): boolean => hidesDots && name?.startsWith('.') === true;
   let step = 0;
@@ -136,7 +137,7 @@ function matchSteps(steps: readonly Step[], names: readonly string[], hidesDots:
     const current = steps[step];
     if (current === '**') {
       lastDeep = step;
-      // At the end it stands for something inside, not for the directory itself.
+      // At the end `**` matches what is inside the directory, not the directory itself.
       resume = step === steps.length - 1 ? name + 1 : name;
       if (resume > name && isHidden(names[name])) return false;
       name = resume;
@@ -185,7 +186,7 @@ function fitsChar(token: Exclude<Token, { kind: 'many' }>, char: string): boolea
   return token.kind === 'one' || token.has(char);
 }
 
-/** `a{b,c}` and `a@(b|c)` → `ab`, `ac`. A brace without a comma or without its end is a character. */
+/** `a{b,c}` and `a@(b|c)` → `ab`, `ac`. A brace without a comma or without its end is literal. */
 function alternatives(pattern: string): readonly string[] {
   const plain = pattern.replace(/@\(([^()]*)\)/g, (_, inner: string) =>
     inner.includes('|') ? `{${inner.replaceAll('|', ',')}}` : inner,

@@ -2,10 +2,10 @@ import { extname } from 'node:path';
 import { decode } from './decode.ts';
 
 interface Signature {
-  /** Latin-1, so that one character is one byte. */
+  /** As Latin-1, so that one character is one byte. */
   readonly bytes: string;
   readonly at?: number;
-  /** The answer, or how to find it once the bytes match. */
+  /** The media type, or how to determine it once the bytes match. */
   readonly type: string | ((head: string, extension: string) => string | undefined);
 }
 
@@ -35,7 +35,7 @@ const HEAD_BYTES = 1024;
 const PDF_TAIL_BYTES = 2048;
 
 /**
- * The media type of these bytes as the Gemini API names it, judged by content; undefined if it is none it takes.
+ * The media type of these bytes as the Gemini API names it, judged by content; undefined if the API does not accept it.
  * `name` only decides what the bytes leave open. Text is never taken for media. Never throws.
  */
 export function sniffMedia(bytes: Uint8Array, name = ''): string | undefined {
@@ -46,13 +46,13 @@ export function sniffMedia(bytes: Uint8Array, name = ''): string | undefined {
   for (const { bytes: mark, at = 0, type } of SIGNATURES) {
     if (!head.startsWith(mark, at)) continue;
     const found = typeof type === 'string' ? type : type(head, extension);
-    // Several marks are plain words ("RIFF", "ID3"), but no such file is free of NULs and valid UTF-8 as well.
+    // Several signatures are plain words ("RIFF", "ID3"), but a real media file is never valid UTF-8 without NULs.
     return found !== undefined && !decode(bytes).isText ? found : undefined;
   }
   return undefined;
 }
 
-/** A PDF may be pure ASCII, so its beginning is not enough: it must have an end too. */
+/** A PDF may be pure ASCII, so a text that merely begins like one must also end like one. */
 function isPdf(buffer: Buffer, head: string): boolean {
   if (!/^%PDF-\d\.\d/.test(head)) return false;
   if (!decode(buffer).isText) return true;
@@ -60,7 +60,7 @@ function isPdf(buffer: Buffer, head: string): boolean {
   return /startxref\s+\d+\s+%%EOF$/.test(tail.trimEnd());
 }
 
-/** ISO base media (MP4 and its kin): the major brand, and for pictures the compatible ones. */
+/** ISO base media (MP4 and relatives): by the major brand, for pictures also by the compatible brands. */
 function brandType(head: string, extension: string): string | undefined {
   const boxBytes =
     (head.charCodeAt(0) << 24) | (head.charCodeAt(1) << 16) | (head.charCodeAt(2) << 8) | head.charCodeAt(3);
@@ -78,7 +78,7 @@ function brandType(head: string, extension: string): string | undefined {
   return 'video/mp4';
 }
 
-/** A frame of MPEG audio: layer III is MP3, layer "0" is AAC (ADTS). Reserved values are refused. */
+/** An MPEG audio frame: layer III is MP3, layer "0" is AAC (ADTS). Reserved values are not accepted. */
 function frameType(head: string): string | undefined {
   const second = head.charCodeAt(1);
   const third = head.charCodeAt(2);
@@ -88,7 +88,7 @@ function frameType(head: string): string | undefined {
   return isLayer3 && bitRate > 0 && bitRate < 15 && (third & 0x0c) !== 0x0c ? 'audio/mp3' : undefined;
 }
 
-/** WebM says so in the first lines of its header; Matroska, which shares the mark, is not taken by the API. */
+/** WebM says so in the first bytes of its header; the API does not accept Matroska, which has the same signature. */
 function ebmlType(head: string, extension: string): string | undefined {
   if (!head.slice(0, 64).includes('\x42\x82\x84webm')) return undefined;
   return extension === '.weba' ? 'audio/webm' : 'video/webm';

@@ -1,4 +1,4 @@
-/** Insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
+/** The number of insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
 export function editDistance(left: string, right: string): number {
   let older: readonly number[] = [];
   let above: readonly number[] = Array.from({ length: right.length + 1 }, (_, index) => index);
@@ -17,7 +17,7 @@ export function editDistance(left: string, right: string): number {
   return above[right.length] ?? 0;
 }
 
-/** The candidates most like `name`, likest first, at most three; those that are nothing like it are left out. */
+/** The candidates most similar to `name`, best first, at most three. */
 export function nearestNames(name: string, candidates: readonly string[]): readonly string[] {
   const wanted = name.toLowerCase();
   const limit = Math.max(2, Math.ceil(wanted.length / 3));
@@ -29,7 +29,7 @@ export function nearestNames(name: string, candidates: readonly string[]): reado
     .map(({ candidate }) => candidate);
 }
 
-/** Whether a text is a UUID, in small letters; then it can be part of a path. */
+/** Only lower case, so that a UUID is also a safe and unique file name. */
 export function isUuid(text: string): boolean {
   return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
 }
@@ -42,7 +42,9 @@ export function shortId(id: string): string {
 /** Made to a regular expression where it is used, not at load: few starts need it. */
 const EMOJI = '(\\p{RGI_Emoji})';
 
-/** A text in pieces: every second one is an emoji, whose invisible characters join what is seen; the others may be empty. */
+/**
+ * Splits a text so that every second piece is an emoji. An emoji's invisible joiners belong to it and need no escaping.
+ */
 export function emojiApart(text: string): readonly string[] {
   return text.split(new RegExp(EMOJI, 'v'));
 }

@@ -1,12 +1,15 @@
 import { isAbsolute, relative, sep } from 'node:path';
 
-/** Whether `path` is `folder` or lies in it, by name alone: `/a/bc` does not lie in `/a/b`. Both absolute and free of links; what is not absolute lies nowhere. */
+/**
+ * Whether `path` is `folder` or below it, by name alone: `/a/b` does not contain `/a/bc`. Both must be absolute and
+ * free of links; nothing contains a relative path.
+ */
 export function contains(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return isAbsolute(path) && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** A directory as people write it: the home as `~`. Without a home, as it is. */
+/** Abbreviates the home directory to `~`. */
 export function shortPath(path: string, home: string | undefined): string {
   return home && contains(home, path) ? `~${path.slice(home.replace(/[/\\]$/, '').length)}` : path;
 }

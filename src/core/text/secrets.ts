@@ -7,7 +7,6 @@ import { textBefore, trimTrailing } from './trim.ts';
 // Walks ask for many names.
 const NAMES: ReadonlySet<string> = new Set(SECRET_NAMES);
 
-/** What editors and people add to the name of a copy. */
 const COPY = /(?:~|\.(?:bak|backup|old|orig|save|swp))$/;
 
 /** The most steps a name of `SENSITIVE_PAIRS` has. */
@@ -107,7 +106,7 @@ export function isState(path: string, directories: readonly string[]): boolean {
   return isStatePath(path) || directories.some((directory) => contains(directory, path));
 }
 
-/** Shorter ones are found in ordinary words, and hide nothing worth it. */
+/** Shorter secrets would match ordinary words. */
 const MIN_LENGTH = 8;
 /** What stands in the place of a secret. */
 export const MARK = '‹redacted›';
@@ -119,7 +118,7 @@ export const MARK = '‹redacted›';
 export function concealed(text: string, secrets: Iterable<string>): string {
   const forms = new Set([...secrets].filter(({ length }) => length >= MIN_LENGTH).flatMap(formsOf));
   let result = text;
-  // The longest first: one secret may be the beginning of another.
+  // Longest first: one secret may be a prefix of another.
   for (const form of [...forms].sort((a, b) => b.length - a.length)) {
     if (form.length >= MIN_LENGTH) result = result.replaceAll(form, () => MARK);
   }
@@ -186,12 +185,15 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** Google's servers write these so even where no page is near. */
+/** Google's servers escape these characters in JSON as if it were embedded in HTML. */
 function forHtml(json: string): string {
   return json.replace(/[<>&=']/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 }
 
-/** The whole, and what is the same in the base64 of any text with the secret in it, by how far its bytes are shifted. */
+/**
+ * The base64 of the secret, and the part of it that appears in the base64 of any text that contains it, for each of the
+ * three alignments.
+ */
 function base64Forms(secret: string): readonly string[] {
   const bytes = Buffer.from(secret);
   const whole = bytes.toString('base64');
@@ -203,7 +205,7 @@ function base64Forms(secret: string): readonly string[] {
   return [whole, bytes.toString('base64url'), ...shifted, ...plain];
 }
 
-/** Things that look like a credential wherever they stand. The bounds keep the search linear on hostile text. */
+/** Patterns of well-known credentials. The bounds keep matching linear on hostile text. */
 const CREDENTIALS = [
   /ya29\.[\w.-]+/,
   /\b1\/\/[\w-]{10,}/,
@@ -223,18 +225,18 @@ const CREDENTIALS = [
   /-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----[\w+/=\s\\]*(?:-----END [A-Z ]{0,40}PRIVATE KEY-----)?/,
 ] as const;
 
-/** `?key=…`, `--token=…`, `"refresh_token": "…"`: the name stays, the value goes. */
+/** `?key=…`, `--token=…`, `"refresh_token": "…"`: the name stays, the value is replaced. */
 const NAMED_VALUES = [
   /((?:key|secret|token|password|passphrase)[\w-]{0,40}[=:])(?:"[^"]*"|'[^']*'|[^\s&]+)/gi,
   /("[\w-]{0,60}(?:key|secret|token|password|passphrase)"\s*:\s*)"(?:[^"\\]|\\.)*"?/gi,
 ] as const;
 
-/** `https://user:password@host`: up to the last `@` before the path. */
+/** `https://user:password@host`: everything up to the last `@` before the path. */
 const URL_PASSWORD = /(\b[a-z][a-z\d+.-]{0,20}:\/\/[^\s/?#:@"']{0,200}:)[^\s/?#"']{1,1000}(?=@)/gi;
 
 let credentials: RegExp | undefined;
 
-/** The text with `mark` in the place of everything that looks like a credential. Never throws. */
+/** Replaces everything that looks like a credential with `mark`. Never throws. */
 export function redact(text: string, mark: string): string {
   credentials ??= new RegExp(CREDENTIALS.map(({ source }) => source).join('|'), 'g');
   let result = text.replace(URL_PASSWORD, (_, before: string) => `${before}${mark}`).replace(credentials, () => mark);
@@ -242,14 +244,14 @@ export function redact(text: string, mark: string): string {
   return result;
 }
 
-/** What introduces the value: `=`, `:`, `is`, は. */
+/** What stands between a name and its value: `=`, `:`, `is`, は. */
 const IS = '(?:["\'`]?\\s{0,5}(?:[=:：＝]|\\b(?:is|was)\\b|は|が|を)\\s{0,5})';
 
-/** Words of people, where `redact` wants the forms of machines. The bounds keep the search linear on hostile text. */
+/** Secrets as people write them in prose, which `redact` misses. The bounds keep matching linear on hostile text. */
 const TELLING = [
   // `password: …`, `my password is …`, `MYSQL_PWD = …`
   `(?:pass(?:word|wd|phrase|code)|pwd|secret)[\\w-]{0,40}${IS}["'\`]?[^\\s"'\`]`,
-  // `api_key = "9f8e…"`, `the token is 9f8e…`: these words have other uses, a value with a digit has few.
+  // `api_key = "9f8e…"`, `the token is 9f8e…`: these words are common, so the value must contain a digit.
   `(?:key|token|credential)[\\w-]{0,40}${IS}["'\`]?(?=[\\w+/=.~-]{0,40}\\d)[\\w+/=.~-]{8}`,
   `\\bpin(?: code)?${IS}\\d{4}`,
   `(?:パスワード|パスフレーズ|パスコード|暗証番号|合言葉|秘密|トークン|キー)${IS}["'\`「『]?[!-~]{4}`,
@@ -261,7 +263,7 @@ const TELLING = [
 
 let telling: RegExp | undefined;
 
-/** Whether it looks as if a secret stood in what a person has typed; rather once too often. Never throws. */
+/** Whether typed text seems to contain a secret; errs on the side of yes. Never throws. */
 export function tellsSecret(text: string): boolean {
   telling ??= new RegExp(TELLING.join('|'), 'i');
   return telling.test(text) || redact(text, '') !== text;

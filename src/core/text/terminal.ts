@@ -1,6 +1,6 @@
 const NAMED: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
 
-/** For names, questions and command lines: every character that cannot be seen, or moves others, is written as its escape. */
+/** For names, questions and command lines: writes every character that is invisible or moves others as its escape. */
 export function visible(text: string): string {
   return /^[ -~]*$/.test(text) ? text : escaped(text);
 }
@@ -29,20 +29,20 @@ function escapeOf(code: number): string {
   return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
 }
 
-/** Takes out of untrusted text everything a terminal would obey instead of show. */
+/** Removes from untrusted text everything a terminal would obey instead of show. */
 interface TerminalFilter {
-  /** What may be shown of the next chunk. How the text was cut into chunks makes no difference. */
+  /** What may be shown of the next chunk. The result does not depend on how the text is split into chunks. */
   filter(chunk: string): string;
-  /** Forgets a sequence that never ended, so that the next text is not taken for its rest. Nothing is ever held back. */
+  /** Ends an unfinished sequence, so that the next text is not taken for the rest of it. Nothing is ever held back. */
   flush(): string;
 }
 
 type State = 'ground' | 'return' | 'escape' | 'intermediate' | 'control' | 'string';
 
-/** C0 but tab and newline, DEL, C1, and the characters that reorder what stands around them. */
+/** C0 except tab and newline, DEL, C1, and the bidi overrides. */
 const SUSPECT = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/;
 
-/** A sequence longer than this is not one: reading on as text shows its rest, harmlessly. */
+/** After this many characters without an end, the rest is shown as text, which is harmless. */
 const MAX_SEQUENCE = 4096;
 
 const BEL = 0x07;
@@ -53,8 +53,9 @@ const DEL = 0x7f;
 const CSI = 0x9b;
 
 /**
- * Drops CSI, OSC, DCS, SOS, PM and APC sequences (7 and 8 bit), other escapes, C0 but newline and tab, DEL, C1 and bidi
- * overrides; a lone carriage return becomes a newline. What comes out holds no control character but newline and tab.
+ * Drops CSI, OSC, DCS, SOS, PM and APC sequences (7 and 8 bit), other escapes, C0 except newline and tab, DEL, C1 and
+ * bidi overrides; a lone carriage return becomes a newline. The output holds no control characters except newline and
+ * tab.
  */
 export function terminalFilter(): TerminalFilter {
   let state: State = 'ground';
@@ -91,7 +92,7 @@ export function terminalFilter(): TerminalFilter {
     },
     string: (code, char) => {
       if (code === BEL || isCancel(code)) return enter('ground');
-      // ST, in 7 or 8 bits, is an escape or a C1 like any other: all of them end it.
+      // ST, in 7 or 8 bits, is an escape or a C1 like any other: all of them end the string.
       if (code === ESC) return enter('escape');
       return length < MAX_SEQUENCE && !isC1(code) ? '' : ground(code, char);
     },
@@ -111,7 +112,7 @@ export function terminalFilter(): TerminalFilter {
   };
 }
 
-/** The same for a text that is all there. */
+/** `terminalFilter` for a complete text. */
 export function filterTerminal(text: string): string {
   return SUSPECT.test(text) ? terminalFilter().filter(text) : text;
 }

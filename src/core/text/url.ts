@@ -1,8 +1,8 @@
 import { AppError } from '../error.ts';
 
 /**
- * An address a credential may be sent to: https, or plain http on this very machine. `source` is what named it, for the
- * error. Throws AppError `config` for everything else, without repeating what else the address may hold.
+ * Parses an address that credentials may be sent to: https, or plain http on this machine. `source` names the setting
+ * in the error. Throws AppError `config` for everything else, without quoting the rest of the address.
  */
 export function checkEndpoint(url: string, source: string): URL {
   const parsed = parseUrl(url);
@@ -13,8 +13,8 @@ export function checkEndpoint(url: string, source: string): URL {
 }
 
 /**
- * Whether a host, as `URL` spells it, can only mean this machine. Strict: `*.localhost` and `localhost.` are names that a
- * resolver may send elsewhere.
+ * Whether a host, as `URL` spells it, can only mean this machine. Strict: a resolver may send `*.localhost` and
+ * `localhost.` elsewhere.
  */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(hostname);
@@ -30,6 +30,6 @@ function parseUrl(text: string): URL | undefined {
 
 function refusal(source: string, why: string): AppError {
   return new AppError('config', `${source} ${why}`, {
-    hint: 'Credentials are sent nowhere else. Mend it, or unset it.',
+    hint: 'Credentials are sent nowhere else. Fix or unset it.',
   });
 }

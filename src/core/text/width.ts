@@ -7,7 +7,7 @@ const SIMPLE =
 /** Those of them that take two columns. */
 const WIDE = /[\u3001-\uff60]/g;
 
-/** Columns the text takes on a terminal: two for a wide character, none for one that combines. */
+/** Terminal columns: two for a wide character, none for a combining one. */
 export function widthOf(text: string): number {
   if (ASCII.test(text)) return text.length;
   let width = 0;
@@ -17,7 +17,6 @@ export function widthOf(text: string): number {
   return width;
 }
 
-/** The characters as a reader counts them. */
 export function graphemesOf(text: string): readonly string[] {
   const found: string[] = [];
   for (const piece of pieces(text)) {
@@ -50,8 +49,8 @@ function* pieces(text: string): Generator<string> {
 const INDENT = 4;
 
 /**
- * The lines of a text, those that are too wide broken between words; what follows stands below the column they were broken in. A
- * word that is too wide by itself is left to the terminal.
+ * Breaks lines that are too wide between words; continued lines are indented to the column that was broken. A word that
+ * is too wide by itself is left to the terminal.
  */
 export function folded(text: string, columns: number): string {
   return text
@@ -74,7 +73,7 @@ function foldedLine(line: string, columns: number): string {
   return [...rows, row].join('\n');
 }
 
-/** Behind the last gap of two blanks or more in the left half: there the widest column begins. */
+/** After the last gap of two or more blanks in the left half: there the widest column begins. */
 function hangingIndent(line: string, columns: number): number {
   let indent: number | undefined;
   for (const { index, 0: gap } of line.matchAll(/\S {2,}(?=\S)|^ +(?=\S)/g)) {

@@ -9,23 +9,23 @@ const FLAGS = constants.O_RDWR | constants.O_APPEND | (constants.O_NOFOLLOW ?? 0
 const LINE_FEED = 10;
 const BLOCK = 65_536;
 
-/** A file of lines that only ever grows, in the hands of one writer. */
+/** A file of lines that only grows, with this process as its only writer. */
 export interface AppendFile {
   /**
-   * Adds whole lines, with one write where there is room. `overtaken`: somebody else has changed the file meanwhile, and nothing was added.
-   * Throws what the system says; the file then ends where it did before.
+   * Adds whole lines, with one write if possible. `overtaken`: another process changed the file, and nothing was added.
+   * Throws system errors; the file is then as long as before.
    */
   append(text: string): Promise<'written' | 'overtaken'>;
-  /** Resolves when what was added would survive a loss of power. Throws what the system says. */
+  /** Resolves when everything added is on disk (fsync). Throws system errors. */
   sync(): Promise<void>;
-  /** How many bytes of it are ours, or were there when we came. */
+  /** The size in bytes, as far as this process knows. */
   readonly length: number;
   close(): Promise<void>;
 }
 
 /**
- * Creates a file of these pieces, each of them whole lines, for our eyes only. It appears under its name when all of them are
- * in it, and takes the place of what has that name. Throws what the system says, or the pieces throw; then nothing is left.
+ * Creates a private file from these pieces, each of them whole lines. It appears under its name when complete and
+ * replaces any file of that name. Throws system errors and what `pieces` throws; nothing is left then.
  */
 export async function createAppendFile(
   path: string,
@@ -37,7 +37,7 @@ export async function createAppendFile(
   try {
     const file = appendFile(handle, 0, dirname(path));
     for await (const piece of pieces) {
-      if ((await file.append(piece)) === 'overtaken') throw new Error('somebody else writes to it');
+      if ((await file.append(piece)) === 'overtaken') throw new Error('another process writes to it');
     }
     await rename(temporary, path);
     return file;
@@ -50,13 +50,16 @@ export async function createAppendFile(
 
 interface Opening {
   readonly now: number;
-  /** Where its last whole line ended when it was read; if that is elsewhere by now, somebody has overtaken us. */
+  /**
+   * Where the last whole line ended when the file was read. If it ends elsewhere now, another process has written to
+   * it.
+   */
   readonly end?: number;
 }
 
 /**
- * Opens a file to go on with it. What stands after its last newline was cut off in the middle: it is copied to
- * `<path>.torn-<time>`, and taken away. Throws what the system says, and if it is not a regular file.
+ * Opens a file for appending. An incomplete last line is copied to `<path>.torn-<time>` and cut off. Throws system
+ * errors, and if it is not a regular file.
  */
 export async function openAppendFile(path: string, { now, end }: Opening): Promise<AppendFile> {
   const handle = await open(path, FLAGS);
@@ -75,25 +78,25 @@ export async function openAppendFile(path: string, { now, end }: Opening): Promi
   }
 }
 
-/** `unsynced` is the directory that does not know the file for sure yet. */
+/** `unsynced`: the directory whose entry for the file is not on disk yet. */
 function appendFile(handle: FileHandle, start: number, unsynced?: string): AppendFile {
   let length = start;
   let directory = unsynced;
-  /** How much of a failed write is in the file, and could not be taken away yet. */
+  /** Bytes of a failed write that are still in the file. */
   let torn = 0;
   const mend = async (): Promise<void> => {
-    // What somebody else added since is not ours to take away.
+    // Bytes that another process added since must stay.
     if ((await handle.stat()).size === length + torn) await handle.truncate(length);
     torn = 0;
   };
   return {
-    // The two steps are shorter than it takes to tell a thread of one, and an answer waits for them.
+    // Synchronous: faster than a round trip to the thread pool, and an answer waits for it.
     async append(text) {
       if (torn > 0) await mend();
       if (fstatSync(handle.fd).size !== length) return 'overtaken';
       const bytes = Buffer.from(text);
       try {
-        // Where there is room for a part only, the next write says why.
+        // On a partial write (disk full) the next write throws the reason.
         while (torn < bytes.length) torn += writeSync(handle.fd, bytes, torn);
       } catch (thrown) {
         if (torn > 0) await mend().catch(() => {});
@@ -115,7 +118,6 @@ function appendFile(handle: FileHandle, start: number, unsynced?: string): Appen
   };
 }
 
-/** How far the file consists of whole lines. */
 async function wholeLength(handle: FileHandle, size: number): Promise<number> {
   for (let end = size; end > 0; end -= BLOCK) {
     const start = Math.max(0, end - BLOCK);
@@ -132,7 +134,7 @@ interface Fragment {
   readonly now: number;
 }
 
-/** Resolves when the copy would survive a loss of power: the fragment is taken away then. */
+/** Resolves when the copy is on disk: the original fragment is cut off after that. */
 async function setFragmentAside(handle: FileHandle, { path, from, to, now }: Fragment): Promise<void> {
   const stamp = new Date(now).toISOString().replace(/[-:.]/g, '');
   const copy = await open(`${path}.torn-${stamp}`, 'w', 0o600);
@@ -146,12 +148,12 @@ async function setFragmentAside(handle: FileHandle, { path, from, to, now }: Fra
   }
 }
 
-/** So many bytes, and no fewer. */
+/** Reads exactly `length` bytes. */
 async function readAt(handle: FileHandle, start: number, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length);
   for (let filled = 0; filled < length; ) {
     const { bytesRead } = await handle.read(bytes, filled, length - filled, start + filled);
-    if (bytesRead === 0) throw new Error('it was cut short meanwhile');
+    if (bytesRead === 0) throw new Error('it was truncated meanwhile');
     filled += bytesRead;
   }
   return bytes;
@@ -160,7 +162,7 @@ async function readAt(handle: FileHandle, start: number, length: number): Promis
 const MAX_BYTES = 50_000_000;
 const LF = 0x0a;
 
-/** The lines of a file of ours; none if it is not there, or cannot be read. Never throws or waits on a FIFO. */
+/** The non-empty lines of a file; none if it is missing or unreadable. Never throws or blocks on a FIFO. */
 export async function readLines(path: string): Promise<readonly string[]> {
   let handle: FileHandle | undefined;
   try {
@@ -175,18 +177,20 @@ export async function readLines(path: string): Promise<readonly string[]> {
   }
 }
 
-/** Appends a line, readable by us alone, whole and in one write, however many do so at once. Never throws; it may fail. */
+/**
+ * Appends a line with one write, so that concurrent writers do not mix; the file is private. Never throws; it may fail.
+ */
 export async function appendLine(path: string, line: string): Promise<void> {
   try {
     await makePrivateDirectory(dirname(path));
-    // A file that was replaced meanwhile gets the line, too: better twice than not at all.
+    // If the file was replaced meanwhile, the line goes to the new one, too: better twice than lost.
     while ((await append(path, line)) === 'replaced');
   } catch {
-    // Whoever wants to know reads it.
+    // Best effort.
   }
 }
 
-/** Leaves only the last `keep` lines. Lines that others append meanwhile stay. Never throws; it may do nothing. */
+/** Keeps only the last `keep` lines, and lines that others append meanwhile. Never throws; it may do nothing. */
 export async function trimLines(
   path: string,
   keep: number,
@@ -208,10 +212,10 @@ export async function trimLines(
         .join(''),
       { mode: 0o600 },
     );
-    // What came while that was done went to the old file.
+    // Lines appended since went to the old file.
     for (const line of linesOf(await old.readFile('utf8'))) await appendLine(path, line);
   } catch {
-    // It is a little longer than it need be.
+    // Best effort: the file stays longer than necessary.
   } finally {
     await old?.close();
     await lock?.release();
@@ -225,7 +229,7 @@ async function append(path: string, line: string): Promise<'appended' | 'replace
     const before = await handle.stat();
     if (!before.isFile()) return 'appended';
     if (process.platform !== 'win32' && (before.mode & 0o077) !== 0) await handle.chmod(0o600);
-    // A line that was cut off by a crash must not take ours with it.
+    // Do not join our line to one that a crash cut off.
     const start = (await endsWithLine(handle, before.size)) ? '' : '\n';
     await handle.write(`${start}${line}\n`);
     const now = await stat(path).catch(() => before);

@@ -6,23 +6,21 @@ import { putSynced, uniqueEnding } from './synced-file.ts';
 import { makePrivateDirectory } from './write.ts';
 
 const NAME = /^[0-9a-f]{64}$/;
-/** What a process that died while writing left behind. */
 const TEMPORARY = /^[0-9a-f]{64}\..*\.tmp$/;
 const FLAGS = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Bytes that are found again by their fingerprint (SHA-256, hex), each kept once. For the user's eyes only. */
+/** Bytes stored under their fingerprint (SHA-256, hex), each only once. Private to the user. */
 export interface BlobFiles {
-  /** Keeps bytes and says under which fingerprint. Throws what the system says. */
+  /** Returns the fingerprint. Throws system errors. */
   keep(bytes: Uint8Array): Promise<string>;
-  /** What was kept; undefined if it is gone, or not what it was. Never throws. */
+  /** Undefined if missing or damaged. Never throws. */
   fetch(print: string): Promise<Buffer | undefined>;
-  /** Removes what `isUnwanted` and was not kept since `before`. Says how many. Never throws. */
+  /** Removes what `isUnwanted` and was not stored since `before`; returns how many. Never throws. */
   sweep(isUnwanted: (print: string) => boolean, before: number): Promise<number>;
-  /** Whether there is anything to sweep. */
   isEmpty(): Promise<boolean>;
 }
 
-/** The blobs in a directory, which is made when something is first kept. */
+/** The directory is created with the first blob. */
 export function blobFiles(directory: string): BlobFiles {
   const names = async (): Promise<readonly string[]> =>
     (await readdir(directory).catch((): string[] => [])).filter((name) => NAME.test(name) || TEMPORARY.test(name));
@@ -35,7 +33,7 @@ export function blobFiles(directory: string): BlobFiles {
     async keep(bytes) {
       const print = fingerprint(bytes);
       const path = join(directory, print);
-      // It counts as kept from now on, so that a sweep by another process leaves it alone.
+      // Renews the time stamp, so that a concurrent `prune` leaves it alone.
       if ((await fetch(print)) !== undefined && (await touched(path))) return print;
       await makePrivateDirectory(directory);
       await putSynced(path, bytes);
@@ -61,11 +59,12 @@ function touched(path: string): Promise<boolean> {
   );
 }
 
-/** Whether it was old, and is gone. */
+/** Whether it was old, and is removed now. */
 async function swept(path: string, before: number): Promise<boolean> {
   try {
     if ((await stat(path)).mtimeMs >= before) return false;
-    // Out of reach, and looked at again: who wants to keep it from now on writes it anew, who did so just now has touched it.
+    // Renamed first, then checked again: a concurrent `put` either touched it just now, or no longer finds it and
+    // writes it anew.
     const away = `${path}.${uniqueEnding()}`;
     await rename(path, away);
     const isOld = (await stat(away)).mtimeMs < before;

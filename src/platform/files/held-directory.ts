@@ -3,30 +3,34 @@ import { type FileHandle, mkdir, open, readlink, realpath, stat } from 'node:fs/
 import { basename, dirname, join } from 'node:path';
 import { errnoOf } from '../runtime/system.ts';
 
-/** How a directory is held fast: by its descriptor where the system names those as paths, else by looking again. */
+/**
+ * How a directory is pinned: by descriptor where the system exposes descriptors as paths, else by checking the path
+ * again.
+ */
 export type Hold = 'descriptor' | 'path';
 
-/** A directory that was opened and proven to be the one that was meant. */
 export interface HeldDirectory {
   /** Free of links. */
   readonly path: string;
-  /** How a file in it is addressed. Held by its descriptor, it cannot be led elsewhere by a rename or a link. */
+  /** The path for a file in it. With mode `descriptor`, no rename or link can redirect it. */
   at(name: string): string;
-  /** Throws `moved` if the path leads to another directory by now; held by its descriptor, it cannot. */
+  /** Throws `movedError` if the path leads to another directory by now; never in mode `descriptor`. */
   verify(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** An error with code `EMOVED`: a path leads elsewhere than a moment ago, somebody is changing the directories under us. */
+/**
+ * An error with code `EMOVED`: a path leads elsewhere than a moment ago, so somebody is changing directories under us.
+ */
 export function moved(): Error {
   return Object.assign(new Error('the directory was moved'), { code: 'EMOVED' });
 }
 
 let holdHere: Hold | undefined;
 
-/** The best way to hold directories that this system has. */
+/** The safest mode this system supports. */
 export function holdOfSystem(): Hold {
-  // It is the same for as long as this process runs; a server asks with every call.
+  // Constant for the process; a server asks with every call.
   holdHere ??= process.platform === 'linux' && canReadDescriptors() ? 'descriptor' : 'path';
   return holdHere;
 }
@@ -36,7 +40,7 @@ function canReadDescriptors(): boolean {
     readlinkSync('/proc/self/fd/0');
     return true;
   } catch (thrown) {
-    // Descriptor 0 may be closed; what counts is that there is such a directory.
+    // Descriptor 0 may be closed; what matters is that the directory exists.
     return errnoOf(thrown) === 'ENOENT' && isThere('/proc/self/fd');
   }
 }
@@ -47,12 +51,12 @@ function isThere(path: string): boolean {
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW } = constants;
 
-/** Opens a directory by its real path. Throws `moved` if that is not what was opened, and the system's own errors. */
+/** Opens a directory by its real path. Throws `movedError` if something else was opened, and system errors. */
 export async function holdDirectory(path: string, hold: Hold): Promise<HeldDirectory> {
   return held(await openDirectory(path), path, hold);
 }
 
-/** A directory in one that is held; made if it is not there. Links are refused with `moved`. */
+/** Opens a directory inside another, creating it if missing. Throws `movedError` for a link. */
 export async function holdChild(parent: HeldDirectory, name: string, hold: Hold): Promise<HeldDirectory> {
   await parent.verify();
   await mkdir(parent.at(name)).catch((thrown: unknown) => {
@@ -80,7 +84,7 @@ async function held(handle: FileHandle, path: string, hold: Hold): Promise<HeldD
     close: () => handle.close(),
   };
   try {
-    // The kernel's own word for what was opened.
+    // The kernel's own path of what was opened.
     if (hold === 'path') await verifyPath(handle, path);
     else if ((await readlink(`/proc/self/fd/${handle.fd}`)) !== path) throw moved();
     return directory;
@@ -95,24 +99,24 @@ async function verifyPath(handle: FileHandle, path: string): Promise<void> {
   if (real !== path || now.dev !== opened.dev || now.ino !== opened.ino) throw moved();
 }
 
-/** Where a path leads: the real path of what exists of it, and the names that do not exist yet. */
+/** The real path of the part of a path that exists, and the names that do not exist yet. */
 interface Located {
   readonly real: string;
   readonly rest: readonly string[];
-  /** Why the rest could not be looked at, if not because it does not exist. */
+  /** Why the rest could not be examined, if not because it does not exist. */
   readonly fault?: unknown;
 }
 
 /**
- * Follows a path as far as it can; undefined if it ends in a link to nothing, or nothing of it is there. Faults are handed back,
- * not thrown: whether there is one may be told only of places that are anybody's business.
+ * Resolves a path as far as it exists; undefined if it ends in a dangling link, or nothing of it exists. Errors are
+ * returned, not thrown: callers must not reveal them for paths outside the workspace.
  */
 export function locate(path: string): Located | undefined {
   const rest: string[] = [];
   let fault: unknown;
   for (let current = path; ; current = dirname(current)) {
     try {
-      // A look first: what is not there costs no exception then.
+      // lstat first: a missing path then costs no exception.
       const status = lstatSync(current, { throwIfNoEntry: false });
       if (status !== undefined)
         return { real: realpathSync.native(current), rest, ...(fault === undefined ? {} : { fault }) };
@@ -121,7 +125,7 @@ export function locate(path: string): Located | undefined {
       if (errnoOf(thrown) !== 'ENOENT') fault ??= thrown;
       else if (isLink(current)) return undefined;
     }
-    // A drive of Windows that is not there lies in itself.
+    // A Windows drive that does not exist is its own parent.
     if (dirname(current) === current) return undefined;
     rest.unshift(basename(current));
   }

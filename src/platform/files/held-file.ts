@@ -5,20 +5,18 @@ import { errnoOf, reasonOf } from '../runtime/system.ts';
 import { type HeldDirectory, moved } from './held-directory.ts';
 import { uniqueEnding, writeSynced } from './synced-file.ts';
 
-/** A regular file, open for reading. */
 export interface OpenedFile {
   readonly size: number;
-  /** The permission bits. */
   readonly mode: number;
   /** How many names it has: more than one if there are hard links. */
   readonly names: number;
   /** Differs whenever the file was written or replaced. */
   readonly version: string;
-  /** The same for as long as it is the same file, whatever it holds. */
+  /** Device and inode: the same for the same file, whatever its contents. */
   readonly identity: string;
   /** When it was last written, in milliseconds since the epoch. */
   readonly modifiedMs: number;
-  /** The bytes from a place on; fewer than asked for only at the end. */
+  /** The bytes from `position`; fewer than `length` only at the end. */
   read(position: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
@@ -27,8 +25,8 @@ const READ_FLAGS =
   constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0) | (constants.O_NOCTTY ?? 0);
 
 /**
- * Opens a regular file of a held directory. Never waits on a FIFO or a device, never follows a link.
- * Undefined if there is none. Throws AppError `usage` if it is something else, `moved` and the system's own errors.
+ * Opens a regular file of a directory. Never blocks on a FIFO or device, never follows a link. Undefined if missing.
+ * Throws AppError `usage` if it is not a regular file, `movedError` and system errors.
  */
 export async function openRegular(directory: HeldDirectory, name: string): Promise<OpenedFile | undefined> {
   let handle: FileHandle | undefined;
@@ -43,7 +41,7 @@ export async function openRegular(directory: HeldDirectory, name: string): Promi
     await handle?.close();
     if (errnoOf(thrown) === 'ENOENT') return undefined;
     if (errnoOf(thrown) === 'ELOOP') throw moved();
-    // What open says of a socket, and of some devices.
+    // What open() reports for sockets and some devices.
     if (errnoOf(thrown) === 'ENXIO' || errnoOf(thrown) === 'ENODEV') throw irregular();
     throw thrown;
   }
@@ -81,9 +79,8 @@ function versionOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
 
 interface Replacement {
   readonly bytes: Uint8Array;
-  /** The file that is replaced; absent: there must be none. */
   readonly old?: { readonly version: string };
-  /** The permission bits afterwards; those a new file gets, if absent. */
+  /** The permission bits afterwards; those of a new file if absent. */
   readonly mode?: number;
 }
 
@@ -145,12 +142,12 @@ async function replaceWith(
     await rename(temporary, directory.at(name));
     return 'written';
   } finally {
-    // After a rename there is nothing left of it.
+    // Fails after a rename, as nothing is left to remove.
     await unlink(temporary).catch(() => {});
   }
 }
 
-/** A link, unlike a rename, never replaces what somebody put there in the meantime. */
+/** A link, unlike a rename, never replaces a file that was created meanwhile. */
 async function linkNew(temporary: string, target: string): Promise<'written' | 'changed'> {
   try {
     await link(temporary, target);
@@ -158,7 +155,7 @@ async function linkNew(temporary: string, target: string): Promise<'written' | '
   } catch (thrown) {
     if (errnoOf(thrown) === 'EEXIST') return 'changed';
     if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errnoOf(thrown))) throw thrown;
-    // A file system without such links.
+    // A file system without hard links.
     if ((await lstat(target).catch(() => undefined)) !== undefined) return 'changed';
     await rename(temporary, target);
     return 'written';
@@ -175,7 +172,7 @@ async function writeBeside(
   }: { readonly mode: number | undefined; readonly prepare: ((handle: FileHandle) => Promise<void>) | undefined },
 ): Promise<string> {
   await directory.verify();
-  // Names may have 255 bytes, and this one is longer than the file's own.
+  // File names are limited to 255 bytes, and the suffix needs some of them.
   const stem = Buffer.from(name)
     .subarray(0, 100)
     .toString('latin1')
@@ -264,12 +261,11 @@ const WORDS: Readonly<Record<string, readonly [what: string, hint: string]>> = {
   EROFS: ['the file system is read-only', 'Nothing was changed.'],
 };
 
-/** The SHA-256 of bytes, in hex. */
 export function fingerprint(bytes: Uint8Array): string {
   return process.getBuiltinModule('node:crypto').createHash('sha256').update(bytes).digest('hex');
 }
 
-/** What went wrong with a file, as an AppError `usage` that begins with its name. What is no system's error stays as it is. */
+/** An AppError `usage` that begins with the file's name. Anything that is not a system error is returned unchanged. */
 export function fileFault(thrown: unknown, name: string): unknown {
   if (thrown instanceof AppError) {
     return new AppError('usage', `${name}: ${thrown.message}`, {

@@ -8,42 +8,40 @@ import { errnoOf } from '../runtime/system.ts';
 import { makePrivateDirectory } from './write.ts';
 
 const TOUCH_MS = 1000;
-/** Ten missed touches: even a machine short of breath manages one in that time. */
+/** Ten missed touches; even an overloaded machine manages one in that time. */
 const STALE_MS = 10_000;
-/** Where it cannot be told whether a process is still the one it was, after a day it is not. */
+/** Where process ids cannot be verified, a lock this old is considered stale. */
 const FORGOTTEN_MS = 86_400_000;
-/** For an owner that the system says is stopped (Ctrl-Z), a shorter wait is enough. */
+/** A shorter limit for an owner that is stopped (Ctrl-Z). */
 const STOPPED_MS = 3000;
-/** What stands in the place of a lock may be a FIFO, on which a plain open would wait for ever. */
+/** In place of the lock there may be a FIFO, on which a plain open would block. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 120;
 
-/** A lock shared by processes. */
 export interface Lock {
-  /** False if the lock could not be had (nowhere to write, waited too long): go on, with care. */
+  /** False if it could not be acquired (not writable, or timed out): continue with care. */
   readonly isHeld: boolean;
-  /** Whether somebody else holds it. */
   readonly isTaken: boolean;
-  /** Lets others in. Never throws; a lock that was taken from us in the meantime is left alone. */
+  /** Never throws; a lock that another process has taken over is left alone. */
   release(): Promise<void>;
 }
 
 export interface LockOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** How long to wait for an owner that is alive. */
+  /** How long to wait for a live owner. */
   readonly patienceMs: number;
-  /** Asked while waiting: true ends the wait, since what the lock was wanted for is done. */
+  /** Checked while waiting; true ends the wait, as the work the lock was for has been done. */
   readonly isDone: () => Promise<boolean>;
-  /** Whose lock may be taken away: that of an owner who does not move (unless given), or only that of one who is gone. */
+  /** Whose lock may be broken: that of an idle owner (default), or only that of one whose process is gone. */
   readonly takesFrom?: 'idle' | 'gone';
 }
 
 /**
- * Takes the lock at `path`; undefined if `isDone` came true first. An owner that is dead loses it, and so does, unless it is
- * taken from the gone only, one that was stopped or no longer touches its lock. Rejects with the signal's reason, and with
- * what `isDone` throws.
+ * Acquires the lock at `path`; undefined if `isDone` became true first. A dead owner loses the lock; so does one that
+ * is stopped or has ceased to touch it, unless `takesFrom` is `gone`. Rejects with the signal's reason, and with what
+ * `isDone` throws.
  */
 export async function acquireLock(path: string, options: LockOptions): Promise<Lock | undefined> {
   const { clock, signal, patienceMs, isDone, takesFrom = 'idle' } = options;
@@ -57,7 +55,7 @@ export async function acquireLock(path: string, options: LockOptions): Promise<L
     if (await isDone()) return undefined;
     if (await takeFromStale(path, () => isStale(path, clock.now(), takesFrom))) continue;
     if (clock.now() >= giveUpAt) return { isHeld: false, isTaken: true, release: async () => {} };
-    // Neighbours that started together must not knock together.
+    // Jitter for processes that started at the same time.
     await clock.sleep(pauseMs + (process.pid % 16), signal);
     pauseMs = Math.min(pauseMs * 1.5, LONGEST_PAUSE_MS);
   }
@@ -70,7 +68,7 @@ interface Owner extends ProcessIdentity {
 async function create(path: string): Promise<Lock | 'taken' | 'unwritable'> {
   let handle: FileHandle | undefined;
   try {
-    // It would say EEXIST too, for a file in the way of the directory.
+    // Made first: a file in place of the directory would give EEXIST too, which means "locked" below.
     await makePrivateDirectory(dirname(path));
     handle = await open(path, 'wx', 0o600);
     const nonce = `${process.pid}-${process.hrtime.bigint().toString(36)}`;
@@ -79,7 +77,7 @@ async function create(path: string): Promise<Lock | 'taken' | 'unwritable'> {
     return hold(path, nonce);
   } catch (thrown) {
     if (handle === undefined) return errnoOf(thrown) === 'EEXIST' ? 'taken' : 'unwritable';
-    // A full disk: the file is there, but does not say whose it is, and would keep the others waiting.
+    // The disk is full: a lock that names no owner would keep others waiting.
     await unlink(path).catch(() => {});
     return 'unwritable';
   } finally {
@@ -91,7 +89,7 @@ function hold(path: string, nonce: string): Lock {
   const isOurs = (): boolean => readOwner(path)?.nonce === nonce;
   const refresh = async (): Promise<void> => {
     const now = new Date();
-    // One that was taken from us must not look as if its owner moved.
+    // A lock that was taken from us must not look alive.
     if (isOurs()) await utimes(path, now, now);
   };
   const touch = setInterval(() => refresh().catch(() => {}), TOUCH_MS);
@@ -106,10 +104,10 @@ function hold(path: string, nonce: string): Lock {
   };
 }
 
-/** True if the lock is gone, because its owner is. */
+/** True if the lock was removed because its owner is gone. */
 async function takeFromStale(path: string, isStillStale: () => Promise<boolean>): Promise<boolean> {
   if (!(await isStillStale())) return false;
-  // Many may see the same dead owner; only one at a time may act on it, after looking again.
+  // Many processes may see the same dead owner; only one at a time may act on it, after checking again.
   const breaking = `${path}.breaking`;
   try {
     await (await open(breaking, 'wx', 0o600)).close();
@@ -124,7 +122,7 @@ async function takeFromStale(path: string, isStillStale: () => Promise<boolean>)
   }
 }
 
-/** Removes a lock; false if it stays, because it is no file, or not ours to remove. */
+/** True if the lock no longer exists; false if it cannot be removed. */
 async function isGone(path: string): Promise<boolean> {
   return unlink(path).then(
     () => true,
@@ -137,14 +135,17 @@ async function isAbandoned(breaking: string): Promise<boolean> {
   return since !== undefined && Math.abs(Date.now() - since) >= STALE_MS;
 }
 
-/** Of many who find what a dead process left, one gets it; who got that of a living one instead gives it back. */
+/**
+ * Several processes may find an abandoned `.breaking` file; the rename lets one of them win. If it turns out to belong
+ * to a live process, it is put back.
+ */
 async function takeAway(breaking: string): Promise<void> {
   const away = `${breaking}.${process.pid}`;
   try {
     await rename(breaking, away);
     await ((await isAbandoned(away)) ? unlink(away) : rename(away, breaking));
   } catch {
-    // Another was faster.
+    // Another process was faster.
   }
 }
 
@@ -156,12 +157,13 @@ async function isStale(path: string, now: number, takesFrom: 'idle' | 'gone'): P
   const state = owner === undefined ? 'unknown' : await stateOf(owner);
   if (state === 'gone') return true;
   if (takesFrom === 'idle') return ageMs >= STALE_MS || (state === 'stopped' && ageMs >= STOPPED_MS);
-  // A lock that names nobody was left by one who died while writing it; elsewhere than here only time can tell.
+  // A lock without an owner is from a process that died while writing it; for one on another machine only its age
+  // counts.
   if (owner === undefined || state === 'elsewhere') return ageMs >= STALE_MS;
   return state === 'unknown' && ageMs >= FORGOTTEN_MS;
 }
 
-/** Synchronous: a handful of bytes, of which a server reads every lock that it lets go of. */
+/** Synchronous: it is a few bytes, and a server reads one with every release. */
 function readOwner(path: string): Owner | undefined {
   let descriptor: number | undefined;
   try {

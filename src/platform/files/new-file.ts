@@ -2,8 +2,8 @@ import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { errnoOf } from '../runtime/system.ts';
 
 /**
- * Creates a file, for our eyes only, from pieces; `exists`: something is there, and was left alone. Throws what the system
- * says, and then no part of the file stays.
+ * Creates a private file from pieces; `exists`: the path is taken, and was left alone. Throws system errors; no partial
+ * file stays.
  */
 export async function createNewFile(path: string, pieces: Iterable<string>): Promise<'created' | 'exists'> {
   let handle: FileHandle;
@@ -14,7 +14,7 @@ export async function createNewFile(path: string, pieces: Iterable<string>): Pro
     throw thrown;
   }
   try {
-    // Each goes on where the last one ended.
+    // writeFile on a handle continues at the current position.
     for (const piece of pieces) await handle.writeFile(piece);
     await handle.sync();
     return 'created';

@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, realpathSync, statSync } from 'node:fs';
 import { dirname, sep } from 'node:path';
 import { errnoOf } from '../runtime/system.ts';
 
-/** The path without links, in the file system's own spelling; undefined if nothing is there. Never throws. */
+/** The path without links, in the file system's own spelling; undefined if it does not exist. Never throws. */
 export function realPath(path: string): string | undefined {
   try {
     return realpathSync.native(path);
@@ -11,7 +11,7 @@ export function realPath(path: string): string | undefined {
   }
 }
 
-/** Whether there is a directory, links followed. Never throws. */
+/** Follows links. Never throws. */
 export function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
@@ -20,7 +20,7 @@ export function isDirectory(path: string): boolean {
   }
 }
 
-/** Whether there is anything, links followed. Unlike a look for its path it costs no exception where nothing is. Never throws. */
+/** Follows links. Costs no exception for a missing path, unlike `realPath`. Never throws. */
 export function isThere(path: string): boolean {
   try {
     return statSync(path, { throwIfNoEntry: false }) !== undefined;
@@ -46,12 +46,12 @@ export function writingTarget(path: string): string {
 }
 
 /**
- * Makes a directory, and those above it, for our eyes only; one that exists is left as it is. One level at a time: Node's own
- * recursive mkdir never returns where nothing can be made (/proc). Throws what the system says.
+ * Creates a private directory and its parents; an existing one is left as it is. One level at a time, as Node's
+ * recursive mkdir never returns where nothing can be created (/proc). Throws system errors.
  */
 export function makeDirectories(path: string): void {
   try {
-    // A server asks with every call, and an exception costs more than this look.
+    // Checked first: a server calls this with every request, and an exception costs more.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
     mkdirSync(path, { mode: 0o700 });
   } catch (thrown) {
@@ -59,7 +59,7 @@ export function makeDirectories(path: string): void {
     if (code === 'EEXIST') return;
     if (code !== 'ENOENT' || dirname(path) === path) throw thrown;
     makeDirectories(dirname(path));
-    // One that was made meanwhile is as good.
+    // Another process may have created it meanwhile.
     if (mkdirFails(path)) throw thrown;
   }
 }

@@ -18,18 +18,16 @@ interface DirectoryEntry {
 }
 
 interface ReadOptions {
-  /** How the path is called in errors; the path itself if absent. */
+  /** The name used in errors; the path if absent. */
   readonly name?: string;
   readonly maxBytes: number;
-  /** What to throw when there is more. */
+  /** The error to throw if the file is larger than `maxBytes`. */
   readonly tooLarge: (bytes: number) => AppError;
-  /** `never` refuses a path whose last step is a link. */
+  /** `never` rejects a path whose last segment is a link. */
   readonly links?: 'follow' | 'never';
 }
 
-/**
- * What is behind a path, links followed; undefined if nothing is. Throws AppError `usage` if that cannot be told.
- */
+/** What a path leads to, links followed; undefined if nothing. Throws AppError `usage` if that cannot be determined. */
 export async function lookUp(path: string, name = path): Promise<FoundPath | undefined> {
   try {
     if (path.includes('\0')) return undefined;
@@ -43,8 +41,8 @@ export async function lookUp(path: string, name = path): Promise<FoundPath | und
 }
 
 /**
- * The bytes of a regular file. Never waits on a FIFO or a device, never reads more than `maxBytes`.
- * Throws AppError `usage`, in words, for whatever prevents it.
+ * The bytes of a regular file. Never blocks on a FIFO or device, never reads more than `maxBytes`. Throws AppError
+ * `usage`.
  */
 export async function readBytes(path: string, options: ReadOptions): Promise<Uint8Array> {
   const name = options.name ?? path;
@@ -64,12 +62,12 @@ export async function readBytes(path: string, options: ReadOptions): Promise<Uin
   }
 }
 
-/** What `readBytes` gives; undefined if there is no such file. */
+/** Like `readBytes`; undefined if there is no such file. */
 export async function readBytesIfAny(path: string, options: ReadOptions): Promise<Uint8Array | undefined> {
   return (await lookUp(path))?.kind === 'file' ? readBytes(path, options) : undefined;
 }
 
-/** The entries of a directory, in the order of their names, links not followed. Throws AppError `usage`. */
+/** Sorted by name, links not followed. Throws AppError `usage`. */
 export async function listDirectory(path: string, name = path): Promise<readonly DirectoryEntry[]> {
   try {
     const entries = await readdir(path, { withFileTypes: true });
@@ -87,7 +85,7 @@ function kindOf(status: Stats | Dirent): FileKind {
   return status.isSymbolicLink() ? 'link' : 'other';
 }
 
-/** The size is a hint only: files grow while they are read, and those below /proc all claim to be empty. */
+/** `size` is a hint only: files may grow while they are read, and those under /proc claim to be empty. */
 async function readToEnd(handle: FileHandle, size: number, options: ReadOptions): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let total = 0;
@@ -117,7 +115,7 @@ const FAULTS: Readonly<Record<string, readonly [what: string, hint: string]>> = 
 
 function readFault(thrown: unknown, name: string): AppError {
   const code = errnoOf(thrown);
-  // What open says of a socket.
+  // What open() reports for a socket.
   if (code === 'ENXIO') return irregularFault(name);
   const [what, hint] = FAULTS[code] ?? [`cannot read (${reasonOf(thrown)})`, 'Check the file and try again.'];
   const shown = name.length > MAX_NAME ? `${name.slice(0, MAX_NAME)}…` : name;
@@ -132,17 +130,16 @@ function irregularFault(name: string): AppError {
   return new AppError('usage', `${name} is not a regular file`, { hint: 'Pipe it in instead: … | gmn "…"' });
 }
 
-/** How a path stands, links followed. */
 export interface PathStatus {
   readonly kind: 'file' | 'directory' | 'other';
-  /** The permission bits; 0 on systems without them. */
+  /** The permission bits; 0 on Windows. */
   readonly mode: number;
   readonly isOurs: boolean;
   readonly isWritable: boolean;
   readonly bytes: number;
 }
 
-/** How a path stands; undefined if nothing is there, or cannot be seen. Changes nothing, never throws. */
+/** Follows links; undefined if the path does not exist or is not accessible. Never throws. */
 export function pathStatus(path: string): PathStatus | undefined {
   try {
     const status = statSync(path);
@@ -158,7 +155,7 @@ export function pathStatus(path: string): PathStatus | undefined {
   }
 }
 
-/** The paths of what is in a directory, in the order of their names; none if it cannot be read. Never throws. */
+/** The paths of a directory's entries, sorted by name; empty if it cannot be read. Never throws. */
 export function pathsIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory)

@@ -3,18 +3,17 @@ import { appendFile, open, readdir, readFile, stat, unlink } from 'node:fs/promi
 import { join } from 'node:path';
 import { makePrivateDirectory } from './write.ts';
 
-/** A FIFO in the place of a file is empty, not waited for. */
+/** Reading a FIFO in place of a file gives nothing instead of blocking. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** Small files of ours in one private directory, which appears with the first of them. */
 export interface RecordDirectory {
-  /** None if there is no such directory. */
+  /** Empty if the directory does not exist. */
   names(): Promise<readonly string[]>;
-  /** Undefined if it is not there, cannot be read, or is larger than it may be. */
+  /** Undefined if missing, unreadable, or larger than `maxBytes`. */
   read(name: string, maxBytes?: number): Promise<string | undefined>;
-  /** Undefined if it is not there. Times are milliseconds since the epoch. */
+  /** Undefined if missing. `changedAt` is in milliseconds since the epoch. */
   status(name: string): Promise<{ readonly size: number; readonly changedAt: number } | undefined>;
-  /** With one write where there is room. Rejects if it cannot be written; a part of it may be there then. */
+  /** Rejects if it cannot be written; a part of `text` may be in the file then. */
   append(name: string, text: string): Promise<void>;
   /** Opens a file that is added to more than once, and makes it if it is not there. Rejects if it cannot be opened. */
   open(name: string): Promise<RecordFile>;

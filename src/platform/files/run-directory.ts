@@ -4,17 +4,16 @@ import { join } from 'node:path';
 import { randomId } from '../runtime/random-id.ts';
 import { createFile, makePrivateDirectory } from './write.ts';
 
-/** Where one run keeps what is too long for an answer. For this user's eyes only. */
+/** Stores texts that are too long for an answer. Private to the user. */
 interface OutputShelf {
-  /** Keeps a text until the process ends, and says under which path, free of links. Undefined if it cannot be kept. */
+  /** Saves a text until the process ends and returns its path, free of links; undefined on failure. */
   keep(text: string): Promise<string | undefined>;
-  /** Whether this very path is of a text that this shelf keeps. */
   holds(path: string): boolean;
 }
 
 const DAY_MS = 86_400_000;
 
-/** A shelf in a directory of its own below that one. What runs that were killed have left there goes after a day. */
+/** An output store in a new directory under `parent`. Removes what killed runs left there, after a day. */
 export function outputShelf(parent: string, now: () => number): OutputShelf {
   const paths = new Set<string>();
   let opened: Promise<string> | undefined;
@@ -23,7 +22,7 @@ export function outputShelf(parent: string, now: () => number): OutputShelf {
       try {
         opened ??= openShelf(parent, now());
         const path = join(await opened, `${paths.size + 1}.txt`);
-        // Calls that end at the same moment must not share a name.
+        // Reserved before the write: concurrent calls must not share a name.
         paths.add(path);
         return (await createFile(path, text)) === 'created' ? path : undefined;
       } catch {

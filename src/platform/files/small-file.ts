@@ -6,13 +6,13 @@ import { parseJson } from '../../core/json.ts';
 const MAX_BYTES = 10_000_000;
 
 /**
- * The text of a small file that configures us; undefined if there is none. Synchronous, because it stands between
- * argv and the request. Never blocks on a FIFO. Throws AppError `config` if it is there and cannot be read.
+ * The text of a small settings or state file; undefined if missing. Synchronous, as the request waits for it. Never
+ * blocks on a FIFO. Throws AppError `config` if it exists and cannot be read.
  */
 export function readStateFile(path: string): string | undefined {
   let descriptor: number | undefined;
   try {
-    // Most of these files are not there, and an exception for each would cost a start more than reading them.
+    // Most of these files do not exist, and an exception for each would cost more than reading them.
     if (statSync(path, { throwIfNoEntry: false }) === undefined) return undefined;
     descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const status = fstatSync(descriptor);
@@ -40,13 +40,13 @@ function errno(thrown: unknown): { code: string; message: string } {
 function unreadable(path: string, why: string, cause?: unknown): AppError {
   return new AppError('config', `cannot read ${path}: ${why}`, {
     cause,
-    hint: 'Mend or remove that file.',
+    hint: 'Fix or remove that file.',
   });
 }
 
 /**
- * What a small file of ours remembers; undefined if there is none, if it is another user's, or if `parse` makes nothing of
- * it. Synchronous, because it stands between argv and the request. Never throws.
+ * Reads a cache file of ours; undefined if it is missing, belongs to another user, or `parse` rejects it. Synchronous,
+ * as the request waits for it. Never throws.
  */
 export function readMemo<Memo>(path: string, parse: (value: unknown) => Memo | undefined): Memo | undefined {
   try {
@@ -58,18 +58,18 @@ export function readMemo<Memo>(path: string, parse: (value: unknown) => Memo | u
   }
 }
 
-/** Remembers a value, readable by us alone. It is only a memory aid: if it cannot be written, nothing happens. */
+/** Writes a private cache file. Never throws: a cache that cannot be written is skipped. */
 export async function writeMemo(path: string, value: unknown): Promise<void> {
   try {
     const { makePrivateDirectory, replaceFile } = await import('./write.ts');
     await makePrivateDirectory(dirname(path));
     await replaceFile(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   } catch {
-    // The next run finds out again.
+    // The next run computes it again.
   }
 }
 
-/** Whether something of `time` still counts. A time in the future is a clock gone wrong, not a fresh memory. */
+/** Whether `time` is at most `withinMs` ago. A time in the future means a wrong clock and does not count. */
 export function isRecent(time: number, now: number, withinMs: number): boolean {
   return time <= now && now - time < withinMs;
 }

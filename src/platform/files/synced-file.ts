@@ -13,7 +13,7 @@ export async function writeSynced(
 ): Promise<void> {
   const handle = await open(path, 'wx', mode === undefined ? 0o666 : 0o600);
   try {
-    // Each goes on where the last one ended.
+    // writeFile on a handle continues at the current position.
     for (const piece of pieces) await handle.writeFile(piece);
     await prepare?.(handle);
     // The mode given to open is cut by the umask, and a change of owner may take bits of it.
@@ -27,12 +27,12 @@ export async function writeSynced(
   }
 }
 
-/** The end of a name that no other process gives to a file. */
+/** A suffix that no other process uses. */
 export function uniqueEnding(): string {
   return `${process.pid}.${process.hrtime.bigint().toString(36)}.tmp`;
 }
 
-/** Puts bytes under a name, for our eyes only, in the place of what has it: all of them or none. Throws what the system says. */
+/** Replaces a private file atomically, synced to disk. Throws system errors. */
 export async function putSynced(path: string, bytes: Uint8Array): Promise<void> {
   const temporary = `${path}.${uniqueEnding()}`;
   await writeSynced(temporary, [bytes], 0o600);

@@ -8,9 +8,9 @@ import { writingTarget } from './path.ts';
 const { O_APPEND, O_CREAT, O_NONBLOCK, O_WRONLY } = constants;
 
 /**
- * Lines for `--debug`, each with the time since the start. They go to `file` if one is given, else to stderr.
- * `secrets` and anything that looks like a credential are replaced. Throws AppError `usage` if the file cannot be
- * written; the trace itself never throws, it falls silent.
+ * Lines for `--debug`, each with the time since the start, to `file` or else to stderr. Replaces `secrets` and anything
+ * that looks like a credential. Throws AppError `usage` if the file cannot be written; the trace itself never throws,
+ * it stops.
  */
 export function debugTrace(options: {
   readonly file: string | undefined;
@@ -49,7 +49,7 @@ function appendTo(file: string, now: number): (line: string) => void {
     try {
       if (!isBroken) writeSync(target, line);
     } catch {
-      // The disk filled up: the answer matters more than its trace.
+      // The disk is full: the answer matters more than its trace.
       isBroken = true;
     }
   };

@@ -4,9 +4,8 @@ import { errnoOf } from '../runtime/system.ts';
 import { makeDirectories } from './path.ts';
 
 /**
- * Creates a file, readable by us alone, and its directory too. It appears under its name when it is whole, and
- * takes the place of what has that name. Synchronous, because it stands between the answer and the exit. Throws what the
- * system says; then nothing is left.
+ * Writes a private file atomically, creating its directory if needed. Synchronous, as it runs between the answer and
+ * the exit. Throws system errors; nothing is left then.
  */
 export function createWholeFile(path: string, text: string): void {
   const bytes = Buffer.from(text);
@@ -14,7 +13,7 @@ export function createWholeFile(path: string, text: string): void {
   const descriptor = openNew(temporary);
   try {
     try {
-      // Where there is room for a part only, the next write says why.
+      // On a partial write (disk full) the next write throws the reason.
       for (let written = 0; written < bytes.length; ) written += writeSync(descriptor, bytes, written);
     } finally {
       closeSync(descriptor);
@@ -36,7 +35,7 @@ function openNew(path: string): number {
   }
 }
 
-/** When a file was last written, in milliseconds since the epoch; undefined if there is none. Never throws. */
+/** In milliseconds since the epoch; undefined if there is no file. Never throws. */
 export function writtenAt(path: string): number | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false })?.mtimeMs;

@@ -21,21 +21,24 @@ const MAX_BYTES = 1_000_000;
 
 type FileState =
   | { readonly kind: 'absent' }
-  /** Something is there, but it is no regular file, too large, or not for us to read. */
+  /** Something is there, but not a regular file, too large, or not readable. */
   | { readonly kind: 'unreadable'; readonly why: string }
   | FileText;
 
 export interface FileText {
   readonly kind: 'text';
   readonly text: string;
-  /** The permission bits; 0 on systems without them. */
+  /** The permission bits; 0 on Windows. */
   readonly mode: number;
   readonly isOurs: boolean;
-  /** Differs whenever the file was written or replaced. */
+  /** Changes whenever the file is written or replaced. */
   readonly version: string;
 }
 
-/** What a small file holds now; it is ours if it belongs to `uid`. Never throws or waits on a FIFO; links are followed. */
+/**
+ * The contents and state of a small file; `isOurs` if it belongs to `uid`. Follows links. Never throws or blocks on a
+ * FIFO.
+ */
 export async function readFileState(path: string, uid = process.getuid?.()): Promise<FileState> {
   let handle: FileHandle | undefined;
   try {
@@ -58,23 +61,23 @@ export async function readFileState(path: string, uid = process.getuid?.()): Pro
 type Text = string | Iterable<string>;
 
 interface ReplaceOptions {
-  /** The permission bits afterwards; without them those of the file that is replaced, else 0600. */
+  /** The permission bits afterwards; those of the replaced file if absent, else 0600. */
   readonly mode?: number;
-  /** Whose file may be replaced; this process's user unless given. */
+  /** Whose file may be replaced; by default this process's user. */
   readonly uid?: number;
 }
 
 /**
- * Puts `text`, whole or in pieces, in the place of a file, so that every reader sees the old bytes or the new ones. A link
- * stays a link. Throws AppError `config` if it cannot be written or belongs to someone else; the old file is then untouched.
+ * Replaces a file so that every reader sees the old bytes or the new ones. A link stays a link. Throws AppError
+ * `config` if it cannot be written or belongs to someone else; the old file is then untouched.
  */
 export async function replaceFile(path: string, text: Text, options: ReplaceOptions = {}): Promise<void> {
   await replace(path, text, options);
 }
 
 /**
- * The same, but only for the version of the file named by `expected`; `changed`: it is another by now, and was left alone.
- * The look and the replacement are two steps, so a writer may slip in between them.
+ * Like `writeAtomic`, but only if the file still is the version `expected`; otherwise it is left alone: `changed`.
+ * Check and rename are two steps, so another writer may slip in between.
  */
 export async function replaceVersion(
   path: string,
@@ -120,7 +123,7 @@ function foreign(path: string): AppError {
   });
 }
 
-/** Makes a directory, and those above it, for our eyes only. One that exists is left as it is. Throws AppError `config`. */
+/** Creates a private directory and its parents. An existing one is left as it is. Throws AppError `config`. */
 export async function makePrivateDirectory(path: string): Promise<void> {
   try {
     makeDirectories(path);
@@ -132,7 +135,7 @@ export async function makePrivateDirectory(path: string): Promise<void> {
   }
 }
 
-/** Creates a file that must not exist yet. `failed`: the place cannot be written to. */
+/** Creates a private file that must not exist yet. `failed`: it cannot be written there. Never throws. */
 export async function createFile(path: string, text: string): Promise<'created' | 'exists' | 'failed'> {
   try {
     await makePrivateDirectory(dirname(path));
@@ -151,15 +154,15 @@ export async function createFile(path: string, text: string): Promise<'created' 
   }
 }
 
-/** Moves a broken file out of the way, to `<path>.corrupt-<time>`. Never throws. */
+/** Moves a broken file to `<path>.corrupt-<time>`. Never throws. */
 export async function setAside(path: string, now: number): Promise<void> {
   const stamp = new Date(now).toISOString().replace(/[-:]|\.\d+/g, '');
   await rename(path, `${path}.corrupt-${stamp}`).catch(() => {});
 }
 
 /**
- * Deletes the regular files of a directory whose names are `wanted`; says how many. Those of another user than `uid` are
- * left alone. Throws AppError `config` if one stays.
+ * Deletes the regular files of a directory whose names are `wanted`; returns how many. Throws AppError `config` if one
+ * cannot be removed, or belongs to another user than `uid` and was left alone.
  */
 export async function removeFiles(
   directory: string,
@@ -194,7 +197,7 @@ async function writeBeside(target: string, text: Text, mode: number): Promise<st
   return temporary;
 }
 
-/** On Windows a file that is being read cannot be replaced at that moment. */
+/** On Windows a file cannot be replaced while another process reads it, so this retries. */
 async function renameOver(from: string, to: string): Promise<void> {
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -206,13 +209,13 @@ async function renameOver(from: string, to: string): Promise<void> {
   }
 }
 
-/** Makes the names in a directory survive a loss of power, where the system can. Never throws. */
+/** Syncs a directory's entries to disk, where the system can. Never throws. */
 export async function syncDirectory(path: string): Promise<void> {
   try {
     const handle = await open(path, constants.O_RDONLY);
     await handle.sync().finally(() => handle.close());
   } catch {
-    // Not every system can; the rename itself has happened.
+    // Not supported everywhere; the rename itself has happened.
   }
 }
 
@@ -224,7 +227,7 @@ function versionOf(status: { ino: bigint; mtimeNs: bigint; size: bigint }): stri
   return `${status.ino}:${status.mtimeNs}:${status.size}`;
 }
 
-/** Makes an empty file there, unless there is one, and lets it be written at that time. Throws what the system says. */
+/** Creates an empty private file unless it exists, and sets its modification time. Throws system errors. */
 export async function touchFile(path: string, now: number): Promise<void> {
   await makePrivateDirectory(dirname(path));
   const handle = await open(path, constants.O_WRONLY | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0), 0o600);
@@ -235,7 +238,6 @@ export async function touchFile(path: string, now: number): Promise<void> {
   }
 }
 
-/** A place for an answer. */
 export interface OutputFile {
   /** Puts the text or the bytes there, whole or not at all; says how many bytes it has. Throws AppError `usage`. */
   write(content: string | Uint8Array): Promise<number>;
@@ -295,7 +297,7 @@ async function written({ target, name, content, mode }: Writing): Promise<number
 
 async function replaceOutput(target: string, bytes: Uint8Array, mode: number): Promise<void> {
   const temporary = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`);
-  // A new file gets what the umask leaves of its mode, as from any other program.
+  // For a new file the umask applies, as with any other program.
   const handle = await open(temporary, 'wx', 0o666);
   try {
     if (mode !== 0o666) await handle.chmod(mode & 0o7777);

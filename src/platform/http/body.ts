@@ -3,28 +3,24 @@ import { startTimer } from '../runtime/clock.ts';
 
 const HIGH_WATER_BYTES = 64 * 1024;
 
-/** What a body is read from. */
 interface BodySource {
   pause(): void;
   resume(): void;
-  /** Called when the reader leaves before the end. */
   destroy(): void;
 }
 
-/** The writing end of a body: callbacks in, async iteration out. */
 interface BodyFeed {
   readonly body: AsyncIterable<Uint8Array>;
   push(chunk: Uint8Array): void;
   end(): void;
-  /** Ends the body with an error, after what had arrived; `fail` and `end` count once, the first of them. */
+  /** Ends the body with an error, after what has already arrived; only the first `fail` or `end` counts. */
   fail(error: unknown): void;
-  /** As `fail`, but at once. */
+  /** Like `fail`, but drops what has not been read yet. */
   abort(reason: unknown): void;
 }
 
-/** How long a reader may wait for bytes, and what to do then. */
 interface IdleLimit {
-  /** Asked anew for every wait. */
+  /** Asked for every wait, as it may change. */
   ms(): number;
   expire(): AppError;
 }
@@ -35,8 +31,8 @@ export function timeLimit(ms: number, action: () => void): () => void {
 }
 
 /**
- * A body that loses nothing when the line is cut (a stream drops what it had buffered), holds about 64 KB,
- * and counts as idle only while its reader waits.
+ * A body that loses nothing when the connection is cut (a stream would drop its buffer), holds about 64 KB, and counts
+ * as idle only while its reader waits.
  */
 export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
   const queue = chunkQueue();
@@ -51,7 +47,7 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
   function leave(result: { readonly error?: unknown }): void {
     const isOver = outcome !== undefined;
     settle(result);
-    // What has come to its end closes by itself.
+    // After its end the source closes by itself.
     if (!isOver) source.destroy();
   }
 
@@ -100,15 +96,14 @@ export function bodyFeed(source: BodySource, idle?: IdleLimit): BodyFeed {
 
 interface ChunkQueue {
   size(): number;
-  /** Returns the new size. */
   add(chunk: Uint8Array): number;
-  /** The next bytes: a chunk as it came, or several crumbs as one, which saves the reader many steps. */
+  /** The next bytes: one chunk, or many small ones joined, which saves the reader many steps. */
   take(): Uint8Array;
   clear(): void;
 }
 
 const CRUMB_BYTES = 4096;
-/** Fewer chunks than this are handed over as they came. */
+/** Chunks are joined only if at least this many are waiting. */
 const CROWD = 8;
 
 function chunkQueue(): ChunkQueue {

@@ -1,17 +1,16 @@
 import type { LookupFunction, Socket } from 'node:net';
 
-/** What happens on a connection. Nothing comes after `closed`, and nothing at all after `close` was called. */
+/** Nothing comes after `closed`, and nothing at all after `close` was called. */
 export interface ConnectionEvents {
-  /** It stands; one with TLS, once the certificate was found good. Nothing may be written before. */
+  /** Ready for writing; with TLS, after the certificate was verified. */
   open(): void;
   data(chunk: Buffer): void;
-  /** After a write that did not take all: there is room again. */
+  /** There is room again after a write that did not take everything. */
   room(): void;
-  /** `error` is undefined if the other side just had no more to say. */
+  /** `error` is undefined if the other side closed normally. */
   closed(error: unknown): void;
 }
 
-/** One address of a host. */
 export interface Address {
   readonly address: string;
   readonly family: number;
@@ -22,13 +21,12 @@ export interface Target {
   readonly host: string;
   readonly port: number;
   readonly isTls: boolean;
-  /** Of the host: one of these is connected to and no other, whatever its name resolves to. */
+  /** Connect to one of these only, whatever the host name resolves to. */
   readonly addresses?: readonly Address[] | undefined;
 }
 
-/** One connection, for bytes both ways. */
 export interface Connection {
-  /** How many of these bytes were taken. */
+  /** Returns how many of these bytes were taken. */
   write(bytes: Uint8Array): number;
   pause(): void;
   resume(): void;
@@ -36,10 +34,10 @@ export interface Connection {
   close(): void;
 }
 
-/** What one write takes: of a long upload it shall be seen how it goes on. */
+/** Long uploads are written in slices, so that their progress restarts the timeout. */
 const SLICE_BYTES = 64 * 1024;
 
-/** Opens a connection on `node:net` or `node:tls`, each loaded with its first use. What fails on it is told to `events.closed`. */
+/** Opens a connection on `node:net` or `node:tls`, each loaded on first use. Failures go to `events.closed`. */
 export function connect(target: Target, events: ConnectionEvents): Connection {
   const socket = target.isTls ? secureSocket(target) : plainSocket(target);
   let isOpen = false;
@@ -59,22 +57,23 @@ export function connect(target: Target, events: ConnectionEvents): Connection {
     if (!isOver) events.open();
   });
   socket.on('data', data);
-  // An answer may end while an upload still hangs, which `close` would wait for. Before it is open, why it ended is told next.
+  // The response may end while an upload still hangs, and `close` would wait for that. Before the connection is open,
+  // an error follows that says why.
   socket.on('end', () => isOpen && over(failure));
   socket.on('error', (error) => {
     failure ??= error;
-    // Bytes that somebody changed on their way are told, but close nothing by themselves.
+    // A TLS record that fails authentication emits an error but does not close the socket.
     socket.destroy();
   });
   socket.on('close', () => {
-    // A connection that is cut keeps to itself what a reader who paused has not taken.
+    // A cut connection still holds what a paused reader has not taken.
     for (let rest: unknown = socket.read(); Buffer.isBuffer(rest); rest = socket.read()) data(rest);
     over(failure);
   });
   return {
     write(bytes) {
       if (bytes.length <= SLICE_BYTES) socket.write(bytes);
-      // First what has come is read: an answer (413) whose server has hung up would be lost with a write that fails.
+      // Read before writing on: a server that responds early (413) and hangs up would be lost to a failed write.
       else
         socket.write(bytes.subarray(0, SLICE_BYTES), (error) => error || setImmediate(() => isOver || events.room()));
       return Math.min(bytes.length, SLICE_BYTES);
@@ -96,7 +95,7 @@ function plainSocket({ host, port, addresses }: Target): Socket {
 function secureSocket({ host, port, addresses }: Target): Socket {
   const { isIP } = process.getBuiltinModule('node:net');
   const { connect: open } = process.getBuiltinModule('node:tls');
-  // There is no such thing as the name of an address; the certificate must be for `host` all the same.
+  // SNI has no IP addresses; the certificate must match `host` all the same.
   const name = isIP(host) ? {} : { servername: host };
   const socket = open({
     host,
@@ -106,11 +105,10 @@ function secureSocket({ host, port, addresses }: Target): Socket {
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: true,
   });
-  // Else the request would wait until the other side has confirmed the end of the handshake.
+  // Otherwise the request would wait for the acknowledgement of the handshake's last packet.
   return socket.setNoDelay(true);
 }
 
-/** Stands in for the resolver, and knows only these. */
 function lookupAmong(addresses: readonly Address[] | undefined): { lookup?: LookupFunction } {
   if (addresses === undefined) return {};
   return {

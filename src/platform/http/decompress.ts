@@ -7,9 +7,9 @@ const MAX_BOMB_BYTES = 256 * 1024 * 1024;
 const MAX_RATIO = 100;
 
 /**
- * The decoded bytes of a gzip, deflate or br body, as they come. The body throws AppError `api` if the data is damaged or
- * cut short, and for a bomb: more than 256 MB out of less than a hundredth of that.
- * Throws AppError `api`, and closes the body, if the encoding is another.
+ * Decompresses a gzip, deflate or br body as it arrives. The body throws AppError `api` if the data is damaged or cut
+ * short, and for a bomb: more than 256 MB from less than a hundredth of that. Throws AppError `api`, and closes the
+ * body, for any other encoding.
  */
 export async function decompressed(
   body: AsyncIterable<Uint8Array>,
@@ -39,8 +39,8 @@ function engineFor(encoding: string): Transform | undefined {
 }
 
 /**
- * Not a pipe: a stream that fails drops what it holds, and what was decoded before the line was lost is still an answer.
- * So the end, good or bad, is told to the engine only when everything before it has been read from there.
+ * Not a pipe: a failing stream drops its buffer, but what was decoded before the connection was lost still belongs to
+ * the answer. So the decoder is ended, well or with an error, only after everything has been read from it.
  */
 function decode(body: AsyncIterable<Uint8Array>, engine: Transform): AsyncIterable<Uint8Array> {
   const source = body[Symbol.asyncIterator]();
@@ -75,7 +75,7 @@ function decode(body: AsyncIterable<Uint8Array>, engine: Transform): AsyncIterab
     }
     await emptied();
     if (encodedBytes > 0) return void engine.end();
-    // Nothing, whatever it is called, is nothing.
+    // An empty body is valid in any encoding.
     feed.end();
     engine.destroy();
   };

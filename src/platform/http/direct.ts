@@ -5,8 +5,7 @@ import { type Peer, peerOf } from './failure.ts';
 import { answerReader, requestBytes } from './http1.ts';
 
 /**
- * Sends one request on a connection of its own. With `addresses`, to one of these and no other, whatever the name of the
- * host resolves to.
+ * Sends one request on a new connection. With `addresses`, to one of these only, whatever the host name resolves to.
  */
 export async function sendDirect(dispatch: Dispatch, addresses?: readonly Address[]): Promise<HttpResponse> {
   const { url } = dispatch.request;
@@ -22,35 +21,31 @@ export async function sendDirect(dispatch: Dispatch, addresses?: readonly Addres
   return call.answer;
 }
 
-/** Where a URL leads to. */
 export function targetOf({ protocol, hostname, port }: URL): Target {
   const isTls = protocol === 'https:';
   const host = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname;
   return { host, port: Number(port || (isTls ? 443 : 80)), isTls };
 }
 
-/** A request whose connection is yet to be made. */
+/** A request whose connection is yet to be opened. */
 export interface Call {
   readonly answer: Promise<HttpResponse>;
-  /** For the connection the request is sent on, as soon as that is open. */
+  /** For the connection; the request is sent as soon as that is open. */
   readonly events: ConnectionEvents;
-  /** Ends the call with AppError `api`, or with the AppError given. */
   fail(error: unknown): void;
 }
 
 interface CallOptions {
   readonly dispatch: Dispatch;
-  /** What goes out. */
   readonly bytes: Buffer;
-  /** Who is at the other end by now. */
+  /** The current peer, which changes while a tunnel is opened. */
   readonly peer: () => Peer;
-  /** Asked when there is something to do with it. */
   readonly connection: () => Connection | undefined;
-  /** An AppError if an answer with this status is none. */
+  /** Returns an error if a response with this status does not count. */
   readonly refused?: (status: number) => Error | undefined;
 }
 
-/** Sends bytes and reads the answer, with the promises of every exchange: timers, abort signal, plain words for failures. */
+/** Sends the bytes and reads the response, with the timeouts, abort handling and errors of every exchange. */
 export function openCall({ dispatch, bytes, peer, connection, refused }: CallOptions): Call {
   const exchange = openExchange(dispatch, {
     peer,

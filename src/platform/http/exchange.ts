@@ -4,24 +4,24 @@ import { keepYoungGenerationSmall } from '../runtime/native.ts';
 import { bodyFeed, timeLimit } from './body.ts';
 import { networkFailure, type Peer, type Phase, timeoutFailure } from './failure.ts';
 
-/** From here on, memory matters more than the last bit of speed. */
+/** Beyond this size, low memory use matters more than speed. */
 const LONG_ANSWER_BYTES = 1024 * 1024;
 
-/** One request on its way: what both transports need. */
+/** One request in flight: what both transports need. */
 export interface Dispatch {
   readonly request: HttpRequest;
   readonly signal: AbortSignal;
   readonly timers: HttpTimers;
   readonly onHeaders?: (status: number) => void;
-  /** Called once, when the exchange is over, with the bytes received. */
+  /** Called once, when the exchange is over, with the number of bytes received. */
   readonly onClose?: (bytes: number) => void;
 }
 
-/** What a transport reports, in this order. Nothing is expected after the first `fail` or `end`. */
+/** What a transport reports, in this order; nothing after the first `fail` or `end`. */
 interface Exchange {
   readonly answer: Promise<HttpResponse>;
   connected(): void;
-  /** Part of the request went out: the wait for the answer starts anew. */
+  /** Part of the request was sent: restarts the headers timeout. */
   progress(): void;
   headers(status: number, headers: Readonly<Record<string, string | string[] | undefined>>): void;
   data(chunk: Uint8Array): void;
@@ -29,19 +29,18 @@ interface Exchange {
   fail(error: unknown): void;
 }
 
-/** The transport's side of an exchange. */
 interface Line {
-  /** Who is at the other end; asked when something fails, as it may change while a tunnel is dug. */
+  /** The other end, for error messages; it changes while a tunnel is opened. */
   peer(phase: Phase): Peer;
   pause(): void;
   resume(): void;
-  /** Closes the connection, quietly and more than once if need be. */
+  /** Closes the connection without an error; may be called more than once. */
   destroy(): void;
 }
 
 /**
- * Keeps the timers, the abort signal and the body of one exchange. Every failure becomes AppError `api` in plain words;
- * an abort rejects with the signal's reason.
+ * Handles timeouts, abort and body of one exchange. Every failure becomes an AppError `api`; an abort rejects with the
+ * signal's reason.
  */
 export function openExchange(dispatch: Dispatch, line: Line): Exchange {
   const { request, timers } = dispatch;
@@ -107,13 +106,13 @@ export function openExchange(dispatch: Dispatch, line: Line): Exchange {
 }
 
 interface Watch {
-  /** Replaces the limit of the phase before; `0` is none. */
+  /** Replaces the previous limit; `0` is none. */
   limit(ms: number, expire: () => void): void;
   end(receivedBytes: number): void;
   isOver(): boolean;
 }
 
-/** The timer and the abort listener, which must both go when the exchange is over. */
+/** The timer and the abort listener; both must go when the exchange is over. */
 function openWatch({ signal, onClose }: Dispatch, stop: (reason: unknown) => void): Watch {
   let stopTimer = (): void => {};
   let isOver = false;
@@ -158,7 +157,7 @@ function withResolvers<T>(): {
 
 const SLICE_BYTES = 64 * 1024;
 
-/** The body in pieces, for uploads long enough that their progress must be seen. `sent` is called as each is taken. */
+/** Splits a long upload, so that its progress can be seen. `sent` is called as each slice is taken. */
 export function* slices(body: Buffer, sent: () => void): Generator<Uint8Array> {
   for (let start = 0; start < body.length; start += SLICE_BYTES) {
     sent();
@@ -166,5 +165,4 @@ export function* slices(body: Buffer, sent: () => void): Generator<Uint8Array> {
   }
 }
 
-/** Above this an upload is sent in slices. */
 export const LONG_BODY_BYTES = 256 * 1024;

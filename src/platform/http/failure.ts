@@ -1,24 +1,20 @@
 import { AppError, type ErrorOptions } from '../../core/error.ts';
 import { formatDuration } from '../../core/text/format.ts';
 
-/** The other end of a connection, in the words used for people. */
 export interface Peer {
-  /** `host:port`, with `proxy ` in front if it is one. Never credentials. */
+  /** `host:port`, preceded by `proxy ` if it is one. Never credentials. */
   readonly name: string;
   readonly hostname: string;
-  /** The variables to look at when it cannot be reached. */
+  /** A hint for when it cannot be reached. */
   readonly advice: string;
 }
 
-/** How far an exchange had come. */
 export type Phase = 'connect' | 'headers' | 'body';
 
-/** The server a URL names. */
 export function peerOf(url: URL): Peer {
   return { name: addressOf(url), hostname: url.hostname, advice: 'Check the network connection and try again.' };
 }
 
-/** The proxy a URL names. */
 export function proxyPeer(url: URL): Peer {
   return {
     name: `proxy ${addressOf(url)}`,
@@ -31,7 +27,6 @@ function addressOf(url: URL): string {
   return `${url.hostname}:${url.port || (url.protocol === 'https:' ? 443 : 80)}`;
 }
 
-/** AppError `api` for a phase that lasted too long. */
 export function timeoutFailure(phase: Phase, ms: number, peer: Peer): AppError {
   const time = formatDuration(ms);
   switch (phase) {
@@ -73,7 +68,7 @@ const CERTIFICATE_REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'it is for another host name',
 };
 
-/** AppError `api` for what the system or the library threw; an AppError is returned as it is. */
+/** Maps an error of the system or the HTTP library to an AppError `api`; an AppError is returned as it is. */
 export function networkFailure(cause: unknown, phase: Phase, peer: Peer): AppError {
   if (cause instanceof AppError) return cause;
   const code = codeOf(cause);
@@ -130,18 +125,18 @@ function api(message: string, options: ErrorOptions): AppError {
   return new AppError('api', message, options);
 }
 
-/** What a proxy is told of the user it was given; the credentials of its URL. */
+/** The `Proxy-Authorization` value for the credentials in a proxy URL. */
 export function basicToken(proxy: URL): string {
   const credentials = `${unescaped(proxy.username)}:${unescaped(proxy.password)}`;
   return `Basic ${Buffer.from(credentials).toString('base64')}`;
 }
 
-/** A bare `%` in a password is common and means itself. */
+/** Tolerant: a bare `%` in a password is common and means itself. */
 function unescaped(text: string): string {
   return text.replace(/(?:%[\da-f]{2})+/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'));
 }
 
-/** AppError `api` for the status with which a proxy did not do what it was asked. Never shows its credentials. */
+/** An AppError `api` for a status by which a proxy refused to connect. Never shows its credentials. */
 export function proxyRefusal(proxy: URL, status: number): AppError {
   if (status === 407) {
     const isGiven = proxy.username !== '';

@@ -3,12 +3,12 @@ import type { HttpRequest } from '../../core/io.ts';
 const NAME = /^[\w!#$%&'*+.^`|~-]+$/;
 /** https://www.rfc-editor.org/rfc/rfc9110#section-5.5: nothing that could end a header, and one byte for each character. */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Where a request ends, and that no other follows it, is for us to say. */
+/** Message framing is set here; callers must not override it. */
 const OURS: readonly string[] = ['connection', 'content-length', 'transfer-encoding'];
 
 /**
- * A request as it goes out on a connection that is closed after it; `target` is what stands behind the method. Headers that
- * would give it another end are left out. Throws a TypeError for a header that would be more than one.
+ * Encodes a request for a connection that is closed afterwards; `target` is the request target. Framing headers of the
+ * caller are dropped. Throws TypeError for a header with invalid characters (header injection).
  */
 export function requestBytes(
   { method, url, headers, body }: HttpRequest,
@@ -16,7 +16,7 @@ export function requestBytes(
   more: Readonly<Record<string, string>> = {},
 ): Buffer {
   const content = Buffer.from(body ?? '');
-  // Servers ask for the length of what is posted, of nothing too (411).
+  // Servers require a length for POST, even without a body (411).
   const length = body === undefined && method !== 'POST' ? {} : { 'content-length': String(content.length) };
   const given = Object.entries({ ...headers, ...more }).filter(([name]) => !OURS.includes(name.toLowerCase()));
   const host = given.some(([name]) => name.toLowerCase() === 'host') ? {} : { Host: url.host };
@@ -26,7 +26,7 @@ export function requestBytes(
   ]);
 }
 
-/** The request to a proxy for a tunnel to the host of this URL. Throws as `requestBytes` does. */
+/** The CONNECT request to a proxy for a tunnel to the host of this URL. Throws like `encodeRequest`. */
 export function tunnelBytes({ hostname, port }: URL, headers: Readonly<Record<string, string>>): Buffer {
   const host = `${hostname}:${port || 443}`;
   return head(`CONNECT ${host}`, { Host: host, ...headers, Connection: 'close' });
@@ -40,22 +40,19 @@ function head(start: string, headers: Readonly<Record<string, string>>): Buffer 
   return Buffer.from(`${start} HTTP/1.1\r\n${lines.join('')}\r\n`, 'latin1');
 }
 
-/** The beginning of an answer, and how to tell where the rest ends. */
 interface AnswerHead {
   readonly status: number;
-  /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** So many bytes, pieces that tell their sizes, or all that comes until the line is closed. */
+  /** A number of bytes, chunked encoding, or everything until the connection is closed. */
   readonly body: number | 'chunks' | 'rest';
 }
 
-/** The longest head that is read, as in Node. */
 const HEAD_BYTES = 16 * 1024;
 
-/** Where two of a kind mean a mistake, the first one counts, as in Node; all others are lists. */
+/** Headers of which only the first counts, as in Node; repeated others are joined with commas. */
 const SINGLE: readonly string[] = ['content-type', 'location', 'retry-after'];
 
-/** Reads the lines of a head, without the empty one at its end. Throws `notHttp`. */
+/** Takes the lines of a head without the empty line at its end. Throws `httpParseError`. */
 function parseHead(text: string): AnswerHead {
   const [first = '', ...lines] = text.split('\r\n');
   const [, digits] = /^HTTP\/1\.[01] ([1-9]\d\d)(?: .*)?$/.exec(first) ?? [];
@@ -71,7 +68,7 @@ function parseHeaders(lines: readonly string[]): Readonly<Record<string, string>
     const [, name, text = ''] = /^([\w!#$%&'*+.^`|~-]+):([\t\x20-\x7e\x80-\xff]*)$/.exec(line) ?? [];
     if (name === undefined) throw notHttp('HPE_INVALID_HEADER_TOKEN');
     const key = name.toLowerCase();
-    // A pattern of its own, and one that cannot fail: trimmed in the one above, a line of blanks would be tried for hours.
+    // A separate pattern that cannot fail: trimming in the one above would backtrack for hours on a line of blanks.
     const value = /^[ \t]*(.*[^ \t])?/.exec(text)?.[1] ?? '';
     const earlier = headers.get(key);
     if (earlier === undefined) headers.set(key, value);
@@ -80,7 +77,7 @@ function parseHeaders(lines: readonly string[]): Readonly<Record<string, string>
   return Object.fromEntries(headers);
 }
 
-/** What leaves a doubt about the end of an answer is refused, as in Node. */
+/** Rejects ambiguous framing (request smuggling), as Node does. */
 function bodyOf(headers: Readonly<Record<string, string>>): AnswerHead['body'] {
   const { 'transfer-encoding': coding, 'content-length': length } = headers;
   if (coding !== undefined) {
@@ -93,24 +90,23 @@ function bodyOf(headers: Readonly<Record<string, string>>): AnswerHead['body'] {
   return Number(length);
 }
 
-/** An Error with a code of those Node has for bytes that are not HTTP. */
+/** An Error with the code Node's parser uses. */
 function notHttp(code: string): Error {
   return Object.assign(new Error('this is not HTTP'), { code });
 }
 
-/** What an answer is made of, in this order; nothing after the first `end` or `fail`. */
 interface AnswerEvents {
   headers(status: number, headers: Readonly<Record<string, string>>): void;
   data(chunk: Uint8Array): void;
   end(): void;
-  /** An Error with an `HPE_` code for bytes that are not HTTP, else what closed the connection. */
+  /** An Error with an `HPE_` code for invalid HTTP, else what closed the connection. */
   fail(error: unknown): void;
 }
 
 interface AnswerReader {
-  /** Returns what comes after the end of the answer. */
+  /** Returns the bytes after the end of the response. */
   push(chunk: Buffer): Buffer;
-  /** Nothing more comes: undefined if the sender ended properly. */
+  /** The connection was closed; `error` is undefined if that was regular. */
   closed(error: unknown): void;
 }
 
@@ -119,10 +115,9 @@ const MAX_TRAILERS = 100;
 const NOTHING = Buffer.alloc(0);
 const START = 'HTTP/1.';
 
-/** Takes bytes, and returns those that are the next step's. Throws `notHttp`. */
+/** Takes bytes and returns those left for the next step. Throws `httpParseError`. */
 type Step = (bytes: Buffer) => Buffer;
 
-/** What the steps of a body do besides taking bytes. */
 interface Flow {
   go(next: Step): void;
   data(chunk: Uint8Array): void;
@@ -130,8 +125,8 @@ interface Flow {
 }
 
 /**
- * Reads one HTTP/1.1 answer, in whatever pieces it comes (https://www.rfc-editor.org/rfc/rfc9112). Interim answers (1xx)
- * are skipped. `isTunnel`: the answer to CONNECT, which after a 2xx has no body.
+ * Reads one HTTP/1.1 response, in whatever pieces it comes (https://www.rfc-editor.org/rfc/rfc9112). Skips interim
+ * responses (1xx). `isTunnel`: a response to CONNECT, which has no body after a 2xx.
  */
 export function answerReader(events: AnswerEvents, { isTunnel = false } = {}): AnswerReader {
   let isOver = false;
@@ -152,7 +147,7 @@ export function answerReader(events: AnswerEvents, { isTunnel = false } = {}): A
   };
   const begin = (text: string): void => {
     const { status, headers, body } = parseHead(text);
-    // What comes after it would be another protocol, which nobody asked for.
+    // We never ask for an upgrade.
     if (status === 101) throw notHttp('HPE_INVALID_STATUS');
     if (status < 200) flow.go(headStep(begin));
     else {
@@ -181,7 +176,7 @@ export function answerReader(events: AnswerEvents, { isTunnel = false } = {}): A
   };
 }
 
-/** What is not HTTP at all is known by its first bytes; waiting for the end of its head could be long. */
+/** Checks the first bytes at once: the end of a head might never come if it is not HTTP. */
 function headStep(begin: (text: string) => void): Step {
   const collect = collected('\r\n\r\n', HEAD_BYTES, 'HPE_HEADER_OVERFLOW', begin);
   let seen = '';
@@ -229,7 +224,7 @@ function trailerStep(flow: Flow, count: number): Step {
   });
 }
 
-/** Collects bytes until `mark`, and hands on what was before it. Throws `code` when there are more than `maxBytes`. */
+/** Collects bytes up to `mark` and passes on what precedes it. Throws `code` if that is more than `maxBytes`. */
 function collected(mark: string, maxBytes: number, code: string, found: (text: string) => void): Step {
   let held: Buffer = NOTHING;
   return (bytes) => {

@@ -8,17 +8,16 @@ import { sendDirect } from './direct.ts';
 import { networkFailure, peerOf } from './failure.ts';
 
 interface PinnedOptions {
-  /** Whether to connect to this IP address. One address of a host that is not allowed refuses the host. */
+  /** One disallowed address among those of a host rejects the host. */
   readonly isAllowedAddress: (address: string) => boolean;
   readonly timers: HttpTimers;
-  /** All addresses of a host; the system's resolver unless given. */
   readonly resolve?: (host: string) => Promise<readonly Address[]>;
 }
 
 /**
- * A client for URLs nobody vouches for, GET only: the host is resolved once, its addresses are judged, and the connection
- * goes to one of those and no other, whatever the name resolves to by then. No proxy, no redirects, no credentials but
- * the headers given. Throws AppError `api`, also for an address that is not allowed.
+ * A client for untrusted URLs, GET only: resolves the host once, checks all addresses, and connects to one of those
+ * only, so that a second DNS answer cannot redirect it. No proxy, no redirects, no credentials except the given
+ * headers. Throws AppError `api`, also for a disallowed address.
  */
 export function sendPinned({ isAllowedAddress, timers, resolve = systemResolve }: PinnedOptions): SendHttp {
   return async (request, signal) => {
@@ -88,8 +87,8 @@ const SPECIAL_IPV4 = [
 const SPECIAL_IPV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 /**
- * Whether an address is one of the open internet: not of this machine, a private network, a link, a cloud's metadata
- * service, nor one that carries such an IPv4 address inside. False for what is no address.
+ * Whether an address is on the public internet: not this machine, a private network, link-local, a cloud metadata
+ * service, nor one that embeds such an IPv4 address. False for anything that is not an address.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !listOf('ipv4', SPECIAL_IPV4).check(address, 'ipv4');
@@ -117,7 +116,7 @@ export function networkOf(address: string): 'public' | 'loopback' | 'private' | 
 /** Networks without IPv4 reach it through 64:ff9b::/96, so that block is judged by what is inside. */
 function embeddedIpv4(address: string): string | undefined {
   if (!listOf('ipv6', ['64:ff9b::/96']).check(address, 'ipv6')) return undefined;
-  // The URL parser writes every address in one way: at most two groups after the last `::`.
+  // The URL parser normalizes the address: at most two groups after the last `::`.
   const groups = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')[1]?.split(':') ?? [];
   const [high = 0, low = 0] = [0, 0, ...groups].slice(-2).map((group) => Number.parseInt(String(group), 16));
   return [high >> 8, high & 255, low >> 8, low & 255].join('.');

@@ -5,13 +5,12 @@ import type { HttpRequest, HttpResponse } from '../../core/io.ts';
 import { type Dispatch, LONG_BODY_BYTES, openExchange, slices } from './exchange.ts';
 import { basicToken, peerOf, proxyPeer, proxyRefusal } from './failure.ts';
 
-/** Our own timers decide, so undici's are off. */
 const NO_TIMERS = { headersTimeout: 0, bodyTimeout: 0 };
 const NO_CONNECT_TIMER = { timeout: 0 };
 
 /**
- * Sends one request through an http(s) proxy: https through a tunnel, http as the proxy's own request.
- * The same promise as the direct way; failures of the proxy itself say so, and never show its credentials.
+ * Sends one request through an http(s) proxy: https through a tunnel, http as a request to the proxy. Errors of the
+ * proxy itself say so, and never show its credentials.
  */
 export async function sendThroughProxy(dispatch: Dispatch, proxy: URL): Promise<HttpResponse> {
   const { request } = dispatch;
@@ -19,7 +18,7 @@ export async function sendThroughProxy(dispatch: Dispatch, proxy: URL): Promise<
   let controller: Dispatcher.DispatchController | undefined;
   const agent = request.url.protocol === 'https:' ? tunnelAgent(proxy, onTunnel) : new Client(proxy.origin, CLIENT);
   const exchange = openExchange(dispatch, {
-    // Until the way to the server is open, whatever fails is the proxy's.
+    // Until the server is reached, every failure is the proxy's.
     peer: () =>
       isThrough
         ? { ...proxyPeer(proxy), name: `${peerOf(request.url).name} through proxy ${proxy.host}` }
@@ -76,7 +75,7 @@ function wireRequest(request: HttpRequest, proxy: URL, progress: () => void): Di
   };
 }
 
-/** An agent that reports how the proxy took the tunnel: its status, or why there was none. */
+/** An agent that reports the proxy's status for the tunnel, or why there was none. */
 function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): ProxyAgent {
   const watch: Dispatcher.DispatcherComposeInterceptor = (send) => (options, handler) =>
     send(options, {
@@ -86,7 +85,7 @@ function tunnelAgent(proxy: URL, report: (outcome: number | Error) => void): Pro
         handler.onRequestUpgrade?.(controller, status, headers, socket);
       },
       onResponseError(controller, error) {
-        // Left to itself undici would dial a proxy that hangs up again and again.
+        // Left alone, undici would redial a proxy that hangs up again and again.
         report(error);
         handler.onResponseError?.(controller, error);
       },

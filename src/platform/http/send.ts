@@ -9,7 +9,7 @@ interface HttpOptions {
   readonly timers: HttpTimers;
   /** Only the proxy variables are read. */
   readonly env: Env;
-  /** Absent: nobody reads along, and no line is made. */
+  /** Absent: no trace lines are made. */
   readonly trace?: Trace | undefined;
   readonly clock: Pick<Clock, 'now'>;
   /** The only addresses to connect to, unless a proxy does; undefined: what the host resolves to. May throw. */
@@ -17,8 +17,8 @@ interface HttpOptions {
 }
 
 /**
- * The client of this process: our own on sockets, or undici, loaded with its first use, if a proxy applies.
- * Redirects are returned like any answer. Read the body or leave it early: until then its connection stays open.
+ * The HTTP client of this process: our own on sockets, or undici, loaded on first use, if a proxy applies. Returns
+ * redirects like any response. Read the body or leave it early: until then its connection stays open.
  */
 export function sendHttp({ timers, env, trace, clock, addresses }: HttpOptions): SendHttp {
   return async (request, signal) => {
@@ -36,7 +36,7 @@ interface Reading {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Tells of a request at once, and of its answer and end through what it returns. */
+/** Traces a request now, and its response and end through the returned callbacks. */
 function traced({ method, url, body }: HttpRequest, { proxy, trace, clock }: Reading): Partial<Dispatch> {
   const start = clock.now();
   const where = `${method} ${url.host}${url.pathname}`;
@@ -61,11 +61,10 @@ async function decode(response: HttpResponse): Promise<HttpResponse> {
 }
 
 /**
- * The proxy for this URL, or undefined for a direct connection. `HTTPS_PROXY` or `HTTP_PROXY` by the URL's scheme, else
- * `ALL_PROXY`; upper case before lower case. `NO_PROXY` lists exceptions: `*`, a host (its sub-domains too), with or
- * without a port. Loopback is an exception by itself unless `NO_PROXY` holds `<-loopback>`; the metadata server of a cloud
- * machine always is one.
- * Throws AppError `config`, without quoting the value, if the variable does not name an http(s) proxy.
+ * The proxy for this URL; undefined for a direct connection. `HTTPS_PROXY` or `HTTP_PROXY` by the URL's scheme, else
+ * `ALL_PROXY`; upper case before lower case. `NO_PROXY` lists exceptions: `*`, a host (and its sub-domains), with or
+ * without a port. Loopback is excepted unless `NO_PROXY` holds `<-loopback>`; a cloud metadata server always is. Throws
+ * AppError `config`, without quoting the value, if the variable does not name an http(s) proxy.
  */
 export function proxyFor(url: URL, env: Env): URL | undefined {
   const scheme = url.protocol === 'https:' ? 'HTTPS' : 'HTTP';
@@ -80,13 +79,16 @@ export function proxyFor(url: URL, env: Env): URL | undefined {
   return parseProxy(name, env[name]?.trim() ?? '');
 }
 
-/** Whether a proxy would look for it on the wrong machine: its own. Wider than what a credential may go to in plain text. */
+/**
+ * Names that a proxy would resolve to its own machine. Wider than `isLoopback`, which decides where credentials may go
+ * in plain text.
+ */
 function isHere(hostname: string): boolean {
   const host = hostname.replace(/\.$/, '');
   return isLoopback(host) || host.endsWith('.localhost');
 }
 
-/** It gives tokens to whoever asks from this machine; a proxy would ask for its own, or see ours. */
+/** A metadata server issues tokens to any caller on this machine; a proxy would get its own, or see ours. */
 function isMetadataServer(hostname: string): boolean {
   return bareHost(hostname) === 'metadata.google.internal' || /^169\.254(?:\.\d{1,3}){2}$/.test(hostname);
 }

@@ -4,10 +4,9 @@ import { AppError } from '../../core/error.ts';
 const BODY_LIMIT_BYTES = 64_000_000;
 const TOO_LARGE = Symbol('body over the limit');
 
-/** A request before its body. */
 export interface RequestHead {
   readonly method: string;
-  /** Without the query, as it came: not decoded. */
+  /** Without the query, not decoded. */
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -17,7 +16,7 @@ export interface ServedRequest extends RequestHead {
   readonly body: string;
 }
 
-/** A no, said before the body is read. */
+/** Sent without reading the request body. */
 export interface Refusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -25,39 +24,40 @@ export interface Refusal {
 }
 
 export interface ServedReply {
-  /** Aborted once the client is gone or the server closes; after a complete answer too. */
+  /** Aborts once the client is gone or the server closes; also after a complete response. */
   readonly signal: AbortSignal;
-  /** A whole answer at once. */
   send(status: number, headers: Readonly<Record<string, string>>, body: string): void;
-  /** Status and headers leave now; the body follows through `write`. */
+  /** Sends status and headers now; the body follows through `write`. */
   begin(status: number, headers: Readonly<Record<string, string>>): void;
-  /** Resolves when there is room for more; rejects with the signal's reason once nobody listens. */
+  /** Resolves when there is room for more; rejects with the signal's reason once the client is gone. */
   write(chunk: string): Promise<void>;
   end(): void;
-  /** Sends what was written so far, then drops the line without a proper end. */
+  /** Sends what was written so far, then drops the connection without a proper end. */
   cut(): void;
 }
 
-/** A rejection becomes a 500, or a cut line if the answer had begun. */
+/** A rejection becomes a 500, or a dropped connection if the response had begun. */
 export type ServeHandler = (request: ServedRequest, reply: ServedReply) => Promise<void>;
 
 export interface HttpServer {
-  /** `http://127.0.0.1:<port>`, without a slash at the end. */
+  /** `http://127.0.0.1:<port>`, without a trailing slash. */
   readonly url: string;
-  /** Resolves when the port is free again; open connections are dropped. */
+  /** Resolves when the port is free again; drops open connections. */
   close(): Promise<void>;
 }
 
 interface ListenOptions {
   readonly port: number;
   readonly handler: ServeHandler;
-  /** Asked first; what it refuses is not read. */
+  /** Called before the body is read; returns a response to reject the request. */
   readonly admit?: (head: RequestHead) => Refusal | undefined;
-  /** 64 MB unless given. */
+  /** 64 MB by default. */
   readonly maxBodyBytes?: number;
 }
 
-/** Serves plain http on 127.0.0.1 only; port 0 takes a free one. Throws AppError `usage` if the port cannot be had. */
+/**
+ * Serves plain http on 127.0.0.1 only; port 0 picks a free one. Throws AppError `usage` if the port is not available.
+ */
 export async function listen(options: ListenOptions): Promise<HttpServer> {
   const server = createServer((incoming, outgoing) => {
     serve(incoming, outgoing, options).catch(() => outgoing.destroy());
@@ -89,7 +89,7 @@ function bind(server: Server, port: number): Promise<void> {
 async function serve(incoming: IncomingMessage, outgoing: ServerResponse, options: ListenOptions): Promise<void> {
   const gone = new AbortController();
   outgoing.on('close', () => gone.abort());
-  // The 'close' that follows says all there is to know.
+  // 'close' follows and handles it.
   outgoing.on('error', () => undefined);
   const reply = replyTo(outgoing, gone.signal);
   const head = headOf(incoming);
@@ -113,14 +113,14 @@ async function serve(incoming: IncomingMessage, outgoing: ServerResponse, option
 }
 
 function headOf({ method = 'GET', url = '/', headers: given }: IncomingMessage): RequestHead {
-  // What starts with two slashes would name another host.
+  // Appended, not resolved: a path that begins with two slashes would name another host.
   const { pathname, searchParams } = new URL(`http://127.0.0.1${url.startsWith('/') ? url : '/'}`);
   const headers: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(given)) headers[name] = Array.isArray(value) ? value.join(', ') : value;
   return { method, path: pathname, query: searchParams, headers };
 }
 
-/** Reads to the end in any case: leaving early would close the line before the refusal is said. */
+/** Always reads to the end: leaving early would close the connection before the response is sent. */
 async function readBody(incoming: IncomingMessage, maxBytes: number): Promise<string | typeof TOO_LARGE> {
   const chunks: Uint8Array[] = [];
   let size = 0;

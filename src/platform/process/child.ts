@@ -13,43 +13,42 @@ interface ProgramStart {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** All it gets; see `programEnvironment`. */
+  /** The complete environment; see `programEnvironment`. */
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** How a program came to its end. */
 export interface ProgramEnd {
-  /** It never ran: the system's word for why. */
+  /** Why it could not be started, from the system. */
   readonly failure?: string;
-  /** Null, with no signal either, if it still runs and has only closed its output. */
+  /** Null, with `signal` null as well, if it still runs and has only closed its output. */
   readonly exitCode: number | null;
   readonly signal: string | null;
 }
 
-/** A program that runs beside us and talks over its standard streams. */
 export interface Program {
   /** Resolves when there is room for more, or nobody is left to read it. Never rejects. */
   write(text: string): Promise<void>;
-  /** What it writes to its standard output, to the end. Must be read, or the program stands still. Never throws. */
+  /** Its standard output. Must be read, or the program blocks. Never throws. */
   readonly output: AsyncIterable<Uint8Array>;
-  /** The first lines and the last of what it wrote to its standard error, which is always read. Untrusted text. */
+  /** The first and last lines of its standard error, which is always read. Untrusted text. */
   errors(): string;
-  /** Resolves when it has ended, or closed its output, and what it wrote was read or will not come. */
+  /** Resolves when it has ended or closed its output, and the rest of its output was read or will not come. */
   readonly ended: Promise<ProgramEnd>;
-  /** Closes its input, then stops it and what it has started, as `stopFamily` does. Never rejects; may be called twice. */
+  /** Closes its input, then stops it and its children, see `stopProcessTree`. Never rejects; may be called twice. */
   stop(): Promise<void>;
 }
 
-/** What is kept of its standard error. */
 const ERROR_CHARS = 64 * 1024;
-/** What is kept of its beginning, where many say what the rest is about. */
+/** How much of the beginning is kept, which often says what the rest is about. */
 const HEAD_CHARS = 8 * 1024;
-/** How long a program may take to end by itself once its input is closed. Some never do, and nobody wants to wait. */
+/** How long a program may take to exit after its input is closed; some never do. */
 const GRACE_MS = 300;
-/** How long the output of a program that has ended may still trickle in. */
+/** How long to wait for remaining output after the exit. */
 const LINGER_MS = 200;
 
-/** Starts a program in a group of its own, without a shell. One that cannot be started has ended with a `failure`. */
+/**
+ * Starts a program in a process group of its own, without a shell. If it cannot be started, `ended` has a `failure`.
+ */
 export function startProgram(start: ProgramStart): Program {
   let child: ChildProcessWithoutNullStreams;
   try {
@@ -65,11 +64,11 @@ export function startProgram(start: ProgramStart): Program {
   } catch (thrown) {
     return neverStarted(thrown);
   }
-  // Nothing carries the mark: the environment of the program is what its user wrote, so only its group is stopped.
+  // The marker is not in the environment, which belongs to the user here; so only the process group is stopped.
   const family = child.pid === undefined ? undefined : { leader: child.pid, marker: randomUUID() };
   if (family !== undefined) keepTrack(family);
   const errors = readErrors(child);
-  // The end is told by `ended`; a write after it is nobody's mistake.
+  // `ended` reports the end; a write after it is not an error.
   for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on('error', () => {});
   const ended = endOf(child);
   let stopping: Promise<void> | undefined;
@@ -88,7 +87,7 @@ function startable({ command, args, cwd, env }: ProgramStart): WindowsCommand {
   return windowsCommand(command, args, { env, cwd, isFile });
 }
 
-/** The families still running, so that they do not outlive this process when it ends at once. */
+/** Process trees to kill if this process exits without stopping them. */
 const running = new Set<Family>();
 
 function killRunning(): void {
@@ -125,7 +124,7 @@ function endOf(child: ChildProcessWithoutNullStreams): Promise<ProgramEnd> {
   return new Promise((resolve) => {
     const closed = new Promise<void>((close) => void child.once('close', () => close()));
     const finish = (): void => {
-      // A process it left behind may hold the pipes for ever.
+      // A process it left behind may hold the pipes open for ever.
       void within(LINGER_MS, closed).then(() => {
         child.stdout.destroy();
         resolve({ exitCode: child.exitCode, signal: child.signalCode });
@@ -158,7 +157,7 @@ async function* outputOf({ stdout }: ChildProcessWithoutNullStreams): AsyncGener
   try {
     for await (const chunk of stdout) yield chunk;
   } catch {
-    // It was cut off; `ended` tells.
+    // Cut off; `ended` says why.
   }
 }
 
@@ -169,7 +168,7 @@ function readErrors({ stderr }: ChildProcessWithoutNullStreams): () => string {
   stderr.on('data', (chunk: Buffer) => {
     text += decoder.write(chunk);
     if (text.length <= 2 * ERROR_CHARS) return;
-    // Half a line may hold half a secret, which nobody would know for one.
+    // Cut at a line break: half a line may hold half a secret, which redaction would not recognize.
     head ??= text.slice(0, text.lastIndexOf('\n', HEAD_CHARS) + 1);
     text = text.slice(-ERROR_CHARS);
   });
@@ -186,23 +185,26 @@ function neverStarted(thrown: unknown): Program {
   };
 }
 
-/** `GMN_MCP_DEPTH` counts how many servers stand behind each other. */
+/** `GMN_MCP_DEPTH` counts nested MCP servers. */
 const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'SHELL', 'TERM', 'LANG', 'TZ', 'TMPDIR', 'GMN_MCP_DEPTH'];
 
-/** Without these few, programs on Windows do not even start. */
+/** Without these, programs on Windows do not even start. */
 const PASSED_ON_WINDOWS = [
   ...['SystemRoot', 'SystemDrive', 'windir', 'ComSpec', 'PATHEXT', 'Path', 'TEMP', 'TMP', 'USERNAME', 'USERPROFILE'],
   ...['HOMEDRIVE', 'HOMEPATH', 'APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles', 'ProgramFiles(x86)'],
 ];
 
-/** A few harmless variables of ours, and what the program's user wrote for it. No key or token of ours gets in by itself. */
+/**
+ * A few harmless variables of ours plus `own`, which the user wrote for this program. None of our keys or tokens is
+ * passed on.
+ */
 export function programEnvironment(env: Env, own: Readonly<Record<string, string>>): Record<string, string> {
   const locale = Object.keys(env).filter((name) => /^LC_[A-Z]+$/.test(name));
   const names = [...PASSED, ...locale, ...(process.platform === 'win32' ? PASSED_ON_WINDOWS : [])];
   const passed: Record<string, string> = {};
   for (const name of names) {
     const value = env[name];
-    // Old shells take such a value for a function, and run it.
+    // Shellshock: old versions of bash run such a value as a function.
     if (value !== undefined && !value.startsWith('()')) passed[name] = value;
   }
   return { ...passed, ...own };

@@ -3,7 +3,7 @@ import { AppError } from '../../core/error.ts';
 import type { Env } from '../../core/io.ts';
 import { windowsProgram } from './windows-command.ts';
 
-/** The command that takes what it reads for the clipboard; undefined if there is no sign of one. */
+/** A command that copies its input to the clipboard; undefined if there seems to be none. */
 export function clipboardProgram(env: Env, platform: string = process.platform): string | undefined {
   if (platform === 'darwin') return 'pbcopy';
   if (platform === 'win32') return windowsProgram('clip', env);
@@ -16,7 +16,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 const POWERSHELL = '[Console]::OutputEncoding=[Text.Encoding]::UTF8; Get-Clipboard -Raw';
 
-/** The programs that print what is in the clipboard, the likeliest first: text, then a picture. */
+/** Programs that print the clipboard, in the order to try: text, then a picture. */
 function readers(env: Env, platform: string): readonly (readonly [program: string, ...args: string[]])[] {
   if (platform === 'darwin') return [['pbpaste']];
   if (platform === 'win32') return [[windowsProgram('powershell', env), '-NoProfile', '-Command', POWERSHELL]];
@@ -38,8 +38,8 @@ function readers(env: Env, platform: string): readonly (readonly [program: strin
 }
 
 /**
- * What is in the clipboard: its text, else a picture. Throws AppError `usage` if there is nothing, or no clipboard, and the
- * signal's reason.
+ * The text in the clipboard, else a picture. Throws AppError `usage` if it is empty or there is none, and the signal's
+ * reason.
  */
 export async function readClipboard(
   { env, cwd }: { readonly env: Env; readonly cwd: string },
@@ -59,7 +59,7 @@ export async function readClipboard(
     else if (read.length > 0) return read;
   }
   if (missing !== undefined) {
-    throw new AppError('usage', `--paste needs the program ${missing}, which is not there`, {
+    throw new AppError('usage', `--paste needs the program ${missing}, which is not installed`, {
       hint: `Install ${missing}.`,
     });
   }
@@ -73,7 +73,7 @@ interface Printing {
   readonly cwd: string;
 }
 
-/** What a program prints; nothing if it fails. Never throws. */
+/** The output of a program; empty if it fails. Never throws. */
 function printed({ program, args, env, cwd }: Printing, signal: AbortSignal): Promise<Uint8Array | 'missing'> {
   return new Promise((resolve) => {
     execFile(

@@ -8,17 +8,16 @@ import { FROM_PATH_ONLY, windowsProgram } from './windows-command.ts';
 
 interface Editing {
   readonly text: string;
-  /** The name of the file the editor gets, from which it may tell the language. */
+  /** The file name the editor sees, from which it may tell the language. */
   readonly name: string;
-  /** `VISUAL`, else `EDITOR`, names the editor, with arguments if it has any; the editor gets all of it. */
+  /** `VISUAL`, else `EDITOR`, names the editor, arguments allowed. Passed on completely. */
   readonly env: Env;
-  /** The path of the terminal to edit on. */
   readonly terminal: string;
 }
 
 /**
- * What the person makes of a text in their editor. A line break at the end is the editor's, not theirs, if the text had
- * none. Undefined if the editor could not be started or says that it failed. Throws the signal's reason.
+ * Lets the user edit a text. If the text had no final newline, one added by the editor is removed. Undefined if the
+ * editor could not be started or failed. Throws the signal's reason.
  */
 export async function editedText(
   { text, name, env, terminal }: Editing,
@@ -35,27 +34,24 @@ export async function editedText(
 
 interface Paging {
   readonly text: string;
-  /** The command of the pager, with arguments if it has any. */
   readonly pager: string;
-  /** The pager gets all of it. */
   readonly env: Env;
-  /** The path of the terminal to show it on. */
   readonly terminal: string;
 }
 
-/** A colon, as for text from a pipe: the path of our file tells nobody anything. */
+/** A colon, as when reading from a pipe: the name of our temporary file is of no interest. */
 const LESS_PROMPT = '-Ps?e(END):\\:.$';
 
-/** Shows a text in a pager until the person leaves it; false if that failed. Throws the signal's reason. */
+/** Shows a text in a pager until the user quits it; false if that failed. Throws the signal's reason. */
 export async function pagedText({ text, pager, env, terminal }: Paging, signal: AbortSignal): Promise<boolean> {
-  // As git does it: colours are shown.
+  // Lets the pager show colours, as git does.
   const colored = { ...env, LESS: env.LESS ?? `-R ${LESS_PROMPT}`, LV: env.LV ?? '-c' };
   return withFile({ text, name: 'all.txt' }, signal, async (file) => {
     return (await runProgram({ program: pager, file, env: colored, terminal }, signal)) === 0;
   });
 }
 
-/** Hands a text to some work in a file that only this user can read, and that is gone afterwards. */
+/** Runs `work` with a private temporary file that holds the text and is removed afterwards. */
 async function withFile<T>(
   { text, name }: Pick<Editing, 'text' | 'name'>,
   signal: AbortSignal,
@@ -85,7 +81,7 @@ interface Running extends Pick<Editing, 'env' | 'terminal'> {
   readonly file: string;
 }
 
-/** What ends the script if there is no such program: the words of a shell about that help nobody. */
+/** A check for the script, so that a missing program gives exit code 127 without the shell's own message. */
 function existing(program: string): string {
   const [name] = /^[\w./+-]+(?= |$)/.exec(program) ?? [];
   return name === undefined ? '' : `command -v ${name} > /dev/null 2>&1 || exit 127; `;

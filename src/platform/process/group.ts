@@ -2,18 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { windowsProgram } from './windows-command.ts';
 
-/** A process that was found running. */
 export interface FoundProcess {
   readonly pid: number;
   /** Its command line, arguments separated by spaces. Untrusted text. */
   readonly command: string;
 }
 
-/** A program started in a group of its own, and all it has started. */
+/** A program started in a process group of its own, and everything it has started. */
 export interface Family {
-  /** The pid of the program, which is the number of its group. */
+  /** The program's pid, which is also the group's id. */
   readonly leader: number;
-  /** A text that stands in the environment of every process of the family that did not drop it, and of no other. */
+  /** A text found in the environment of every process of the tree (unless one drops it), and of no other. */
   readonly marker: string;
 }
 
@@ -22,9 +21,9 @@ const GIVE_UP_AFTER_MS = 3000;
 const POLL_MS = 25;
 
 /**
- * Stops a family: TERM, and KILL two seconds later. Those that left the group are found by their marker where /proc tells.
- * One that left the group and dropped its environment too (`env -i setsid …`) is not found, and goes on.
- * Resolves when none is left, with those that were found at first; `survivors` could not be stopped.
+ * Stops a process tree: TERM, and KILL two seconds later. Processes that left the group are found by their marker,
+ * where /proc exists. One that also dropped its environment (`env -i setsid …`) is not found and keeps running.
+ * Resolves when none is left, with those found at first; `survivors` could not be stopped.
  */
 export async function stopFamily(
   family: Family,
@@ -33,7 +32,7 @@ export async function stopFamily(
     killFamily(family);
     return { found: [], survivors: [] };
   }
-  // The last of a pipeline may be about to end by itself.
+  // The last process of a pipeline may be about to exit by itself.
   if (runningOf(family).length > 0) await pause();
   const startMs = performance.now();
   const found = runningOf(family);
@@ -52,7 +51,7 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, POLL_MS));
 }
 
-/** Kills the family at once, as far as it is found; for the moment before this process ends. */
+/** Kills the tree at once, as far as it is found; for `process.on('exit')`. */
 export function killFamily(family: Family): void {
   const { leader } = family;
   if (process.platform === 'win32') {
@@ -63,7 +62,7 @@ export function killFamily(family: Family): void {
 
 function runningOf(family: Family): readonly FoundProcess[] {
   const pids = processNumbers();
-  // Without /proc only the group as a whole can be asked; it may have ended while its number is still known.
+  // Without /proc only the group as a whole can be probed; its id may outlive its processes.
   if (pids === undefined) return send(-family.leader, 0) ? [{ pid: family.leader, command: '' }] : [];
   return pids.flatMap((pid) => {
     if (!isMember(pid, family)) return [];
@@ -72,7 +71,7 @@ function runningOf(family: Family): readonly FoundProcess[] {
 }
 
 function isMember(pid: string, { leader, marker }: Family): boolean {
-  // `pid (name) state parent group …`, where the name may hold anything.
+  // `pid (name) state parent group …`, where the name may contain anything.
   const [state, , group] = readProcess(pid, 'stat')
     .replace(/^[\s\S]*\) /, '')
     .split(' ', 3);
@@ -88,7 +87,6 @@ function processNumbers(): readonly string[] | undefined {
   }
 }
 
-/** Empty if the process is gone, or not ours to look at. */
 function readProcess(pid: string, file: 'stat' | 'environ' | 'cmdline'): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');
@@ -97,7 +95,6 @@ function readProcess(pid: string, file: 'stat' | 'environ' | 'cmdline'): string 
   }
 }
 
-/** False if there is no such process or group. */
 function send(target: number, name: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(target, name);

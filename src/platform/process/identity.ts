@@ -3,19 +3,18 @@ import { hostname } from 'node:os';
 import { isObject } from '../../core/json.ts';
 import { errnoOf } from '../runtime/system.ts';
 
-/** Which process it is, so that another can tell whether it still runs. */
+/** Identifies a process, so that another can tell whether it still runs. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly host: string;
-  /** When the process began, as the kernel counts; a process id alone is used again and again. */
+  /** The start time, in kernel units; process ids alone are reused. */
   readonly began: string;
 }
 
 let self: Promise<ProcessIdentity> | undefined;
 
-/** This very process. */
 export function thisProcess(): Promise<ProcessIdentity> {
-  // It is the same for as long as there is anyone to ask; a server locks with every call.
+  // Constant for the process; a server locks with every call.
   self ??= processState(process.pid).then((state) => ({
     pid: process.pid,
     host: hostname(),
@@ -25,8 +24,8 @@ export function thisProcess(): Promise<ProcessIdentity> {
 }
 
 /**
- * Whether a process still runs; `elsewhere`: only its own machine could tell; `unknown`: a process of that number is there,
- * but it may be another one by now. Never throws.
+ * Whether a process still runs. `elsewhere`: only its own machine could tell; `unknown`: the pid exists, but may be
+ * another process by now. Never throws.
  */
 export async function stateOf(
   identity: ProcessIdentity,
@@ -43,7 +42,7 @@ export async function stateOf(
   return state.isStopped ? 'stopped' : 'here';
 }
 
-/** An identity as it was written down; undefined if it is none. */
+/** Undefined if `value` is not an identity. */
 export function parseProcessIdentity(value: unknown): ProcessIdentity | undefined {
   if (!isObject(value)) return undefined;
   const { pid, host, began } = value;
@@ -51,7 +50,7 @@ export function parseProcessIdentity(value: unknown): ProcessIdentity | undefine
   return isWhole ? { pid: pid as number, host, began } : undefined;
 }
 
-/** What Linux tells of a process; undefined elsewhere. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
+/** Linux only. https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html */
 async function processState(pid: number): Promise<{ began: string; isStopped: boolean } | undefined> {
   if (process.platform !== 'linux') return undefined;
   try {
@@ -66,8 +65,8 @@ async function processState(pid: number): Promise<{ began: string; isStopped: bo
 const LOOK_MS = 1000;
 
 /**
- * Aborts with `parent`, or soon after the process that started this one is gone: whatever else holds the other end of our
- * standard input then, nobody is left to answer. Keeps no process alive.
+ * A signal that aborts with `parent`, or soon after the parent process is gone: even if something else still holds our
+ * stdin open, nobody is left to answer. Does not keep the process alive.
  */
 export function whileParentLives(parent: AbortSignal): AbortSignal {
   const starter = process.ppid;

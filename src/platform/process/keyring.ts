@@ -5,8 +5,8 @@ import { startTimer } from '../runtime/clock.ts';
 import { programEnvironment } from './child.ts';
 
 /**
- * Runs in a process of its own: a keyring that waits for its daemon, or for a person, cannot be interrupted from inside.
- * Secrets travel through the pipes, never through arguments. `linux.store`: the kernel's keyring forgets at logout.
+ * Runs in a process of its own, as a keyring that waits for its daemon or the user cannot be interrupted from inside.
+ * Secrets travel through pipes, never as arguments. `linux.store`: the kernel's keyring would forget at logout.
  */
 const HELPER = `
 let text = '';
@@ -34,17 +34,16 @@ export interface KeyringEntry {
 type KeyringAnswer =
   | { readonly kind: 'secret'; readonly secret: string }
   | { readonly kind: 'nothing' }
-  /** There is no keyring here, it refused, or it did not answer in time. */
+  /** There is no keyring, it refused, or it did not answer in time. */
   | { readonly kind: 'unavailable'; readonly why: 'failed' | 'timeout' };
 
-/** The keyring of the operating system, through the optional library. No method throws. */
+/** The operating system's keyring, through the optional library. No method throws. */
 interface Keyring {
   get(entry: KeyringEntry, limitMs: number): Promise<KeyringAnswer>;
   set(entry: KeyringEntry, secret: string, limitMs: number): Promise<KeyringAnswer>;
   delete(entry: KeyringEntry, limitMs: number): Promise<KeyringAnswer>;
 }
 
-/** A keyring reached through the library file `module`. */
 export function openKeyring(module: string): Keyring {
   return {
     get: (entry, limitMs) => ask({ module, action: 'get', ...entry }, limitMs),
@@ -108,7 +107,7 @@ function parseAnswer(output: string): KeyringAnswer {
   }
 }
 
-/** What `security` answers when there is no such entry. */
+/** The exit code of `security` for a missing entry. */
 const NOT_FOUND = 44;
 
 /** Reads a generic password from the macOS Keychain with the system's own program. Never throws. */
@@ -120,7 +119,7 @@ export async function readKeychain(program: string, entry: KeyringEntry, limitMs
   return { kind: 'unavailable', why: code === 'timeout' ? 'timeout' : 'failed' };
 }
 
-/** A password with characters beyond ASCII is printed as hex. Ours are JSON, so they never look like that by themselves. */
+/** A password with characters beyond ASCII is printed as hex. Ours are JSON, so they never look like hex themselves. */
 function decode(password: string): string {
   return /^(?:[0-9a-f]{2})+$/i.test(password) ? Buffer.from(password, 'hex').toString('utf8') : password;
 }
@@ -129,12 +128,15 @@ const CIPHER = 'aes-256-gcm';
 const TAG_BYTES = 16;
 
 interface SealedBox {
-  /** The text inside `iv:tag:ciphertext`; `foreign` if another machine or user sealed it, `broken` if it is no such text. */
+  /** Opens `iv:tag:ciphertext`; `foreign`: another machine or user sealed it, `broken`: not in that format. */
   open(sealed: string): { readonly kind: 'opened'; readonly text: string } | { readonly kind: 'foreign' | 'broken' };
   seal(text: string): string;
 }
 
-/** AES-256-GCM under a key that scrypt makes of `password` and `salt`, in the form of the official CLI's encrypted file. */
+/**
+ * AES-256-GCM with a key that scrypt derives from `password` and `salt`, in the format of the official CLI's encrypted
+ * file.
+ */
 export function sealedBox(password: string, salt: string): SealedBox {
   let key: Buffer | undefined;
   const keyOf = (): Buffer => (key ??= scryptSync(password, salt, 32));

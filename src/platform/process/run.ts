@@ -10,16 +10,16 @@ import { FROM_PATH_ONLY, windowsProgram } from './windows-command.ts';
 interface FedCommand {
   readonly shell: Shell;
   readonly command: string;
-  /** What it reads. */
   readonly input: string;
   readonly cwd: string;
-  /** The person's own command: it gets all of it. */
+  /** Passed on completely: it is the user's own command. */
   readonly env: Env;
 }
 
 /**
- * Runs a command of the person's, hands it a text, and lets it write to our stderr, so that stdout stays ours. Resolves
- * with its exit code, 1 if a signal ended it. Throws the signal's reason, and AppError `usage` if it cannot be started.
+ * Runs a command of the user with a text as its stdin; its output goes to our stderr, so that stdout stays ours.
+ * Resolves with the exit code, 1 if a signal ended it. Throws the signal's reason, and AppError `usage` if it cannot be
+ * started.
  */
 export function feedCommand({ shell, command, input, cwd, env }: FedCommand, signal: AbortSignal): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -46,15 +46,15 @@ export function feedCommand({ shell, command, input, cwd, env }: FedCommand, sig
       if (signal.aborted) reject(signal.reason);
       else resolve(code ?? 1);
     });
-    // It may have ended without reading.
+    // It may exit without reading.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });
 }
 
 /**
- * Opens a page in the person's browser: `BROWSER` names the program, else the system's own. False if none can be started, or
- * `NO_BROWSER` is set. The address is one argument, and no shell sees it: only give it https or loopback ones.
+ * Opens a page in the user's browser: the program in `BROWSER`, else the system's. False if none can be started, or
+ * `NO_BROWSER` is set. No shell sees the URL; pass only https or loopback URLs.
  */
 export function openBrowser(url: string, env: Env, platform: string = process.platform): Promise<boolean> {
   if (env.NO_BROWSER) return Promise.resolve(false);
@@ -78,7 +78,7 @@ function systemBrowser(platform: string, env: Env): readonly string[] {
   return platform === 'win32' ? [windowsProgram('rundll32', env), 'url.dll,FileProtocolHandler'] : ['xdg-open'];
 }
 
-/** The file that would run for a command, as the system looks for it; undefined if there is none. Never throws. */
+/** The file that would run for a command; undefined if there is none. Never throws. */
 export function programPath(command: string, env: Env, cwd: string): string | undefined {
   const isPath = isAbsolute(command) || /[\\/]/.test(command);
   const directories = (env.PATH ?? env.Path ?? '').split(delimiter).filter((directory) => directory !== '');

@@ -9,18 +9,16 @@ export interface SelfRun {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Env;
-  /** What is piped into it; nothing unless given. */
   readonly input?: string;
 }
 
 export interface SelfResult {
   readonly stdout: string;
   readonly stderr: string;
-  /** 1 if it was ended by a signal. */
   readonly exitCode: number;
 }
 
-/** Runs this very program with other arguments, to its end. Rejects with the signal's reason when that comes first. */
+/** Runs this program with other arguments, to its end. Rejects with the signal's reason if that comes first. */
 export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -44,7 +42,7 @@ export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> 
       signal.removeEventListener('abort', stop);
       resolve({ stdout, stderr, exitCode: code ?? 1 });
     });
-    // It may have ended without reading.
+    // It may exit without reading.
     child.stdin.on('error', () => undefined);
     child.stdin.end(run.input ?? '');
   });
@@ -52,11 +50,10 @@ export function runSelf(run: SelfRun, signal: AbortSignal): Promise<SelfResult> 
 
 interface Scratch {
   readonly path: string;
-  /** Removes the directory and all that is in it. */
   remove(): Promise<void>;
 }
 
-/** A new directory of our own for a while, with these files in it. */
+/** A new temporary directory with these files in it. Must be removed. */
 export async function scratchDirectory(files: Readonly<Record<string, string>>): Promise<Scratch> {
   const path = await mkdtemp(join(tmpdir(), 'gmn-tour-'));
   for (const [name, text] of Object.entries(files)) await writeFile(join(path, name), text);

@@ -3,20 +3,19 @@ import { posix, win32 } from 'node:path';
 import type { Env } from '../../core/io.ts';
 import { windowsProgram } from './windows-command.ts';
 
-/** A shell, and what stands before the command in its arguments. */
 export interface Shell {
   readonly path: string;
   readonly args: readonly string[];
-  /** Windows: the command is not quoted again on its way. */
+  /** Windows: the command must not be quoted again. */
   readonly isVerbatim: boolean;
 }
 
-/** Shells that read the language models write; fish is not among them. */
+/** Shells that understand what models write; fish does not. */
 const POSIX_SHELLS = new Set(['sh', 'bash', 'dash', 'ash', 'zsh', 'ksh', 'mksh']);
 
 /**
- * The shell for commands: `wanted` (`--shell`) if given, else the user's own if it is one we know, else the system's.
- * Never throws: one that is not there fails when it is started.
+ * The shell for commands: `wanted` (`--shell`), else the user's own if known, else the system's. Never throws: a
+ * missing one fails when it is started.
  */
 export function chooseShell(wanted: string | undefined, env: Env, platform: string = process.platform): Shell {
   if (platform === 'win32') return windowsShell(wanted ?? env.ComSpec ?? windowsProgram('cmd', env));
@@ -46,13 +45,13 @@ function isExecutable(path: string): boolean {
   }
 }
 
-/** Marks the processes of a command; nested runs add theirs to it. */
+/** The variable that marks the processes of a command; nested runs append theirs. */
 export const MARKER = 'GMN_COMMAND';
 
-/** `GMN_MCP_DEPTH` counts how many servers stand behind each other; a command may start one. */
+/** `GMN_MCP_DEPTH` counts nested MCP servers; a command may start one. */
 const PASSED = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LANGUAGE', 'TZ', 'TMPDIR', 'GMN_MCP_DEPTH'];
 
-/** Without these few, programs on Windows do not even start. */
+/** Without these, programs on Windows do not even start. */
 const PASSED_ON_WINDOWS = [
   ...['SystemRoot', 'SystemDrive', 'windir', 'ComSpec', 'PATHEXT', 'Path', 'TEMP', 'TMP', 'USERNAME', 'USERPROFILE'],
   ...['HOMEDRIVE', 'HOMEPATH', 'APPDATA', 'LOCALAPPDATA', 'ProgramData', 'ProgramFiles', 'ProgramFiles(x86)'],
@@ -60,8 +59,8 @@ const PASSED_ON_WINDOWS = [
 ];
 
 /**
- * The environment of a command, built from nothing: where programs, home and temporary files are, the language, and that
- * there is no terminal. No key or token of the caller gets in, and nothing that makes a shell or loader run more.
+ * The environment of a command, built from nothing: paths, language, and that there is no terminal. No key or token of
+ * the caller gets in, nor any variable that makes a shell or loader run more code.
  */
 export function shellEnvironment(env: Env, shell: Shell, platform: string = process.platform): Record<string, string> {
   const names = platform === 'win32' ? [...PASSED, ...PASSED_ON_WINDOWS] : PASSED;
@@ -69,7 +68,7 @@ export function shellEnvironment(env: Env, shell: Shell, platform: string = proc
   const passed: Record<string, string> = {};
   for (const name of [...names, ...locale]) {
     const value = env[name];
-    // Old shells take such a value for a function, and run it.
+    // Shellshock: old versions of bash run such a value as a function.
     if (value !== undefined && !value.startsWith('()')) passed[name] = value;
   }
   return {

@@ -10,7 +10,6 @@ import { MARKER, type Shell, shellEnvironment } from './shell-choice.ts';
 
 interface ShellRun {
   readonly shell: Shell;
-  /** Handed to the shell as it is. */
   readonly command: string;
   readonly cwd: string;
   /** Little of it is passed on; see `shellEnvironment`. */
@@ -20,35 +19,34 @@ interface ShellRun {
 }
 
 export interface ShellResult {
-  /** Both outputs as they came; if there was too much, `omitted` characters are missing between `head` and `tail`. */
+  /**
+   * stdout and stderr as they came; if there was too much, `omitted` characters are missing between `head` and `tail`.
+   */
   readonly head: string;
   readonly tail: string;
   readonly omitted: number;
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly hasTimedOut: boolean;
-  /** How long nothing had been written when it ended. */
   readonly silentMs: number;
-  /** What it had left running when it ended by itself, and was stopped then. */
+  /** Processes it left running when it exited by itself; they were stopped. */
   readonly strays: readonly FoundProcess[];
-  /** What could not be stopped. */
   readonly survivors: readonly FoundProcess[];
 }
 
-/** How long the output of a command that has ended may still trickle in. */
 const LINGER_MS = 200;
-/** The same, however much there is of it. */
+/** The same limit while output keeps coming. */
 const MAX_LINGER_MS = 1000;
 
 /**
- * Runs one command to its end, in a session of its own, without input and without a terminal. When it ends, runs out of
- * time or is aborted, what it has started is stopped, as far as `stopFamily` finds it. Throws the signal's reason after an abort, and
- * AppError `usage` if it cannot be started.
+ * Runs one command to its end, in a process group of its own, without input and without a terminal. When it exits,
+ * times out or is aborted, everything it has started is stopped, see `stopProcessTree`. Throws the signal's reason
+ * after an abort, and AppError `usage` if it cannot be started.
  */
 export async function runShell(run: ShellRun, signal: AbortSignal): Promise<ShellResult> {
   signal.throwIfAborted();
   const { child, family } = await start(run);
-  // A second Ctrl+C ends this process at once, but not with the child still running.
+  // A second Ctrl+C exits at once, which must not leave the child running.
   const atExit = (): void => killFamily(family);
   process.on('exit', atExit);
   try {
@@ -97,7 +95,7 @@ function start({ shell, command, cwd, env }: ShellRun): Promise<{ child: ChildPr
       const leader = child.pid;
       if (leader !== undefined) child.once('spawn', () => resolve({ child, family: { leader, marker } }));
     } catch (thrown) {
-      // A command with a NUL in it.
+      // For instance a command that contains a NUL.
       refuse(thrown);
     }
   });
@@ -108,7 +106,7 @@ function collect(child: ChildProcess, maxChars: number) {
   let lastMs = performance.now();
   let onData = (): void => {};
   for (const stream of [child.stdout, child.stderr]) {
-    // One decoder for each: the two are cut, and mixed, at any byte.
+    // One decoder per stream: chunks may end inside a character.
     const decoder = new StringDecoder('utf8');
     stream?.on('data', (chunk: Buffer) => {
       lastMs = performance.now();
@@ -121,7 +119,7 @@ function collect(child: ChildProcess, maxChars: number) {
   return {
     kept: text.kept,
     silentMs: () => performance.now() - lastMs,
-    /** Resolves when all was read; where something holds the pipes that could not be stopped, a moment later; at an abort. */
+    /** Resolves when everything was read, at an abort, or after a moment if a surviving process holds the pipes. */
     settled: (signal: AbortSignal) =>
       new Promise<void>((resolve) => {
         const finish = (): void => {
@@ -144,7 +142,7 @@ function collect(child: ChildProcess, maxChars: number) {
   };
 }
 
-/** Waits for the shell itself: a process it left behind may hold the pipes for ever. */
+/** Waits for the shell itself, not for its pipes: a process it left behind may hold them open for ever. */
 function ended(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Promise<'exit' | 'timeout' | 'abort'> {
   return new Promise((resolve) => {
     const finish = (ending: 'exit' | 'timeout' | 'abort') => (): void => {
@@ -161,14 +159,13 @@ function ended(child: ChildProcess, timeoutMs: number, signal: AbortSignal): Pro
   });
 }
 
-/** Text of any length, of which only the beginning and the end are kept. */
 interface CappedText {
   add(text: string): void;
-  /** What was kept; `omitted` characters are missing between the two. `tail` is empty while nothing is. */
+  /** `omitted` characters are missing between the two; `tail` is empty if none are. */
   readonly kept: () => { readonly head: string; readonly tail: string; readonly omitted: number };
 }
 
-/** Keeps about half of `maxChars` at either end, never half a character. Memory stays within twice that. */
+/** Keeps about half of `maxChars` at either end, never half a character. Holds at most twice that in memory. */
 export function cappedText(maxChars: number): CappedText {
   const half = Math.floor(maxChars / 2);
   let head = '';

@@ -1,13 +1,12 @@
 import { Worker } from 'node:worker_threads';
 
-/** Runs a program in a thread of its own, which knows nothing of our environment and prints nothing. */
+/** Runs a program in a worker thread, without our environment and without output. */
 export function startThread(program: string, workerData: unknown): Worker {
-  // What it prints is nothing; passed on to ours, every worker would listen there.
+  // It prints nothing; piped through to ours, each worker would add listeners to our streams.
   const streams = { stdin: false, stdout: true, stderr: true };
   return new Worker(program, { eval: true, workerData, env: {}, ...streams });
 }
 
-/** Ends a thread, whatever it is doing. */
 export async function endThread(thread: Worker): Promise<void> {
   await thread.terminate();
 }

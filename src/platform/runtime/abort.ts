@@ -1,14 +1,14 @@
-/** Who waits for the signals that were made here. */
+/** Actions to call when a signal created here aborts. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** A signal, and what aborts it; only the first reason counts. */
+/** Only the first reason counts. */
 export interface Abortable {
   readonly signal: AbortSignal;
   /** Calls all who wait, and throws then what the first of them threw, if one did. */
   abort(reason: unknown): void;
 }
 
-/** A signal that `onAbort` can wait for without Node's event listeners: these cost every start a million instructions. */
+/** A signal that `onAbort` can follow without Node's event listeners, which cost every start a million instructions. */
 export function abortable(): Abortable {
   const controller = new AbortController();
   const { signal } = controller;
@@ -32,7 +32,10 @@ export function abortable(): Abortable {
   };
 }
 
-/** Calls `action`, once, when the signal aborts, unless the returned function is called first. One that has aborted calls nothing. */
+/**
+ * Calls `action` once when the signal aborts, unless the returned function is called first. Not called if it has
+ * already aborted.
+ */
 export function onAbort(signal: AbortSignal, action: () => void): () => void {
   const actions = waiting.get(signal);
   if (actions === undefined) {

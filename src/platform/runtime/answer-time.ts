@@ -1,18 +1,17 @@
 import { deadline } from './clock.ts';
 
-/** How long an answer may still take. */
+/** The timeout of one MCP response; restarts with every sign of life. */
 export interface AnswerTime {
-  /** Follows the caller's, and aborts when the time is over. */
+  /** Follows the parent, and aborts at the deadline. */
   readonly signal: AbortSignal;
-  /** All of the time once more: there was a word from the server. */
+  /** Restarts with the full time: the server sent something. */
   restart(): void;
-  /** Stops the time while a person is asked something. */
+  /** Stops the clock while the user is asked something. Calls nest. */
   hold(): void;
   resume(): void;
   clear(): void;
 }
 
-/** The time for one answer, which begins now. */
 export function answerTime(parent: AbortSignal, ms: number, reason: () => Error): AnswerTime {
   const over = new AbortController();
   const begin = () => {

@@ -45,7 +45,6 @@ function steadyMs(): number {
   return seconds * 1000 + nanoseconds / 1e6;
 }
 
-/** The real time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
@@ -63,7 +62,7 @@ export const systemClock: Clock = {
     }),
 };
 
-/** Calls `action` every `ms` until the returned function is called. Progress alone does not keep the process alive. */
+/** Calls `action` every `ms` until the returned function is called. Does not keep the process alive. */
 export function every(ms: number, action: () => void): () => void {
   const timer = setInterval(action, ms).unref();
   return () => clearInterval(timer);
@@ -75,9 +74,8 @@ export interface Deadline {
   hold(): void;
   /** Lets it run on from where it was held, once nobody holds it any more. */
   resume(): void;
-  /** When it will abort, in milliseconds since the epoch; undefined if it never will, or while it is held. */
+  /** When it will abort, in milliseconds since the epoch; undefined if never, or while paused. */
   endsAt(): number | undefined;
-  /** Lets go of the timer, so that the process can end. */
   clear(): void;
 }
 
@@ -85,7 +83,7 @@ export interface Deadline {
 export function deadline(parent: AbortSignal, ms: number, reason: () => Error): Deadline {
   if (ms === 0) return { signal: parent, hold: () => {}, resume: () => {}, endsAt: () => undefined, clear: () => {} };
   const controller = abortable();
-  // Twenty servers may hang on one signal, which is no leak.
+  // Twenty MCP servers may listen on one signal; that is not a leak.
   setMaxListeners(0, parent, controller.signal);
   let stopTimer = (): void => {};
   let startedMs = 0;
@@ -121,13 +119,13 @@ export function deadline(parent: AbortSignal, ms: number, reason: () => Error): 
   };
 }
 
-/** Resolves when all that can be done at once is done, and what was sent meanwhile is on its way: for what can wait that long. */
+/** Resolves after pending work and I/O had their turn; for work that can wait that long. */
 export function afterUrgent(): Promise<void> {
-  // A connection that stands at once carries its request in the turn after this one.
+  // Two turns: a connection that opens at once sends its request in the second.
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 }
 
-/** Calls `action` once, after `ms`, unless the returned function is called first. Waiting for it keeps no process alive. */
+/** Calls `action` once after `ms`, unless the returned function is called first. Does not keep the process alive. */
 export function after(ms: number, action: () => void): () => void {
   return startTimer(ms, action, { isIdle: true });
 }

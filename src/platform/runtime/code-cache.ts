@@ -5,11 +5,10 @@ import { Script } from 'node:vm';
 const MONTH_MS = 30 * 86_400_000;
 
 interface CodeCache {
-  /** The exports of a chunk of `dist/`, which runs when it is first asked for. */
   load(chunk: string): unknown;
-  /** Reads every chunk that was not needed so far: from then on the run does not mind if `dist` is replaced. Never throws. */
+  /** Reads the chunks not loaded yet into memory, so that the run survives an update of `dist`. Never throws. */
   keep(): void;
-  /** Keeps what V8 compiled in this run, if some file had to be compiled anew. Never throws. */
+  /** Saves what V8 compiled in this run, if anything was not in the cache. Never throws. */
   save(): void;
 }
 
@@ -25,9 +24,9 @@ type ChunkFunction = (
 ) => void;
 
 /**
- * Loads the chunks of `dist` as CommonJS, with V8's compiled code from an earlier run where there is some. `pack` is the
- * file that holds the chunks of an ordinary run as one, and is a function already. The cache is for this gmn, this Node and this machine type only;
- * one that V8 rejects, or that others could have written, is ignored.
+ * Loads the chunks of `dist` as CommonJS, with V8's code cache of an earlier run if there is one. `pack` is the file
+ * that bundles the chunks of an ordinary run and already is a function. A cache is valid for this version of gmn, Node
+ * and the architecture only; one that V8 rejects, or that other users could have written, is ignored.
  */
 export function codeCache({ dist, pack, version }: { dist: string; pack: string; version: string }): CodeCache {
   const directory = cacheDirectory(version);
@@ -35,7 +34,7 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
   const modules = new Map<string, ChunkModule>();
   const fresh = new Map<string, Script>();
   const kept = new Map<string, string>();
-  // The build escapes everything beyond ASCII, and a one-byte string is cheaper to read and to keep.
+  // The build escapes everything beyond ASCII, and one-byte strings are cheaper.
   const read = (file: string): string => readFileSync(join(dist, file), 'latin1');
 
   const run = (file: string, module: ChunkModule): void => {
@@ -71,7 +70,7 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
         const chunks = readdirSync(dist).filter((file) => file.endsWith('.js') && !isLoaded(file));
         for (const file of chunks) kept.set(file, read(file));
       } catch {
-        // It is being replaced at this moment.
+        // `dist` is being replaced right now.
       }
     },
     save() {
@@ -79,13 +78,15 @@ export function codeCache({ dist, pack, version }: { dist: string; pack: string;
       try {
         store(directory, dist, fresh);
       } catch {
-        // Without a cache the next start is a little slower; that is all.
+        // Without a cache the next start is a little slower.
       }
     },
   };
 }
 
-/** Where the compiled code of this gmn is kept, and whether it would be used; undefined if there is no place for it. Never throws. */
+/**
+ * The directory of the code cache, and whether it would be used; undefined if there is no home directory. Never throws.
+ */
 export function codeCacheState(
   version: string,
 ): { readonly directory: string; readonly isUsable: boolean } | undefined {
@@ -102,13 +103,13 @@ function cacheDirectory(version: string): string | undefined {
   }
 }
 
-/** Loaded only where HOME is not set. */
+/** `node:os` is loaded only if HOME is not set. */
 function userHome(): string {
   const { homedir, userInfo } = process.getBuiltinModule('node:os');
   return homedir() || userInfo().homedir;
 }
 
-/** Code from a directory that someone else owns or may write to is not run. */
+/** Code from a directory that someone else owns or may write to must not run. */
 function isOurs(directory: string): boolean {
   try {
     const status = statSync(directory);
@@ -128,7 +129,7 @@ function readIfThere(path: string): Buffer | undefined {
 }
 
 function store(directory: string, dist: string, scripts: ReadonlyMap<string, Script>): void {
-  // One level at a time: a recursive mkdir never returns where nothing can be made (/proc).
+  // One level at a time: a recursive mkdir never returns where nothing can be created (/proc).
   for (const level of [dirname(dirname(directory)), dirname(directory), directory]) makeDirectory(level);
   if (!isOurs(directory)) return;
   chmodSync(directory, 0o700);
@@ -154,7 +155,7 @@ function makeDirectory(path: string): void {
   if (statSync(path, { throwIfNoEntry: false }) === undefined) mkdirSync(path, { mode: 0o700 });
 }
 
-/** What another gmn or another Node left is of no use once it is old: an upgrade would add a directory each time. */
+/** Removes old caches of other versions of gmn or Node; each upgrade adds one. */
 function removeOthers(directory: string): void {
   const parent = dirname(directory);
   for (const name of readdirSync(parent)) {
@@ -168,7 +169,7 @@ function parseChunkFunction(value: unknown): ChunkFunction {
   return value as ChunkFunction;
 }
 
-/** What the pack holds in place of files: each chunk's exports, made when they are asked for. */
+/** The pack holds a function per chunk that returns its exports. */
 function parsePack(value: unknown): Readonly<Record<string, () => unknown>> {
   return (value as { readonly chunks: Readonly<Record<string, () => unknown>> }).chunks;
 }

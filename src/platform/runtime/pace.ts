@@ -2,13 +2,12 @@ import { yieldToEvents } from './event-loop.ts';
 
 /** Keeps long work in small steps, so that timers and keys are answered in between, and ends it in time. */
 export interface Pace {
-  /** One entry more was looked at. */
   count(): void;
   /** Whether it is time to rest. Cheap enough to be asked in a loop. */
   isDue(): boolean;
   /** Lets the event loop run. Throws the signal's reason. */
   rest(): Promise<void>;
-  /** Why no more should be done; undefined if it may go on. */
+  /** Why the work must stop; undefined if it may continue. */
   exhausted(): string | undefined;
 }
 
@@ -19,7 +18,6 @@ interface PaceLimits {
   readonly maxMs: number;
 }
 
-/** A pace that begins now. */
 export function paceOf({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): Pace {
   const began = performance.now();
   let stepBegan = began;
@@ -30,7 +28,7 @@ export function paceOf({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): 
       entries += 1;
     },
     isDue: () => {
-      // The clock costs more than most of what is done in between.
+      // Reading the clock costs more than most steps.
       asked += 1;
       return asked % 8 === 0 && performance.now() - stepBegan > STEP_MS;
     },
@@ -45,7 +43,7 @@ export function paceOf({ maxEntries, maxMs }: PaceLimits, signal: AbortSignal): 
   };
 }
 
-/** Those that are wanted, as many as there is time for. Throws the signal's reason. */
+/** Filters as many items as there is time for. Throws the signal's reason. */
 export async function filteredAt<T>(
   pace: Pace,
   items: readonly T[],

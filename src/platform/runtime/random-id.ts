@@ -1,11 +1,11 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
 const ID_BYTES = 16;
-/** Enough for some ids: each of them is used once. */
+/** Enough for several ids; each byte is used once. */
 const STOCK_BYTES = 16 * ID_BYTES;
 let stock: Buffer = Buffer.alloc(0);
 
-/** An id that nobody else has: a random UUID. Reads the system's own source where there is one: the crypto module costs a start. */
+/** A random UUID. Reads /dev/urandom where it exists, as loading the crypto module costs start-up time. */
 export function randomId(): string {
   if (stock.length < ID_BYTES) stock = randomBytes(STOCK_BYTES) ?? stock;
   if (stock.length < ID_BYTES) return otherId();
@@ -16,7 +16,6 @@ export function randomId(): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
-/** Undefined where the system has no such source. */
 function randomBytes(count: number): Buffer | undefined {
   const bytes = Buffer.alloc(count);
   try {
@@ -35,7 +34,7 @@ function otherId(): string {
   return process.getBuiltinModule('node:crypto').randomUUID();
 }
 
-/** A secret of 256 bits that can stand in a header. */
+/** 256 random bits, safe in a header. */
 export function randomToken(): string {
   return process.getBuiltinModule('node:crypto').randomBytes(32).toString('base64url');
 }

@@ -7,13 +7,12 @@ const FAULTS = {
   SIGHUP: 'hangup',
 } as const satisfies Record<string, Fault>;
 
-/** How long a run may wind down after a failure nobody foresaw: who knows what it has left undone. */
+/** How long a run may wind down after an uncaught exception. */
 const LAST_WORDS_MS = 2000;
 
 /**
- * A signal aborted by SIGINT, SIGTERM or SIGHUP, or by a failure nobody foresaw, with an AppError as its reason: the run
- * winds down and ends by itself. The second one ends the process at once; not so a hangup, which a shell and the system
- * may both send.
+ * A signal that aborts on SIGINT, SIGTERM, SIGHUP or an uncaught exception, with an AppError as its reason, so that the
+ * run winds down by itself. A second one exits at once, except SIGHUP, which both a shell and the system may send.
  */
 export function interruptSignal(): AbortSignal {
   const controller = abortable();
@@ -29,7 +28,7 @@ export function interruptSignal(): AbortSignal {
   return controller.signal;
 }
 
-/** What came until then is kept, and the failure is told in the format of the run. */
+/** Lets the run keep what it has and report the failure in its output format. */
 function abortOnCrash(controller: Abortable): void {
   const [boot] = process.listeners('uncaughtException');
   const crash = (thrown: Error): void => {
@@ -48,8 +47,8 @@ function abortOnCrash(controller: Abortable): void {
 }
 
 /**
- * Node puts the terminal's modes back when it ends, and aborts if the terminal is gone. To be called when it may be: at the
- * end, descriptors that have lost theirs are closed, which Node respects.
+ * Node restores the terminal modes at exit, and crashes if the terminal is gone. Call this when that may be the case:
+ * at exit it closes the descriptors that have lost their terminal, which Node then skips.
  */
 export function closeLostTerminal(): void {
   process.once('exit', () => {
@@ -59,7 +58,7 @@ export function closeLostTerminal(): void {
       try {
         if (fstatSync(descriptor).isCharacterDevice() && !isatty(descriptor)) closeSync(descriptor);
       } catch {
-        // It is closed already.
+        // Already closed.
       }
     }
   });

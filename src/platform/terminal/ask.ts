@@ -1,12 +1,12 @@
 import { AppError } from '../../core/error.ts';
 import { ttyStream } from './input-stream.ts';
 
-/** Around a paste, on terminals that mark it; and any other key that sends a sequence. */
+/** Bracketed-paste marks, and other keys that send a sequence. */
 const SEQUENCES = /\x1b\[[0-9;?]*[ -/]*[@-~]|\x1bO./g;
 
 /**
- * Asks for a secret on the terminal behind stdin; what is typed is not shown. Resolves at Enter.
- * Throws AppError `interrupted` at Ctrl-C, `usage` at Ctrl-D, and the signal's reason.
+ * Asks for a secret on the terminal behind stdin, without echo. Resolves at Enter. Throws AppError `interrupted` at
+ * Ctrl-C, `usage` at Ctrl-D, and the signal's reason.
  */
 export function askSecret(question: string, signal: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -51,7 +51,9 @@ function unreadable(cause: unknown): AppError {
   });
 }
 
-/** Resolves when a line was typed on stdin; rejects with the signal's reason when that comes first. For terminals only. */
+/**
+ * Resolves when a line was typed on stdin; rejects with the signal's reason if that comes first. For terminals only.
+ */
 export function waitForEnter(signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -60,7 +62,7 @@ export function waitForEnter(signal: AbortSignal): Promise<void> {
       stdin.off('data', onLine);
       stdin.off('end', onLine);
       signal.removeEventListener('abort', onAbort);
-      // A paused terminal still holds the process.
+      // A paused terminal would still keep the process alive.
       stdin.pause();
       stdin.unref();
       settle();

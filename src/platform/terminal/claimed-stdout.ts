@@ -1,17 +1,16 @@
 import { AppError } from '../../core/error.ts';
 import { outputStream } from './output-stream.ts';
 
-/** Our standard output, for one writer alone. */
 export interface ClaimedStdout {
   /** Resolves when there is room for more. Rejects with fault `pipe` once nobody reads. */
   write(text: string): Promise<void>;
-  /** Resolves when there is room for more. Rejects as `write` does. */
+  /** Resolves when there is room for more. Rejects like `write`. */
   ready(): Promise<void>;
   /** Resolves when nobody reads any more. */
   readonly gone: Promise<void>;
 }
 
-/** Takes standard output for a protocol: whatever else is printed in this process, by whomever, goes to standard error. */
+/** Reserves stdout for a protocol: whatever else this process prints there goes to stderr. */
 export function claimStdout(): ClaimedStdout {
   const { stdout, stderr } = process;
   const own = outputStream(1);

@@ -4,49 +4,49 @@ import { closeLostTerminal } from '../runtime/signals.ts';
 import { ttyStream } from './input-stream.ts';
 import { type Suspension, suspendable } from './tty.ts';
 
-/** The keyboard and the window of the terminal behind stdin and stderr. */
 export interface TerminalInput {
   readonly columns: number;
   readonly rows: number;
   /**
-   * Takes the terminal: what is typed comes to `listener` byte for byte, unechoed, and pastes are marked unless `isPlain`.
-   * Until `stop`, a person may send the program to the background and back. However the process ends (KILL apart), the
-   * terminal is given back as it was. Calling it again changes nothing.
+   * Takes over the terminal: `listener` gets every byte typed, without echo, with pastes marked unless `isPlain`. Until
+   * `stop`, the user may suspend and resume the program. However the process ends (except SIGKILL), the terminal modes
+   * are restored. Calling it again changes nothing.
    */
   start(listener: TerminalListener, options: { readonly isPlain: boolean }): void;
-  /** Gives the terminal back as it was. What is typed from now on is left for others. */
+  /** Restores the terminal modes. Later input is left for other readers. */
   stop(): void;
-  /** Has the terminal report keys such as Shift+Enter, until `stop`; for terminals that have said they can. */
+  /** Enables reports of keys such as Shift+Enter, until `stop`; only for terminals that said they support it. */
   reportAllKeys(): void;
-  /** Sends the program to the background, in a moment; false where there is none. */
+  /** Suspends the program (Ctrl-Z); false on Windows. */
   suspend(): boolean;
-  /** What the person makes of a text in their editor, which has the terminal meanwhile; undefined if that failed. */
+  /** Lets the user edit a text in their editor, which has the terminal meanwhile; undefined if that failed. */
   edit(text: string, env: Env, signal: AbortSignal): Promise<string | undefined>;
-  /** Calls `action` after `ms`, unless the returned function is called before. */
   after(ms: number, action: () => void): () => void;
 }
 
 interface TerminalListener {
   bytes(chunk: Uint8Array): void;
   resized(): void;
-  /** Back from the background: the screen may show anything. */
+  /** Resumed after a suspension: the screen may show anything. */
   continued(): void;
   /** The terminal is gone. */
   ended(): void;
 }
 
-/** https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h2-Bracketed-Paste-Mode, and the question whether kitty's keys are known. */
+/**
+ * https://invisible-island.net/xterm/ctlseqs/ctlseqs.html#h2-Bracketed-Paste-Mode, and the query for kitty's keyboard
+ * protocol.
+ */
 const MARK_PASTES = '\u001b[?2004h';
 const ASK_KITTY = '\u001b[?u';
 const UNMARK_PASTES = '\u001b[?2004l';
-/** Disambiguated keys (1), with the key's place on a Latin keyboard (4). */
+/** Disambiguated keys (1) with alternate keys (4), which give the key's position on a Latin keyboard. */
 const PUSH_KITTY = '\u001b[>5u';
 const POP_KITTY = '\u001b[<u';
 
-/** The terminal of this process. Creating it does nothing. */
 export function systemTerminal(): TerminalInput {
   let taken: Taken | undefined;
-  // One question is enough: its answer may come late, and must not find anybody else there.
+  // Asked only once: the answer may come late and must not reach another reader.
   let hasAsked = false;
   let hasKitty = false;
   const stop = (): void => {
@@ -94,13 +94,15 @@ interface Modes {
   readonly unmarks: () => string;
 }
 
-/** A stream of its own, destroyed at the end: one that is merely paused would still take a chunk from those who come after. */
+/**
+ * Uses a stream of its own, destroyed at the end: a merely paused one would still take a chunk from the next reader.
+ */
 function takeTerminal(listener: TerminalListener, { marks, unmarks }: Modes): Taken {
   const stream = ttyStream(0);
   const { stderr } = process;
   let isOurs = false;
   const enter = (): void => {
-    // The shell may have changed the modes behind our back, of which the stream knows nothing.
+    // The shell may have changed the modes, which the stream does not notice.
     stream.setRawMode(false);
     stream.setRawMode(true);
     stderr.write(marks);

@@ -5,20 +5,22 @@ import { type OutputStream, outputStream } from './output-stream.ts';
 
 const DONE = Promise.resolve();
 
-/** How long the last words of a run that was ended may wait for a reader that does not read. */
+/** How long blocked output may delay the exit. */
 const PATIENCE_MS = 200;
 
-/** How much may be gathered into one write; what a pipe of Linux holds. */
+/** The most that is batched into one write: the size of a Linux pipe. */
 const GATHERED_LENGTH = 65_536;
 
-/** The process's stdout and stderr. `flush` resolves when all that was written has left, and rejects if it could not. */
+/**
+ * The process's stdout and stderr. `flush` resolves when everything has been written, and rejects if it could not be.
+ */
 export interface ProcessIo extends Io {
   flush(): Promise<void>;
-  /** As `App.hurry`. */
+  /** Like `App.hurry`. */
   hurry(reason: AppError): void;
 }
 
-/** Opens the two streams only when they are first used: touching them costs a module each. */
+/** Opens each stream on first use: touching it loads a module. */
 export function processIo(color: ColorChoice, env: Env): ProcessIo {
   const out = lazyOut(() => outputStream(1), color, env);
   const err = unfailing(
@@ -37,7 +39,6 @@ export function processIo(color: ColorChoice, env: Env): ProcessIo {
 }
 
 interface ProcessOut extends Out {
-  /** Sends what is still being gathered. */
   release(): void;
   flush(): Promise<void>;
   hurry(reason: AppError): void;
@@ -66,7 +67,7 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
   return {
     write(chunk) {
       if (state.failure) return Promise.reject(state.failure);
-      // On a terminal each piece shall be seen as it comes, and others write to it as well.
+      // A terminal shows each piece as it comes, and other code writes to it as well.
       if (get().isTTY) send(chunk);
       else add(chunk);
       return hasRoom ? DONE : state.settled((done) => get().once('drain', done));
@@ -76,7 +77,7 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
       release();
       if (state.failure) return Promise.reject(state.failure);
       if (stream === undefined || (hasRoom && stream.writableLength === 0)) return DONE;
-      // Of one that fails, the callback may come before the event; that one lets us down.
+      // On failure the callback may come before the 'error' event; that event rejects the promise.
       return state.settled((done) => get().write('', (error) => error || done()));
     },
     hurry: (reason) =>
@@ -98,15 +99,13 @@ function lazyOut(open: () => OutputStream, color: ColorChoice, env: Env): Proces
 }
 
 interface Hopes {
-  /** What became of the stream, if it can be written to no more. */
   readonly failure: AppError | undefined;
-  /** Lets down all who wait, now and later; the first reason stays. */
+  /** Rejects all waiting and future writes; the first reason stays. */
   fail(error: AppError): void;
-  /** Resolves when `start` says that it is done. */
   settled(start: (done: () => void) => void): Promise<void>;
 }
 
-/** Those who wait for a stream that may never drain. */
+/** Promises of writes that wait for a stream that may never drain. */
 function hopes(): Hopes {
   let failure: AppError | undefined;
   const waiting = new Set<(error: AppError) => void>();
@@ -130,7 +129,10 @@ function hopes(): Hopes {
   };
 }
 
-/** Gives a queue that nobody reads a moment, then gives it up; what is left in it after that does not keep the process alive. */
+/**
+ * Gives a blocked queue a short grace period, then fails it; what is left after another one does not keep the process
+ * alive.
+ */
 function endQueue(isQueued: () => boolean, giveUp: () => void, exitCode: number): void {
   after(PATIENCE_MS, () => {
     if (!isQueued()) return;
@@ -146,8 +148,8 @@ interface Gathering {
 }
 
 /**
- * Of what is added in one turn of the event loop, the first piece is written at once and the rest together, at the end of
- * that turn: an answer that comes faster than it can be shown costs a write for each batch, not for each word.
+ * Writes the first piece of each event loop turn at once and the rest together at the end of that turn: a fast answer
+ * costs one write per batch, not per word.
  */
 function gathering(write: (text: string) => void): Gathering {
   let rest = '';
@@ -175,8 +177,8 @@ function gathering(write: (text: string) => void): Gathering {
 }
 
 /**
- * Words to the person that cannot be written are no reason to fail a run that has its answer. What was written `before`
- * comes before them: both may go to one place.
+ * Ignores write failures: a message that cannot be shown is no reason to fail a run that has its answer. Calls `before`
+ * first, to keep the order where stdout and stderr go to one place.
  */
 function unfailing(err: ProcessOut, before: () => void): ProcessOut {
   const ignore = (): void => {};
@@ -192,22 +194,21 @@ function unfailing(err: ProcessOut, before: () => void): ProcessOut {
   });
 }
 
-/** A reader that went away is no fault of ours; a full disk is. */
 function writeFailure(error: NodeJS.ErrnoException, isTerminal: boolean): AppError {
-  // The window was closed, or the connection to it lost; SIGHUP says the same, now or in a moment.
+  // The window was closed, or its connection lost; SIGHUP usually follows.
   if (error.code === 'EIO' && isTerminal) return new AppError('hangup', 'the terminal is gone', { cause: error });
   if (error.code === 'EPIPE' || error.code === 'ECONNRESET') {
     return new AppError('pipe', 'the reader closed the pipe', { cause: error });
   }
   return new AppError('internal', `cannot write the output: ${error.message}`, {
     cause: error,
-    hint: 'Check that there is room where the output goes.',
+    hint: 'Check the free disk space where the output goes.',
   });
 }
 
-/** Whether a person sits there: stdin and stderr are both terminals. */
+/** Whether stdin and stderr are both terminals, so that the user can be asked. */
 export function isAttended(): boolean {
-  // Seldom asked, so it is loaded only then.
+  // Rarely needed, so loaded on demand.
   const { isatty } = process.getBuiltinModule('node:tty');
   return isatty(0) && isatty(2);
 }
@@ -215,8 +216,8 @@ export function isAttended(): boolean {
 export type ColorChoice = 'auto' | 'always' | 'never';
 
 /**
- * Whether styling may be written to a stream. The flag wins, then NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE
- * (`0` turns off), then TERM=dumb; otherwise it depends on whether that very stream is a terminal.
+ * Whether styling may be written to a stream. The flag wins, then NO_COLOR, then FORCE_COLOR and CLICOLOR_FORCE (`0`
+ * disables), then TERM=dumb; otherwise it depends on whether that very stream is a terminal.
  */
 function mayStyle(choice: ColorChoice, env: Env, isTerminal: boolean): boolean {
   if (choice !== 'auto') return choice === 'always';

@@ -3,17 +3,16 @@ import { AppError } from '../../core/error.ts';
 import { reasonOf } from '../runtime/system.ts';
 import type { ByteStream } from './input-stream.ts';
 
-/** What stands behind descriptor 0. `none`: a terminal, another character device, or nothing at all. */
+/** What descriptor 0 is. `none`: a terminal, another character device, or closed. */
 export type StdinKind = 'none' | 'file' | 'pipe' | 'socket' | 'directory';
 
 export interface Stdin {
-  /** One fstat, nothing else; never throws. */
+  /** Calls fstat only; never throws. */
   kind(): StdinKind;
-  /** Whether a person would have to type it. */
   isTerminal(): Promise<boolean>;
   /**
-   * The bytes to the end. Leaving the iteration, or aborting, lets go of the descriptor, so that the process can end;
-   * an abort makes the pending step throw the signal's reason. Throws AppError `usage` if it cannot be read.
+   * The bytes to the end. Leaving the iteration, or aborting, releases the descriptor, so that the process can exit;
+   * after an abort the pending step throws the signal's reason. Throws AppError `usage` if it cannot be read.
    */
   read(signal: AbortSignal): AsyncIterableIterator<Uint8Array, void>;
 }
@@ -21,7 +20,6 @@ export interface Stdin {
 const DESCRIPTOR = 0;
 const CHUNK_BYTES = 262_144;
 
-/** The standard input of this process. Creating it does nothing. */
 export function systemStdin(): Stdin {
   return {
     kind,
@@ -73,7 +71,7 @@ async function* readAll(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   }
 }
 
-/** Files never make a reader wait, so there is no pending step to give up. */
+/** Reads from files never block, so there is no pending read to cancel. */
 async function* readBlocks(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   for (;;) {
     signal.throwIfAborted();

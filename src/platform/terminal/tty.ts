@@ -3,23 +3,23 @@ import { isatty } from 'node:tty';
 import type { Env } from '../../core/io.ts';
 import { type TtyStream, ttyStream } from './input-stream.ts';
 
-/** The person's terminal, whatever stdin and stdout are. */
+/** The user's terminal, whatever stdin and stdout are. */
 export interface Tty {
   readonly columns: number;
   readonly rows: number;
   /**
-   * Throws away what was typed until the keyboard has been quiet for a moment, calls `show`, and resolves with the first
-   * key of `keys` that is typed after that: one small letter or control character. A paste is no key. `INTERRUPT` stands
-   * for Ctrl+C, an abort and the end of the terminal, `CONTINUED` for a return from the background; both always count.
+   * Discards typed input until the keyboard has been quiet for a moment, calls `show`, and resolves with the first of
+   * `keys` typed after that: a lower-case letter or control character. A paste is not a key. `INTERRUPT` stands for
+   * Ctrl+C, an abort and the end of the terminal, `CONTINUED` for a resume after suspension; both may always be
+   * returned.
    */
   key(keys: Keys, show: () => Promise<void>, signal: AbortSignal): Promise<string>;
-  /** A line of text, edited as it is typed, `prompt` before it. `INTERRUPT` as above. */
+  /** A line of text with line editing, after `prompt`. `INTERRUPT` as above. */
   line(prompt: string, signal: AbortSignal): Promise<string>;
-  /** What the person makes of a text in their editor; undefined if the editor failed. For the time it has the terminal. */
+  /** Lets the user edit a text in their editor, which has the terminal meanwhile; undefined if the editor failed. */
   edit(text: string, name: string, env: Env, signal: AbortSignal): Promise<string | undefined>;
-  /** Shows a text in the pager that `PAGER` names; false if there is none, or it failed. */
+  /** Shows a text in the pager named by `PAGER`; false if there is none, or it failed. */
   page(text: string, env: Env, signal: AbortSignal): Promise<boolean>;
-  /** Gives the terminal back as it was. */
   close(): void;
 }
 
@@ -29,15 +29,14 @@ export const INTERRUPT = '\u0003';
 export const CONTINUED = 'continued';
 const SUSPEND = '\u001a';
 
-/** Longer than a typist needs from key to key, so that the middle of a sentence answers no question. */
+/** Longer than the pause between two keys, so that text typed ahead answers no question. */
 const QUIET_MS = 300;
-/** The same after somebody has been seen typing: people stop to think. */
+/** Longer after somebody was seen typing: people stop to think. */
 const TYPIST_QUIET_MS = 1000;
 
-/** Where the terminal of this process is found. */
 export const TTY_PATH = process.platform === 'win32' ? '\\\\.\\CONIN$' : '/dev/tty';
 
-/** Opens the terminal this process belongs to; undefined if there is none. */
+/** The controlling terminal of this process; undefined if there is none. */
 export function openTty(): Tty | undefined {
   let descriptor: number | undefined;
   try {
@@ -53,7 +52,7 @@ export function openTty(): Tty | undefined {
 function ttyOn(stream: TtyStream, descriptor: number): Tty {
   stream.setEncoding('utf8');
   stream.on('error', () => {});
-  // The stream works on a descriptor of its own; ours is closed once it is gone.
+  // The stream has its own descriptor; ours is closed with it.
   stream.once('close', () => isatty(descriptor) && closeSync(descriptor));
   return {
     get columns() {
@@ -89,7 +88,7 @@ interface Keyboard {
   readonly keys: Keys;
 }
 
-/** In raw mode a terminal sends Ctrl+C and Ctrl+Z as characters, so both are our business here. */
+/** In raw mode a terminal sends Ctrl+C and Ctrl+Z as characters, so both are handled here. */
 async function pressedKey(keyboard: Keyboard, show: () => Promise<void>, signal: AbortSignal): Promise<string> {
   const { stream } = keyboard;
   let take: (chunk: string) => void = () => {};
@@ -134,12 +133,12 @@ async function pressedKey(keyboard: Keyboard, show: () => Promise<void>, signal:
   }
 }
 
-/** With an input method for Japanese switched on, a letter comes in its full-width form. */
+/** With a Japanese input method switched on, a letter arrives in its full-width form. */
 function keyOf(chunk: string): string {
   return chunk.normalize('NFKC').toLowerCase();
 }
 
-/** Waits until the keyboard is quiet; true if that was said to be in vain. */
+/** Waits until the keyboard is quiet; resolves true if Ctrl+C was typed meanwhile. */
 function isInterrupted(keyboard: Keyboard, listen: (listener: (chunk: string) => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
     const look = (): void => {
@@ -154,13 +153,12 @@ function isInterrupted(keyboard: Keyboard, listen: (listener: (chunk: string) =>
       else timer = setTimeout(look, TYPIST_QUIET_MS);
     };
     listen(take);
-    // What was typed while nobody asked.
     const ahead = drained(keyboard);
     if (ahead !== '') take(ahead);
   });
 }
 
-/** Takes what has been typed and not been read, without waiting. */
+/** Reads what has been typed so far, without blocking. */
 function drained({ descriptor }: Keyboard): string {
   if (process.platform === 'win32') return '';
   const buffer = Buffer.alloc(4096);
@@ -172,22 +170,21 @@ function drained({ descriptor }: Keyboard): string {
       typed += buffer.toString('latin1', 0, length);
     }
   } catch {
-    // EAGAIN: there is no more.
+    // EAGAIN: no more.
     return typed;
   }
 }
 
-/** What goes on when a person sends the program to the background and back. */
 export interface Suspension {
-  /** Goes to the background, with all of a pipeline, as the terminal itself would; false where there is none. */
+  /** Suspends the whole pipeline, as the terminal itself would; false on Windows. */
   start(): boolean;
-  /** From now on the system does what it does. */
+  /** Restores the system's own handling. */
   end(): void;
 }
 
 /**
- * While this holds, going to the background calls `giveBack` first, and coming back calls `takeAgain`. Where nobody could
- * bring us back, as without a shell, the system keeps us here, and both are called one after the other.
+ * Until `end`, a suspension calls `giveBack` first, and a resume calls `takeAgain`. Where nobody could resume us, as
+ * without a shell, the system does not suspend, and both are called one after the other.
  */
 export function suspendable(giveBack: () => void, takeAgain: () => void): Suspension {
   if (process.platform === 'win32') return { start: () => false, end: () => {} };
@@ -199,11 +196,11 @@ export function suspendable(giveBack: () => void, takeAgain: () => void): Suspen
   const onStop = (): void => {
     giveBack();
     isAway = true;
-    // SIGSTOP would stop us in any case; what SIGTSTP does by itself is what the system thinks right.
+    // SIGTSTP, not SIGSTOP: the system ignores it for orphaned process groups, which nobody could resume.
     process.off('SIGTSTP', onStop);
     process.kill(process.pid, 'SIGTSTP');
     process.on('SIGTSTP', onStop);
-    // Whoever was brought back hears of it in the turn of the loop between these two.
+    // If we were suspended, SIGCONT is handled between these two turns.
     setImmediate(() => setImmediate(() => isAway && onContinue()));
   };
   process.on('SIGTSTP', onStop);

@@ -1,7 +1,10 @@
 import { createInterface } from 'node:readline';
 import type { TtyStream } from './input-stream.ts';
 
-/** One line, edited as it is typed, shown on stderr; empty at Ctrl+D, undefined at Ctrl+C, an abort or the terminal's end. */
+/**
+ * Reads one line with line editing, shown on stderr; empty at Ctrl+D, undefined at Ctrl+C, an abort or the terminal's
+ * end.
+ */
 export function typedLine(
   { input, prompt }: { readonly input: TtyStream; readonly prompt: string },
   signal: AbortSignal,
@@ -21,7 +24,7 @@ export function typedLine(
     signal.addEventListener('abort', onStop, { once: true });
     lines.once('SIGINT', onStop);
     lines.once('line', (text) => finish(text));
-    // After any of the above this changes nothing.
+    // No effect after any of the above.
     lines.once('close', () => finish(''));
     lines.setPrompt(prompt);
     lines.prompt();

@@ -5,13 +5,16 @@ import type {
   Target,
 } from '../../http/connection.ts';
 
-/** A connection on the runtime's own sockets, which cost a fraction of what its copy of `node:net` costs a start. */
+/** A connection on Bun's own sockets, which load much faster than its `node:net`. */
 export interface Connection extends PlainConnection {
-  /** Speaks TLS from now on, with nobody whose certificate is not for this name or address; what happens is told to these events, `open` first. */
+  /**
+   * Starts TLS; the certificate must be for this name or address. Everything from now on goes to these events, `open`
+   * first.
+   */
   secure(name: string, events: ConnectionEvents): void;
 }
 
-/** https://bun.com/docs/runtime/networking/tcp, as far as it is used here. */
+/** The used part of https://bun.com/docs/runtime/networking/tcp */
 interface NativeSocket {
   write(bytes: Uint8Array): number;
   pause(): void;
@@ -45,20 +48,20 @@ declare const Bun: {
   }): Promise<unknown>;
 };
 
-/** A connection in whatever state it is; `events` are those of the one who has it now. */
+/** The state of a connection; `events` are replaced by `upgradeTls`. */
 interface Line {
   socket: NativeSocket | undefined;
   events: ConnectionEvents;
   isOver: boolean;
 }
 
-/** The same promise; of several addresses, one after the other is tried. */
+/** Same contract as on Node; several addresses are tried one after the other. */
 export const connect = (({ host, port, isTls, addresses }: Target, events: ConnectionEvents): Connection => {
   const line: Line = { socket: undefined, events, isOver: false };
   const tls = isTls ? { tls: tlsFor(host) } : {};
   const attempt = ([hostname = '', ...others]: readonly string[]): void => {
     let isTold = false;
-    // A failure is told twice, to the handler and to the promise.
+    // Bun reports a failure twice, to the handler and to the promise.
     const failed = (error: unknown): void => {
       if (isTold || line.isOver) return;
       isTold = true;
@@ -84,7 +87,6 @@ export const connect = (({ host, port, isTls, addresses }: Target, events: Conne
   };
 }) satisfies typeof connectNode;
 
-/** The certificate is checked against `serverName`. */
 function tlsFor(name: string): TlsOptions {
   return { rejectUnauthorized: true, serverName: name };
 }
@@ -100,7 +102,7 @@ function lose(line: Line, error: unknown): void {
   line.events.closed(error);
 }
 
-/** What the runtime calls, for as long as `events` are those of the line. */
+/** The callbacks for Bun, ignored once `events` are no longer the connection's. */
 function handlerOf(line: Line, events: ConnectionEvents, isTls: boolean): SocketHandler {
   const isCurrent = (): boolean => !line.isOver && line.events === events;
   const end = (error: unknown): void => {
@@ -125,7 +127,7 @@ function handlerOf(line: Line, events: ConnectionEvents, isTls: boolean): Socket
       if (isCurrent()) events.room();
     },
     end() {
-      // Before that a handshake has failed, and why is told next.
+      // Before it is open, the handshake has failed, and an error follows that says why.
       if (isOpen) end(undefined);
     },
     close: (_, error) => end(error),

@@ -6,7 +6,7 @@ import { answerReader, requestBytes, tunnelBytes } from '../../http/http1.ts';
 import type { sendThroughProxy as sendThroughProxyNode } from '../../http/proxy.ts';
 import { type Connection, connect } from './connection.ts';
 
-/** The same promise, on the sockets of the runtime. */
+/** Same contract as on Node, on Bun's sockets. */
 export const sendThroughProxy: typeof sendThroughProxyNode = async (dispatch, proxy) =>
   dispatch.request.url.protocol === 'https:' ? sendThroughTunnel(dispatch, proxy) : sendToProxy(dispatch, proxy);
 
@@ -49,7 +49,7 @@ function sendThroughTunnel(dispatch: Dispatch, proxy: URL): Promise<HttpResponse
   connection = connect(targetOf(proxy), {
     open: () => void connection?.write(tunnelBytes(url, authorization(proxy))),
     data(chunk) {
-      // The server has spoken before it was spoken to: that is no TLS.
+      // The server sent data before the handshake: that is not TLS.
       if (reader.push(chunk).length > 0 && isThrough) call.fail(Object.assign(new Error('no TLS'), { code: 'EPROTO' }));
     },
     room: () => {},
@@ -58,7 +58,7 @@ function sendThroughTunnel(dispatch: Dispatch, proxy: URL): Promise<HttpResponse
   return call.answer;
 }
 
-/** Reads what the proxy says to the wish for a tunnel. */
+/** Reads the proxy's response to CONNECT. */
 function tunnelReader(call: Call, answered: (status: number) => void): ReturnType<typeof answerReader> {
   let isAnswered = false;
   return answerReader(
@@ -79,7 +79,7 @@ function authorization(proxy: URL): Readonly<Record<string, string>> {
   return proxy.username === '' ? {} : { 'proxy-authorization': basicToken(proxy) };
 }
 
-/** Until the way to the server is open, whatever fails is the proxy's. */
+/** Until the server is reached, every failure is the proxy's. */
 function peerBehind(proxy: URL, url: URL, isThrough: boolean): Peer {
   const peer = proxyPeer(proxy);
   return isThrough ? { ...peer, name: `${peerOf(url).name} through proxy ${proxy.host}` } : peer;

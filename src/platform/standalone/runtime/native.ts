@@ -12,29 +12,29 @@ declare const Bun: {
   readonly CryptoHasher: { hash(algorithm: 'sha256', text: string, encoding: 'hex'): string };
 };
 
-/** The same promise, without the crypto module. */
+/** Same contract as on Node, without the crypto module. */
 export const sha256: typeof sha256Node = (text) => Bun.CryptoHasher.hash('sha256', text, 'hex');
 
-/** Nothing: the runtime is not V8. */
+/** A no-op: Bun does not use V8. */
 export const keepYoungGenerationSmall: typeof keepYoungGenerationSmallNode = () => {};
 
-/** The same promise. What the runtime calls the user's information is what the environment says. */
+/** Same contract as on Node. Bun's `userInfo` only repeats the environment. */
 export const systemUser: typeof systemUserNode = () => {
   const uid = process.getuid?.();
   if (uid === undefined) return userInfo();
   const user = parsePasswd(readFileSync('/etc/passwd', 'utf8'), uid) ?? parsePasswd(asked(uid), uid);
-  if (user === undefined) throw new Error('a user without a name');
+  if (user === undefined) throw new Error('the user has no entry in the user database');
   return user;
 };
 
-/** Users may be kept elsewhere than in that file: on a Mac, and in most companies. */
+/** Users may be defined elsewhere than in /etc/passwd: on a Mac, and in most companies. */
 function asked(uid: number): string {
   const [program, ...args] =
     process.platform === 'darwin' ? ['/usr/bin/id', '-P'] : ['/usr/bin/getent', 'passwd', String(uid)];
   return spawnSync(program, args, { encoding: 'utf8' }).stdout ?? '';
 }
 
-/** `name:password:uid:gid:…:home:shell`, with more in the middle on a Mac. */
+/** `name:password:uid:gid:…:home:shell`, with more fields in the middle on a Mac. */
 function parsePasswd(text: string, uid: number): SystemUser | undefined {
   const fields = text
     .split('\n')

@@ -9,8 +9,8 @@ declare const Bun: {
 type Reader = ReadableStreamDefaultReader<Uint8Array>;
 
 /**
- * The same promise. The runtime's own `ReadStream` waits in a read that cannot be given up, and so takes a key from those
- * who come after; it only sets the modes here.
+ * Same contract as on Node. Bun's `ReadStream` is used for the modes only: its pending read cannot be cancelled and
+ * would swallow a key meant for the next reader.
  */
 export const ttyStream: typeof ttyStreamNode = (descriptor) => {
   const modes = new ReadStream(descriptor);
@@ -29,7 +29,7 @@ export const ttyStream: typeof ttyStreamNode = (descriptor) => {
     for (;;) {
       const { done, value } = await own.read();
       if (stream.destroyed) return;
-      // What had come when it was stopped is nobody else's any more.
+      // What had arrived before the stop was taken from the terminal and must not be lost.
       if (value !== undefined) stream.push(value);
       if (own !== reader) return;
       if (done) return void stream.push(null);
@@ -49,7 +49,7 @@ export const ttyStream: typeof ttyStreamNode = (descriptor) => {
       try {
         modes.setRawMode(isRaw);
       } catch {
-        // The terminal is gone, with its modes.
+        // The terminal is gone.
       }
     },
     pause() {
@@ -63,11 +63,11 @@ export const ttyStream: typeof ttyStreamNode = (descriptor) => {
   });
 };
 
-/** The same promise; a socket of the runtime's `node:net` reads nothing from a descriptor. */
+/** Same contract as on Node; Bun's `node:net` sockets cannot read from a descriptor. */
 export const pipeStream: typeof pipeStreamNode = (descriptor) => {
   const reader = Bun.file(descriptor).stream().getReader();
   const destroy = (): void => {
-    // Nobody is left to hear of it.
+    // Nothing is left to clean up.
     reader.cancel().catch(() => {});
   };
   async function* chunks(): AsyncGenerator<Uint8Array, void> {

@@ -5,13 +5,16 @@ declare const Bun: {
   file(descriptor: number): { writer(): FileSink };
 };
 
-/** https://bun.com/docs/runtime/file-io#incremental-writing-with-filesink: a promise where the system takes no more for now. */
+/**
+ * https://bun.com/docs/runtime/file-io#incremental-writing-with-filesink: returns a promise if the system takes no more
+ * for now.
+ */
 interface FileSink {
   write(chunk: string): number | Promise<number>;
   flush(): number | Promise<number>;
 }
 
-/** The same promise; the runtime's copies of Node's streams cost a start more than all the rest of it. */
+/** Same contract as on Node; Bun's versions of Node's streams cost more start-up time than everything else. */
 export const outputStream: typeof outputStreamNode = (descriptor) => {
   const sink = Bun.file(descriptor).writer();
   const drains: (() => void)[] = [];
@@ -22,10 +25,10 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
     waiting -= length;
     if (waiting === 0) for (const drained of drains.splice(0)) drained();
   };
-  /** Undefined: it has left. */
+  /** Undefined if everything was written at once. */
   const send = (chunk: string): Promise<unknown> | undefined => {
     const written = sink.write(chunk);
-    // Should `flush` throw, nobody would wait for this any more.
+    // If `flush` throws, nobody awaits this promise.
     if (typeof written !== 'number') written.catch(() => {});
     const flushed = sink.flush();
     const pending = [written, flushed].filter((step) => typeof step !== 'number');
@@ -34,7 +37,7 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
   const write = (chunk: string, done = (): void => {}): boolean => {
     try {
       const sending = send(chunk);
-      // At least one, so that an empty chunk, which waits for those before it, counts as waiting.
+      // At least one, so that an empty chunk, which is written to await the ones before it, counts as pending.
       const length = chunk.length || 1;
       if (sending !== undefined) waiting += length;
       sending?.then(() => left(length)).then(done, (error) => onError(error));
@@ -67,8 +70,8 @@ export const outputStream: typeof outputStreamNode = (descriptor) => {
 };
 
 /**
- * The runtime's own stream, which knows the window; undefined, and not loaded, where there is no terminal. Who draws on the
- * terminal writes to that stream; what fails there fails here.
+ * Bun's own stream, which knows the window size; undefined, and not loaded, without a terminal. Code that draws on the
+ * terminal writes to that stream, so its errors are handled here, too.
  */
 function lazyTerminal(
   descriptor: 1 | 2,
@@ -85,7 +88,7 @@ function lazyTerminal(
   };
 }
 
-/** Asked in two steps: the second loads a module, which a file or a pipe can do without. */
+/** Checked in two steps: the second loads a module that files and pipes do not need. */
 function isTerminal(descriptor: number): boolean {
   try {
     return fstatSync(descriptor).isCharacterDevice() && process.getBuiltinModule('node:tty').isatty(descriptor);
