@@ -199,7 +199,7 @@ test('libraries are imported where they belong, heavy ones lazily', () => {
 });
 
 test('no pattern begins anew at every character of a run that it wants at the end', () => {
-  // `/x+$/` takes the square of the length of a text that has its run elsewhere: see core/trim.ts.
+  // `/x+$/` takes the square of the length of a text that has its run elsewhere: see core/text/trim.ts.
   const found = files.flatMap((file) =>
     regexLiterals(readFileSync(join(SRC, file), 'utf8'))
       .filter(hasLooseEnd)

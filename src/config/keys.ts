@@ -8,7 +8,7 @@ interface Kinds {
   readonly strings: readonly string[];
   readonly list: readonly JsonValue[];
   readonly oneOrMore: string | readonly string[];
-  /** A span of time, or `never`; session/retention.ts tells how long it is. */
+  /** A span of time, or `never`; session/upkeep.ts tells how long it is. */
   readonly age: string;
 }
 
