@@ -4,21 +4,21 @@ import { parseObject } from './parse.ts';
 import type { SdkClient, SdkClientOptions } from './sdk.ts';
 import type { ClientContext, ListKind } from './types.ts';
 
-/** A storm of changes is told once a second. */
+/** List changes are reported at most once in this time. */
 const CHANGE_MS = 1000;
 
-/** The library's own checks of what a schema says: gmn makes none, and compiles no server's pattern. */
+/** Turns off the SDK's schema validation: results are taken as they come, and no pattern of a server is compiled. */
 const UNCHECKED: NonNullable<SdkClientOptions['jsonSchemaValidator']> = {
   getValidator: () => (value) => ({ valid: true, data: parseAny(value), errorMessage: undefined }),
 };
 
 interface ClientSide {
-  /** No revision after 2025-11-25 is tried. */
+  /** Negotiates no protocol version after 2025-11-25. */
   readonly isLegacy: boolean;
   readonly onChanged: (kind: ListKind) => void;
 }
 
-/** What gmn tells a server it can do: no sampling ever; roots and questions only where there are some. */
+/** The capabilities gmn declares: never sampling; roots and elicitation only where the context has them. */
 export function clientOptions(context: ClientContext, { isLegacy, onChanged }: ClientSide): SdkClientOptions {
   const watch = (kind: ListKind) => ({ autoRefresh: false, debounceMs: CHANGE_MS, onChanged: () => onChanged(kind) });
   return {
@@ -32,7 +32,7 @@ export function clientOptions(context: ClientContext, { isLegacy, onChanged }: C
   };
 }
 
-/** Answers what a server may ask of us; everything else is refused as unknown. */
+/** Handles the requests a server may send; the SDK answers all others with "method not found". */
 export function serveClient(client: SdkClient, { name }: NamedServer, { roots, elicit }: ClientContext): void {
   if (roots !== undefined) {
     client.setRequestHandler('roots/list', () => ({ roots: roots.map((path) => ({ uri: fileUrl(path) })) }));
@@ -55,7 +55,7 @@ function questionOf(server: string, params: { readonly message: string }): Elici
   };
 }
 
-/** The SDK wants lists it could change. */
+/** The SDK's types ask for mutable arrays. */
 function mutable(content: Readonly<Record<string, string | number | boolean | readonly string[]>>) {
   return Object.fromEntries(
     Object.entries(content).map(([key, value]) => [key, typeof value === 'object' ? [...value] : value]),

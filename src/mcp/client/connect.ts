@@ -15,13 +15,18 @@ import { openHttp, openSse } from './transport/http.ts';
 import { openStdio } from './transport/stdio.ts';
 import type { ClientContext, Connect, Connection, Link, OpenLink } from './types.ts';
 
-/** Greetings, with a sign-in before each but the first. */
+/** Attempts at the handshake; each but the first follows a sign-in. */
 const MAX_ROUNDS = 3;
 
-/** What an SSE server says to a request of the newer kind. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility */
+/**
+ * The status with which an SSE-only server answers a Streamable HTTP request.
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#backwards-compatibility
+ */
 const NOT_HERE: readonly (number | undefined)[] = [400, 404, 405];
 
-/** See `Connect`. A definition of kind `url` is tried as Streamable HTTP, and as SSE if that is not spoken there. */
+/**
+ * See `Connect`. A definition of kind `url` is tried as Streamable HTTP, then as SSE if that is not supported there.
+ */
 export const connect: Connect = async (server, context, signal) => {
   signal.throwIfAborted();
   const { kind } = server.definition;
@@ -36,7 +41,7 @@ export const connect: Connect = async (server, context, signal) => {
       signal.throwIfAborted();
       const { SseError } = await loadSdk();
       const isNoStream = second instanceof AppError && second.cause instanceof SseError;
-      // Of two that say "not here" the first counts: it is from what the address was most likely meant to be.
+      // If both fail that way, report the first: it is the transport the address was most likely meant for.
       const isHere =
         second instanceof AppError && (second.status === undefined ? !isNoStream : !NOT_HERE.includes(second.status));
       throw isHere ? second : thrown;
@@ -65,7 +70,7 @@ async function connectOver(
   }
 }
 
-/** Nobody can sign in within the time that a server has. */
+/** Stops the start deadline while a person signs in. */
 function withPause(
   context: ClientContext,
   { hold, resume }: { readonly hold: () => void; readonly resume: () => void },
@@ -90,7 +95,7 @@ function late(server: NamedServer, ms: number): AppError {
   });
 }
 
-/** The cause of the failure of a server that was still starting when its time was over. */
+/** The cause of the error when a server is still starting at its deadline. */
 export class LateStart extends Error {}
 
 interface Greeting {
@@ -98,17 +103,17 @@ interface Greeting {
   readonly context: ClientContext;
   readonly signal: AbortSignal;
   readonly startMs: number;
-  /** It refused the old greeting. */
+  /** The server rejected the handshake of the older protocol versions. */
   readonly isModern?: boolean;
-  /** It broke down at the new one. */
+  /** The server failed at the handshake of the newer protocol version. */
   readonly isOld?: boolean;
 }
 
-/** One greeting more for each time that somebody signed in during the last; three in all. */
+/** Connects; tries again if somebody signed in during the last attempt, three attempts in all. */
 async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promise<Connection> {
   const { server, context, signal } = greeting;
   const loading = loadSdk();
-  // A program is started before the SDK is there.
+  // A stdio server boots while the SDK is loading.
   const [link, sdk] = await Promise.all([transports[kind](server, context, loading), loading]);
   const changes: ChangeBoard = { listeners: new Set() };
   const isLegacy = greeting.isOld || (link.era === 'legacy' && !greeting.isModern) || isLegacyAddress(greeting);
@@ -124,8 +129,8 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
   const waiting = new Set<AnswerTime>();
   serveClient(client, server, { ...context, ...untimed(context, waiting) });
   try {
-    // The SDK's own handshake does not listen to a signal everywhere, and its clock can neither be held nor does it look
-    // at what has arrived: ours decides.
+    // The SDK's handshake does not honour the signal everywhere, and its timer can neither be paused nor reset by
+    // incoming data, so our deadline decides.
     await orAborted(client.connect(link.transport, { timeout: NEVER_MS }), signal);
   } catch (thrown) {
     const fault = await greetingFault(thrown, greeting, { sdk, link });
@@ -134,7 +139,7 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
     const isRefused = kind === 'stdio' && thrown instanceof sdk.ProtocolError && !greeting.isModern;
     if (isRefused) return greet(kind, { ...greeting, isModern: true });
     if (link.era === 'auto' && !isLegacy && isBreakdown(fault)) return greet(kind, { ...greeting, isOld: true }, round);
-    // It may have been brought up to date since.
+    // The cached answer may be out of date: the server may have been updated.
     if (link.era === 'auto' && isLegacy && !greeting.isOld && (await forgetAddress(greeting)))
       return greet(kind, greeting);
     if (round < MAX_ROUNDS && (link.signIns?.() ?? 0) > 0) return greet(kind, greeting, round + 1);
@@ -145,12 +150,12 @@ async function greet(kind: TransportKind, greeting: Greeting, round = 1): Promis
   return connectionOf({ server, client, link: leftIfHopeless(client, link), sdk, changes, waiting });
 }
 
-/** Some servers meet a question they do not know with an error of their own making, instead of saying so. */
+/** Some servers answer an unknown request with HTTP 5xx instead of a protocol error. */
 function isBreakdown(fault: unknown): boolean {
   return fault instanceof AppError && fault.status !== undefined && fault.status >= 500;
 }
 
-/** A person who is asked takes the time it takes, whatever is under way. */
+/** Pauses the deadline of every request in flight while a person answers a question. */
 function untimed({ elicit }: ClientContext, waiting: ReadonlySet<AnswerTime>): Pick<ClientContext, 'elicit'> {
   if (elicit === undefined) return {};
   return {
@@ -178,7 +183,7 @@ async function greetingFault(
     : reason;
 }
 
-/** Answers nobody asked for and the like are ignored, but not for ever. */
+/** Ignores responses to no request and the like, up to a limit; then closes the connection. */
 function leftIfHopeless(client: InstanceType<Sdk['Client']>, link: Link): Link {
   let nonsense = 0;
   client.onerror = () => {
@@ -196,7 +201,7 @@ async function rememberAddress({ server: { definition }, context }: Greeting): P
   if (definition.kind !== 'stdio') await rememberLegacy(definition.url, context);
 }
 
-/** Whether there was something to forget. */
+/** True if there was a cached protocol version to clear. */
 async function forgetAddress({ server: { definition }, context }: Greeting): Promise<boolean> {
   if (definition.kind === 'stdio') return false;
   await forgetLegacy(definition.url, context);
@@ -205,7 +210,6 @@ async function forgetAddress({ server: { definition }, context }: Greeting): Pro
 
 type TransportKind = 'stdio' | 'http' | 'sse';
 
-/** The ways to a server, by the kind its definition names. */
 const transports: Readonly<Record<TransportKind, OpenLink>> = {
   stdio: openStdio,
   http: openHttp,

@@ -36,26 +36,24 @@ interface Greeted {
   readonly client: SdkClient;
   readonly link: Link;
   readonly sdk: Sdk;
-  /** Tells of lists that are others by now; see `Connection.onListChanged`. */
+  /** See `Connection.onListChanged`. */
   readonly changes: ChangeBoard;
-  /** The requests under way. */
+  /** Deadlines of the requests in flight. */
   readonly waiting: Set<AnswerTime>;
 }
 
-/** A server that only says what it has has not worked yet. */
+/** Methods that prove a server works; listing what it has does not. */
 const SERVICES: ReadonlySet<string> = new Set(['tools/call', 'prompts/get', 'resources/read']);
 
-/** Who wants to know that a list has changed. */
 export interface ChangeBoard {
   readonly listeners: Set<(kind: ListKind) => void>;
 }
 
-/** Everything is let through: gmn reads what it needs itself, and one odd item must not cost the whole list. */
+/** Accepts every result: gmn parses what it needs itself, so that one odd item does not cost the whole list. */
 const ANYTHING = {
   '~standard': { version: 1, vendor: 'gmn', validate: (value: unknown) => ({ value }) },
 } as const;
 
-/** A connection over a client that was greeted. */
 export function connectionOf(greeted: Greeted): Connection {
   const { server, client, link, changes } = greeted;
   const offered = client.getServerCapabilities() ?? {};
@@ -159,7 +157,7 @@ function listsOf(server: NamedServer, ask: Ask, { tools, prompts, resources }: C
 
 type List<Item> = (options?: RequestOptions) => Promise<Listing<Item>>;
 
-/** The same within its time: a server that is late with every page would hold up everybody. */
+/** Puts a deadline on the whole list, since each page on its own could be just in time. */
 function inTime<Item>(server: NamedServer, method: string, list: List<Item>): List<Item> {
   const ms = listLimit(server);
   return async (options = {}) => {
@@ -171,13 +169,15 @@ function inTime<Item>(server: NamedServer, method: string, list: List<Item>): Li
 
 type Ask = (method: string, params: Readonly<Record<string, unknown>>, options?: CallOptions) => Promise<unknown>;
 
-/** Asks one thing, in the words of the protocol. */
 function asker(client: SdkClient, ask: AskSdk): Ask {
   return (method, params, options = {}) =>
     ask(method, options, (settings) => client.request({ method, params }, ANYTHING, settings));
 }
 
-/** Gives the SDK what every request has, and makes of what it throws an error for people; `onAnswer` is told what was answered. */
+/**
+ * Adds deadline and signal to each request, and converts what the SDK throws to an AppError. `onAnswer` gets the method
+ * that succeeded.
+ */
 function sdkAsker(greeted: Greeted, onAnswer: (what: string) => void): AskSdk {
   const { server, link, sdk, waiting } = greeted;
   return async (what, options: CallOptions, run) => {
@@ -189,7 +189,7 @@ function sdkAsker(greeted: Greeted, onAnswer: (what: string) => void): AskSdk {
       time.restart();
       onProgress?.(progress);
     };
-    // The SDK's own clock cannot be held while a person is asked.
+    // The SDK's timer cannot be paused while a person is asked.
     const settings = { timeout: NEVER_MS, signal: time.signal, ...(what === 'tools/call' ? { onprogress } : {}) };
     waiting.add(time);
     try {
@@ -201,7 +201,7 @@ function sdkAsker(greeted: Greeted, onAnswer: (what: string) => void): AskSdk {
         } catch (thrown) {
           signal?.throwIfAborted();
           if (time.signal.aborted) throw await failureOf(time.signal.reason, greeted, { what, timeoutMs });
-          // Whoever signed in while it was under way is let in now.
+          // Somebody signed in meanwhile: try again with the new token.
           if (signInsOf(link) <= signIns) throw await failureOf(thrown, greeted, { what, timeoutMs });
           time.restart();
         }
@@ -219,7 +219,7 @@ async function failureOf(
   asked: { readonly what: string; readonly timeoutMs: number },
 ): Promise<AppError> {
   const fault = await faultOf(thrown, { server, sdk, link, ...asked, isOver: client.transport === undefined });
-  // The session is forgotten there, and only a new greeting begins another.
+  // The server has dropped the session; only a new handshake starts another.
   if (fault.status === 404 && client.transport?.sessionId !== undefined) await client.close();
   return fault;
 }
@@ -230,7 +230,7 @@ function signInsOf(link: Link): number {
 
 type SdkOptions = NonNullable<Parameters<SdkClient['callTool']>[1]>;
 
-/** Asks through one of the SDK's own methods; see `asker`. */
+/** Sends a request through one of the SDK's own methods. */
 type AskSdk = <Value>(
   what: string,
   options: RequestOptions,
@@ -238,8 +238,8 @@ type AskSdk = <Value>(
 ) => Promise<Value>;
 
 /**
- * Tools over Streamable HTTP since 2026-07-28: some arguments are repeated in headers, as the tool's schema declares, and a tool
- * that declares them wrongly must not be used. The SDK sees to both, in its own methods.
+ * Tools over Streamable HTTP since 2026-07-28: some arguments are repeated in headers, as the tool's schema declares,
+ * and a tool that declares them wrongly must not be used. The SDK's own methods take care of both.
  * https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  */
 function modernTools(client: SdkClient, sdk: Sdk, ask: AskSdk, plain: Pick<Connection, 'listTools'>) {
@@ -251,7 +251,7 @@ function modernTools(client: SdkClient, sdk: Sdk, ask: AskSdk, plain: Pick<Conne
       );
       return readItems(tools, { key: 'tools', parse: parseTool });
     } catch (thrown) {
-      // One odd tool, or too many pages, cost the SDK all of them.
+      // The SDK rejects the whole list for one odd tool or too many pages.
       if (!isPicky(thrown, sdk)) throw thrown;
       return plain.listTools(options);
     }
@@ -262,7 +262,7 @@ function modernTools(client: SdkClient, sdk: Sdk, ask: AskSdk, plain: Pick<Conne
       for (const tool of listing.items) known.set(tool.name, tool);
       return listing;
     },
-    /** The raw result. Of a tool that was not listed, the SDK learns what it declares from the server's refusal. */
+    /** The raw result. For a tool that was not listed, the SDK learns the headers it needs from the server's error. */
     call(name: string, args: JsonObject, settings: SdkOptions): Promise<unknown> {
       const tool = known.get(name);
       const definition = tool === undefined ? {} : { toolDefinition: parseSdkTool(tool) };
@@ -279,27 +279,27 @@ function isPicky(thrown: unknown, { SdkError, SdkErrorCode }: Sdk): boolean {
   );
 }
 
-/** Without the schema of its result: gmn takes that as it comes. */
+/** Leaves out the output schema: gmn does not validate results. */
 function parseSdkTool({ name, inputSchema }: RemoteTool): NonNullable<SdkOptions['toolDefinition']> {
   return { name, inputSchema } as unknown as NonNullable<SdkOptions['toolDefinition']>;
 }
 
 interface ListKey<Item> {
-  /** Where the items stand in a page. */
+  /** The field of a page that holds the items. */
   readonly key: string;
-  /** Undefined: gmn cannot read it. */
+  /** Undefined if the item is invalid. */
   readonly parse: (value: Readonly<Record<string, unknown>>) => Item | undefined;
 }
 
 interface PagedList<Item> extends ListKey<Item> {
-  /** One page: the first without a cursor. */
+  /** Fetches one page; no cursor means the first. */
   readonly ask: (cursor: string | undefined) => Promise<unknown>;
 }
 
-/** Items that cannot be read and are told by name. */
+/** How many unreadable items a notice names. */
 const MAX_NAMES = 3;
 
-/** All pages of a list, up to what gmn takes; what is left out is said, once. Throws what `ask` throws. */
+/** Fetches all pages within gmn's limits; `omitted` says what is missing. Throws what `ask` throws. */
 async function allPages<Item>({ ask, ...list }: PagedList<Item>): Promise<Listing<Item>> {
   const { key } = list;
   const found: unknown[] = [];
@@ -319,7 +319,7 @@ async function allPages<Item>({ ask, ...list }: PagedList<Item>): Promise<Listin
   }
 }
 
-/** What a server listed, up to what gmn takes; what cannot be read is left out alone, and named. */
+/** Parses up to MAX_ITEMS items; an invalid one is skipped and named in `omitted`. */
 function readItems<Item>(found: readonly unknown[], { key, parse }: ListKey<Item>, cut?: string): Listing<Item> {
   const items: Item[] = [];
   const unreadable: string[] = [];

@@ -1,39 +1,39 @@
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts';
 import { textBefore } from '../../core/text/trim.ts';
 
-/** How long a server may take for one request, unless its definition says otherwise. */
+/** The deadline of one request, unless the definition sets another. */
 const TIMEOUT_MS = 600_000;
 /** A longer timer would fire at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 interface Common {
-  /** For connecting and for every request; progress starts it anew. */
+  /** For connecting and for every request; progress restarts it. */
   readonly timeoutMs: number;
-  /** `trust: true` as written. Whether it counts depends on whose file says so. */
+  /** `trust: true` as written. Whether it counts depends on which settings file says so. */
   readonly isTrusted: boolean;
-  /** The server's own names for the only tools to offer. Absent: all. */
+  /** The server's own names of the only tools to offer. Absent: all. */
   readonly includeTools?: readonly string[];
   /** Tools not to offer, whatever `includeTools` says. */
   readonly excludeTools: readonly string[];
   readonly description?: string;
 }
 
-/** Whether the settings let a tool of this name be used; `excludeTools` wins. */
+/** `excludeTools` wins over `includeTools`. */
 export function isWantedTool({ includeTools, excludeTools }: Common, name: string): boolean {
   return !excludeTools.includes(name) && (includeTools === undefined || includeTools.includes(name));
 }
 
-/** A program that talks over its standard streams. */
+/** A program that speaks the protocol over stdin and stdout. */
 export interface StdioDefinition extends Common {
   readonly kind: 'stdio';
   readonly command: string;
   readonly args: readonly string[];
-  /** What it gets besides the few variables every server gets. */
+  /** Added to the few variables every server gets. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }
 
-/** A server at an address. `url`: no kind was written, so Streamable HTTP is tried, then SSE. */
+/** A server at an address. `url`: the definition names no transport, so Streamable HTTP is tried, then SSE. */
 export interface RemoteDefinition extends Common {
   readonly kind: 'http' | 'sse' | 'url';
   readonly url: string;
@@ -41,21 +41,21 @@ export interface RemoteDefinition extends Common {
   readonly oauth?: OAuthDefinition;
 }
 
-/** What the person registered at the server by hand; all of it is found out where it is absent. */
+/** What the user registered at the server by hand; what is absent is discovered. */
 interface OAuthDefinition {
-  /** False turns signing in off. */
+  /** False turns OAuth off. */
   readonly isEnabled: boolean;
   readonly clientId?: string;
   readonly clientSecret?: string;
   readonly clientMetadataUrl?: string;
   readonly scopes?: readonly string[];
-  /** The only loopback address that server redirects to. */
+  /** The only loopback address the authorization server redirects to. */
   readonly redirectUri?: string;
 }
 
 export type ServerDefinition = StdioDefinition | RemoteDefinition;
 
-/** Why an entry of `mcpServers` is none, in words for the person. */
+/** Why an entry of `mcpServers` is invalid, as text for the user. */
 interface DefinitionFault {
   readonly kind: 'fault';
   readonly why: string;
@@ -65,13 +65,13 @@ interface DefinitionFault {
 export interface NamedServer {
   readonly name: string;
   readonly definition: ServerDefinition;
-  /** What a person may do if it goes away; absent: a look at its settings. */
+  /** The hint shown if the connection ends; by default to look at the definition. */
   readonly remedy?: string;
-  /** For starting and for a list, instead of gmn's own limits: the person said so. */
+  /** A deadline for the start and for each list, set by a flag; replaces gmn's own. */
   readonly limitMs?: number;
 }
 
-/** What an entry of `mcpServers` means, keys gmn does not know left alone. A faulty one is data, not an exception. */
+/** Parses an entry of `mcpServers`; unknown keys are ignored. An invalid entry is returned as data, not thrown. */
 export function parseDefinition(value: JsonValue): ServerDefinition | DefinitionFault {
   try {
     if (!isObject(value)) throw new Fault('it must be an object');
@@ -89,7 +89,7 @@ export function parseDefinition(value: JsonValue): ServerDefinition | Definition
   }
 }
 
-/** Never leaves this file. */
+/** Caught by `parseDefinition`; never leaves this file. */
 class Fault extends Error {}
 
 function parseStdio(entry: JsonObject): StdioDefinition {
@@ -100,7 +100,7 @@ function parseStdio(entry: JsonObject): StdioDefinition {
   const cwd = textAt(entry, 'cwd');
   const env = pairsAt(entry, 'env');
   if (command.trim() === '') throw new Fault('command is empty');
-  // No honest command line has one, and a shell or a script behind it would take it for the end of a command.
+  // No honest command line has one, and a shell or script behind it would read it as the end of a command.
   for (const word of [command, ...args])
     if (/[\0\r\n]/.test(word)) throw new Fault('command or args hold a line break');
   return { kind: 'stdio', command, args, env, ...(cwd === undefined ? {} : { cwd }), ...parseCommon(entry) };
@@ -125,7 +125,7 @@ function parseRemote(entry: JsonObject): RemoteDefinition {
 function remoteKind({ type }: JsonObject): RemoteDefinition['kind'] {
   if (type === undefined) return 'url';
   if (type === 'http' || type === 'sse') return type;
-  // What other programs write for the same.
+  // Spellings that other programs write.
   if (type === 'streamable-http' || type === 'streamableHttp') return 'http';
   throw new Fault('its type must be "http" or "sse", since it has url');
 }
@@ -167,7 +167,7 @@ function parseCommon(entry: JsonObject): Common {
   return {
     timeoutMs: Math.min(timeout, LONGEST_MS),
     isTrusted: flagAt(entry, 'trust') ?? false,
-    // The official CLI lets an entry go on after the name: `name(…)`.
+    // The official CLI allows more text after the name: `name(…)`.
     ...(includeTools === undefined ? {} : { includeTools: includeTools.map((name) => textBefore(name, '(')) }),
     excludeTools: textsAt(entry, 'excludeTools') ?? [],
     ...(description === undefined ? {} : { description }),

@@ -8,13 +8,13 @@ import { MAX_WORDS } from './limits.ts';
 import type { Sdk } from './sdk.ts';
 import type { Link } from './types.ts';
 
-/** The AppError `mcp` about one server. `words` are made visible, and freed of the secrets in its definition. */
+/** An AppError `mcp` about one server. The message is sanitized, and the secrets of its definition are redacted. */
 export function serverFault(server: NamedServer, words: string, options: ErrorOptions = {}): AppError {
   const shown = shownWords(server, words);
   return new AppError('mcp', `MCP server ${visible(server.name)}: ${shown}`, { words: shown, ...options });
 }
 
-/** A server's own words for a person: one line, nothing a terminal would obey, no secret of its definition in it. */
+/** Server text for a person: one line, sanitized for the terminal, with the secrets of its definition redacted. */
 function shownWords(server: NamedServer, words: string): string {
   const lines = concealedWords(server, words)
     .replace(ANSI, '')
@@ -25,7 +25,7 @@ function shownWords(server: NamedServer, words: string): string {
   return shown.length > MAX_WORDS ? `${shown.slice(0, MAX_WORDS)}…` : shown;
 }
 
-/** A server's own words without the secrets of its definition, the tokens it was sent, and what looks like a key. */
+/** Redacts the secrets of the definition, the tokens the server was sent, and whatever looks like a key. */
 export function concealedWords({ definition }: NamedServer, words: string, tokens: readonly string[] = []): string {
   const secrets =
     definition.kind === 'stdio'
@@ -34,21 +34,22 @@ export function concealedWords({ definition }: NamedServer, words: string, token
   return redact(concealed(words, [...secrets, ...tokens]), '‹redacted›');
 }
 
-/** Colours and the like, which servers write to their standard error: as escapes they would bury the words. */
+/** ANSI sequences, which servers write to stderr: shown as escapes they would bury the text. */
 const ANSI = /\x1b\[[\d;?]*[ -/]*[@-~]/g;
 
 interface Failing {
   readonly server: NamedServer;
   readonly sdk: Sdk;
   readonly link: Pick<Link, 'lastWords' | 'secrets' | 'left'>;
-  /** What was asked, `tools/call` or the like. */
+  /** The method, such as `tools/call`. */
   readonly what: string;
   readonly timeoutMs: number;
-  /** The connection had ended by then. */
   readonly isOver?: boolean;
 }
 
-/** What the SDK or a transport threw, as AppError `mcp`. Decided on types and codes alone. */
+/**
+ * Converts what the SDK or a transport threw to an AppError `mcp`. Decides on types and codes, never on message text.
+ */
 export async function faultOf(thrown: unknown, failing: Failing): Promise<AppError> {
   const { server, what } = failing;
   const own = ownError(thrown);
@@ -59,7 +60,7 @@ export async function faultOf(thrown: unknown, failing: Failing): Promise<AppErr
     return serverFault(server, own.message, { cause: own, ...(own.hint ? { hint: own.hint } : {}) });
   const status = statusOf(thrown, failing.sdk);
   if (status === 401 || status === 403) return unauthorized(server, status, thrown);
-  // Tokens are no part of the definition.
+  // `mcpError` knows only the secrets of the definition, not the tokens.
   const hidden = (words: string): string => concealed(words, failing.link.secrets?.() ?? []);
   if (status !== undefined) return serverFault(server, hidden(httpWords(thrown, status)), { cause: thrown, status });
   if (thrown instanceof failing.sdk.ProtocolError) {
@@ -90,7 +91,7 @@ async function sdkFault(thrown: unknown, { server, sdk, link, what, timeoutMs, i
   return serverFault(server, `${what} failed: ${words}${said}`, { cause: thrown });
 }
 
-/** What our own parts threw, however often the SDK has wrapped it. */
+/** Finds our own AppError, however often the SDK has wrapped it. */
 function ownError(thrown: unknown): AppError | undefined {
   for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = causeOf(error), depth += 1) {
     if (error instanceof AppError) return error;
@@ -100,7 +101,7 @@ function ownError(thrown: unknown): AppError | undefined {
 
 function causeOf(error: Error): unknown {
   if (error.cause !== undefined) return error.cause;
-  // Where it stands in the errors of the negotiation.
+  // Errors of the version negotiation keep their cause here.
   return 'data' in error && isObject(error.data) ? error.data.cause : undefined;
 }
 
@@ -108,7 +109,7 @@ function statusOf(thrown: unknown, { SdkHttpError, UnauthorizedError }: Sdk): nu
   if (thrown instanceof UnauthorizedError) return 401;
   for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = causeOf(error), depth += 1) {
     if (error instanceof SdkHttpError) return error.data.status;
-    // The event source's own error.
+    // The error of the SDK's event source.
     if ('code' in error && typeof error.code === 'number' && error.code >= 300 && error.code < 600) return error.code;
   }
   return undefined;
@@ -125,12 +126,12 @@ function httpWords(thrown: unknown, status: number): string {
   return text === '' ? `it answered HTTP ${status}` : `it answered HTTP ${status}: ${text}`;
 }
 
-/** The code that some libraries put before a server's own words. */
+/** The prefix that some libraries put before a server's message. */
 const CODE = /^(?:MCP error -?\d+: )+/;
 
 /**
- * A server's words for a person: the code before them is taken off, and what a validator gives as JSON, `[{"path":["a"],"message":"Required"}]`,
- * is said in words, `a: Required`. All else stays as it is. Never throws.
+ * Strips the error code prefix, and turns a validator's JSON, `[{"path":["a"],"message":"Required"}]`, into `a:
+ * Required`. All other text stays as it is. Never throws.
  */
 export function plainWords(words: string): string {
   const text = words.replace(CODE, '');

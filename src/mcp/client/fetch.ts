@@ -3,14 +3,14 @@ import type { HttpRequest, HttpResponse, SendHttp } from '../../core/io.ts';
 import { formatSize } from '../../core/text/format.ts';
 import { MAX_MESSAGE_BYTES } from './limits.ts';
 
-/** The shape of `fetch` that the SDK takes. */
+/** The subset of `fetch` that the SDK uses. */
 export type Fetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
 
 const METHODS: readonly HttpRequest['method'][] = ['GET', 'POST', 'DELETE'];
 
 /**
- * gmn's own way to send in the shape of `fetch`, for the SDK: no redirect is followed, no body is larger than gmn takes.
- * `onBroken` is told why a body broke off, which the SDK does not keep.
+ * Wraps gmn's HTTP client as a `fetch` for the SDK: follows no redirect, and limits the size of a body. `onBroken` gets
+ * the reason a body broke off, which the SDK drops.
  */
 export function fetchOver(send: SendHttp, onBroken: (why: AppError) => void = () => {}): Fetch {
   return async (input, init) => {
@@ -20,7 +20,7 @@ export function fetchOver(send: SendHttp, onBroken: (why: AppError) => void = ()
     const body = hasBody(status) ? streamOf(told(limited(response), onBroken)) : null;
     if (body === null) await response.body[Symbol.asyncIterator]().return?.();
     return new Response(body, {
-      // What is no status is a server's failure (https://www.rfc-editor.org/rfc/rfc9110#section-15).
+      // A status above 599 is treated as a server error (https://www.rfc-editor.org/rfc/rfc9110#section-15).
       status: Math.min(status, 599),
       headers: Object.entries(headers).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
     });
@@ -64,13 +64,13 @@ function hasBody(status: number): boolean {
   return status !== 204 && status !== 205 && status !== 304;
 }
 
-/** A stream of events may go on for ever, one event of it may not. */
+/** An event stream may be endless, but a single event is limited. */
 async function* limited({ headers, body }: HttpResponse): AsyncGenerator<Uint8Array, void> {
   const isStream = headers['content-type']?.toLowerCase().startsWith('text/event-stream') ?? false;
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    // Blank lines stand between events. One that is cut in two is not seen, which costs an event its room, no more.
+    // Blank lines separate events. One split across two chunks is missed; then two events share one limit, no more.
     const end = isStream ? blankLine(chunk) : -1;
     if (end !== -1) size = chunk.length - end;
     if (size > MAX_MESSAGE_BYTES) {

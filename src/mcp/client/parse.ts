@@ -11,16 +11,16 @@ import type {
   ResourceContent,
 } from './types.ts';
 
-/** The protocol allows no more in one answer. */
+/** The protocol allows no more in one response. */
 const MAX_SUGGESTIONS = 100;
 
-/** Deeper ones would overflow the stack of whoever walks them. */
+/** Deeper JSON would overflow the stack of whoever walks it. */
 const MAX_DEPTH = 100;
 
-/** A tool of a list; undefined if it has no name, or a schema that is none or that nobody could read. */
+/** Undefined if the tool has no name, or a schema that is no object or too deep. */
 export function parseTool(value: Fields): RemoteTool | undefined {
   const name = stringOf(value.name);
-  // Some servers have none for a tool that takes nothing; and `true` takes everything.
+  // Some servers send no schema for a tool without arguments; `true` accepts everything.
   const schema = value.inputSchema === true ? {} : (value.inputSchema ?? {});
   if (name === undefined || !isObject(schema) || isTooDeep(schema, MAX_DEPTH)) return undefined;
   const title = stringOf(value.title);
@@ -34,7 +34,7 @@ export function parseTool(value: Fields): RemoteTool | undefined {
   };
 }
 
-/** A prompt of a list; undefined if it has no name. */
+/** Undefined if the prompt has no name. */
 export function parsePrompt(value: Fields): RemotePrompt | undefined {
   const name = stringOf(value.name);
   if (name === undefined) return undefined;
@@ -51,25 +51,28 @@ export function parsePrompt(value: Fields): RemotePrompt | undefined {
   };
 }
 
-/** A resource of a list; undefined if it has no address. */
+/** Undefined if the resource has no URI. */
 export function parseResource(value: Fields): RemoteResource | undefined {
   const uri = stringOf(value.uri);
   if (uri === undefined) return undefined;
   return { uri, ...described(value, uri), ...(typeof value.size === 'number' ? { size: value.size } : {}) };
 }
 
-/** A template of a list; undefined if it has none. */
+/** Undefined if it has no URI template. */
 export function parseTemplate(value: Fields): RemoteResourceTemplate | undefined {
   const uriTemplate = stringOf(value.uriTemplate);
   return uriTemplate === undefined ? undefined : { uriTemplate, ...described(value, uriTemplate) };
 }
 
-/** What is in a resource; pieces without an address or without content are left out. */
+/** The contents of a resource; pieces without a URI or without content are skipped. */
 export function parseContents(value: unknown): readonly ResourceContent[] {
   return objectsOf(isObject(value) ? value.contents : undefined).flatMap((item) => parseContent(item) ?? []);
 }
 
-/** A tool's answer; pieces of a kind gmn does not know are left out, and named. Undefined if it is no answer of a tool. */
+/**
+ * A tool result; blocks of a type gmn does not know are skipped and named in `omitted`. Undefined if it is no tool
+ * result.
+ */
 export function parseCallResult(value: unknown): CallResult | undefined {
   const { content, structuredContent, isError } = isObject(value) ? value : {};
   const isResult = Array.isArray(content) || (content === undefined && structuredContent !== undefined);
@@ -87,7 +90,6 @@ export function parseCallResult(value: unknown): CallResult | undefined {
   };
 }
 
-/** A prompt that was filled in. */
 export function parsePromptResult(value: unknown): PromptResult {
   const { description, messages } = isObject(value) ? value : {};
   return {
@@ -99,14 +101,14 @@ export function parsePromptResult(value: unknown): PromptResult {
   };
 }
 
-/** What a server suggests; what is no text is left out. */
+/** The suggested completions; anything but strings is skipped. */
 export function parseSuggestions(value: unknown): readonly string[] {
   const { completion } = isObject(value) ? value : {};
   const { values } = isObject(completion) ? completion : {};
   return Array.isArray(values) ? values.filter((item) => typeof item === 'string').slice(0, MAX_SUGGESTIONS) : [];
 }
 
-/** It came out of JSON, so there is nothing else it could hold. */
+/** An object from parsed JSON; `{}` for anything else. */
 export function parseObject(value: unknown): JsonObject {
   return isObject(value) ? (value as JsonObject) : {};
 }

@@ -4,39 +4,39 @@ import { serverFault } from './errors.ts';
 import type { ConfiguredServer } from './servers.ts';
 import type { ClientContext, Connection } from './types.ts';
 
-/** The connections of one run: each is opened when it is first wanted, all are closed together. */
+/** The connections of one run: each is opened on first use, and all are closed together. */
 export interface ServerPool {
   /**
-   * The connection to a server, opened if there is none, or if the last one has ended. Whoever else waits for the same
-   * server gets the same. Throws as `connect` does; a server that failed three times in a row is not tried again.
+   * The connection to a server, opened if there is none or if the last one has ended; concurrent callers share it.
+   * Throws as `connect` does; a server that failed three times in a row is not tried again.
    */
   connection(server: ConfiguredServer, signal: AbortSignal): Promise<Connection>;
-  /** Ends them all, those being opened too. Never throws. */
+  /** Closes all connections, also those being opened. Never throws. */
   close(): Promise<void>;
 }
 
 const MAX_STARTS = 3;
 
 interface Member {
-  /** How often it was started since it last did what it was asked. */
+  /** Starts since the server last did some work. */
   starts: number;
   opening: Promise<Connection>;
 }
 
-/** A pool with nothing in it yet. Only servers that the user trusts learn of `roots`. */
+/** An empty pool. Only servers that the user trusts are told the `roots`. */
 export function openServers(context: ClientContext): ServerPool {
   const life = new AbortController();
   const members = new Map<string, Member>();
-  // At once, so that whoever else waits for the same server finds it being started; the last one ends first.
+  // Registered synchronously, so that concurrent callers find this start; the last connection is closed first.
   const start = (server: ConfiguredServer, starts: number, last?: Connection): Member => {
     const open = async (): Promise<Connection> => {
       await last?.close();
-      // With it come sockets and child processes, which a run that starts no server does without.
+      // Loads sockets and child processes, which a run that starts no server does without.
       const { connect } = await import('./connect.ts');
       return connect(server, toldTo(server, context), life.signal);
     };
     const opening = open();
-    // Whoever waits is told; nobody may be waiting any more.
+    // Callers get the rejection through `opening`; there may be none left.
     opening.catch(() => {});
     const member = { starts, opening };
     members.set(server.name, member);
@@ -50,7 +50,7 @@ export function openServers(context: ClientContext): ServerPool {
     });
     if (connection?.isOpen) return connection;
     if (member !== members.get(server.name)) return usable(server);
-    // Many end after every call, and work all the same.
+    // Some servers exit after every call and still work.
     const failures = connection?.hasServed ? 0 : member.starts;
     if (failures >= MAX_STARTS) throw serverFault(server, `it ended ${MAX_STARTS} times, and is not started again`);
     return start(server, failures + 1, connection).opening;

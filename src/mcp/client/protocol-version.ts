@@ -3,16 +3,16 @@ import { isRecent, readMemo, writeMemo } from '../../platform/files/small-file.t
 import { sha256 } from '../../platform/runtime/native.ts';
 import type { ClientContext } from './types.ts';
 
-/** A server may be brought up to date any day; asking again costs one round trip. */
+/** A server may be updated any day; asking again costs one round trip. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** Whether the server at this address was, not long ago, found to speak only revisions before 2026-07-28. */
+/** Whether the server at this address was recently found to speak only versions before 2026-07-28. */
 export function isKnownLegacy(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): boolean {
   const at = readMemo(fileOf(url, homes().gmn), parseTime);
   return at !== undefined && isRecent(at, clock.now(), KEPT_MS);
 }
 
-/** Remembers it, for a day. */
+/** Caches that for a day. */
 export async function rememberLegacy(
   url: string,
   { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,
@@ -20,7 +20,6 @@ export async function rememberLegacy(
   await writeMemo(fileOf(url, homes().gmn), { era: 'legacy', at: clock.now() });
 }
 
-/** Forgets it: the address may speak otherwise by now. */
 export async function forgetLegacy(
   url: string,
   { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>,

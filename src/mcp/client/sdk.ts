@@ -14,7 +14,6 @@ import {
   UnauthorizedError,
 } from '@modelcontextprotocol/client';
 
-/** What gmn uses of the MCP SDK. */
 export const sdk = {
   Client,
   ProtocolError,

@@ -4,50 +4,46 @@ import { visible } from '../../core/text/terminal.ts';
 import { sha256 } from '../../platform/runtime/native.ts';
 import { type NamedServer, parseDefinition } from './definition.ts';
 
-/** A server that may be used. */
+/** A valid, enabled server. */
 export interface ConfiguredServer extends NamedServer {
   readonly scope: ServerSetting['scope'];
   readonly file: string;
-  /** Its tools run unasked: `trust: true` in the user's own file, and in no other. */
+  /** Its tools run without asking: `trust: true` in the user's own file; no other file counts. */
   readonly isTrusted: boolean;
-  /** Differs whenever anything in the definition does. */
+  /** Changes whenever anything in the definition does. */
   readonly fingerprint: string;
 }
 
-/** An entry that is no server. */
+/** An entry that cannot be parsed. */
 interface FaultyServer {
   readonly name: string;
   readonly why: string;
   readonly file: string;
 }
 
-/** A server that somebody turned off. */
 interface DisabledServer {
   readonly name: string;
-  /** In a few words. */
   readonly why: string;
-  /** How to use it again. */
+  /** How to enable it. */
   readonly hint: string;
 }
 
 interface ConfiguredServers {
-  /** In the order of the files. */
+  /** In the order of the settings files. */
   readonly servers: readonly ConfiguredServer[];
   readonly faulty: readonly FaultyServer[];
   readonly disabled: readonly DisabledServer[];
-  /** One for each faulty server. */
   readonly notices: readonly string[];
 }
 
-/** The parts of the settings that say which servers there are. */
 type ServerSettings = Pick<Settings, 'servers' | 'serverCommand' | 'document'> & {
-  /** Whether the official CLI has the server turned off; none unless given. */
+  /** Whether the official CLI has disabled the server; by default none is. */
   readonly isOfficiallyDisabled?: (name: string) => boolean;
 };
 
 /**
- * The servers of the settings: `mcpServers`, and `mcp.serverCommand` under the name `mcp`; less those that `mcp.excluded`,
- * `mcp.allowed`, the official CLI or their own entry turn off.
+ * The servers of the settings: `mcpServers`, and `mcp.serverCommand` under the name `mcp`, without those disabled by
+ * `mcp.excluded`, `mcp.allowed`, the official CLI or their own entry.
  */
 export function configuredServers(settings: ServerSettings): ConfiguredServers {
   const entries = serverEntries(settings);
@@ -65,7 +61,9 @@ export function configuredServers(settings: ServerSettings): ConfiguredServers {
   };
 }
 
-/** All entries, usable or not, in the order of the files; that of `mcp.serverCommand` as a program and its arguments. */
+/**
+ * All entries, valid or not, in the order of the files; `mcp.serverCommand` is split into a command and its arguments.
+ */
 export function serverEntries({
   servers = [],
   serverCommand,
@@ -89,7 +87,7 @@ function readServer({ name, definition: written, scope, file }: ServerSetting): 
   };
 }
 
-/** Why a server is turned off, the strongest word first; undefined if it may be used. */
+/** Why a server is disabled, the strongest reason first; undefined if it is enabled. */
 function disabledServer(
   { name, definition }: ServerSetting,
   { document, isOfficiallyDisabled = () => false }: ServerSettings,
@@ -105,14 +103,14 @@ function disabledServer(
   return isOfficiallyDisabled(name) ? { name, why: 'disabled for the official CLI', hint } : undefined;
 }
 
-/** `"disabled": true`, as many programs write it into an entry, or `"enabled": false`, as others do. */
+/** Other programs write `"disabled": true` or `"enabled": false` into an entry. */
 export function isDisabledEntry(definition: JsonValue | undefined): boolean {
   return isObject(definition) && (definition.disabled === true || definition.enabled === false);
 }
 
 /**
- * The words of a command line, quotes and backslashes taken off as a POSIX shell does. Nothing else of a shell means
- * anything here: `;`, `|`, `$` and the like are characters. A quote that does not end goes on to the end.
+ * Splits a command line, removing quotes and backslashes as a POSIX shell does. Nothing else of a shell is interpreted:
+ * `;`, `|`, `$` and the like are plain characters. An unclosed quote extends to the end.
  */
 export function commandWords(line: string): readonly string[] {
   const words: string[] = [];

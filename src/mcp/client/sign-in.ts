@@ -5,10 +5,12 @@ import type { NamedServer, RemoteDefinition } from './definition.ts';
 import { signInStore } from './oauth/store.ts';
 import type { ClientContext, SignInPrompt } from './types.ts';
 
-/** What is known of a sign-in without asking the server. */
+/** The stored state of a sign-in; the server is not asked. */
 export interface SignInStatus {
   readonly isSignedIn: boolean;
-  /** When the access token ends, in milliseconds since the epoch; it is refreshed by itself if `isRefreshable`. */
+  /**
+   * When the access token expires, in milliseconds since the epoch; if `isRefreshable`, it is refreshed automatically.
+   */
   readonly expiresAt?: number;
   readonly isRefreshable: boolean;
 }
@@ -18,8 +20,8 @@ interface SignInContext extends ClientContext {
 }
 
 /**
- * Has the person sign in at a server, unless an earlier sign-in still counts, and greets it to be sure. `false`: it let us in
- * without. Throws AppError `usage` for a server that is a program, and as `connect` does.
+ * Has the person sign in unless an earlier sign-in is still valid, and connects to verify it. `false`: the server needs
+ * no sign-in. Throws AppError `usage` for a stdio server, and as `connect` does.
  */
 export async function signIn(server: NamedServer, context: SignInContext, signal: AbortSignal): Promise<boolean> {
   const definition = remoteOf(server);
@@ -28,12 +30,12 @@ export async function signIn(server: NamedServer, context: SignInContext, signal
   return signInStatus(definition, context).isSignedIn;
 }
 
-/** Forgets the tokens for a server, and how gmn is registered there. False if there was nothing. Throws AppError. */
+/** Removes the tokens and the client registration. False if there were none. Throws AppError. */
 export async function signOut(server: NamedServer, context: Pick<ClientContext, 'homes' | 'clock'>): Promise<boolean> {
   return signInStore(remoteOf(server).url, context).forget();
 }
 
-/** What is kept of a sign-in. Throws AppError `config` if the file cannot be read. */
+/** Throws AppError `config` if the file cannot be read. */
 export function signInStatus({ url }: RemoteDefinition, context: Pick<ClientContext, 'homes' | 'clock'>): SignInStatus {
   const { tokens, expiresAt } = signInStore(url, context).read();
   return {

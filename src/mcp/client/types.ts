@@ -4,14 +4,14 @@ import type { JsonObject, JsonValue } from '../../core/json.ts';
 import type { NamedServer } from './definition.ts';
 import type { Sdk, SdkTransport } from './sdk.ts';
 
-/** A tool as its server lists it. All of it is untrusted text. */
+/** A tool as its server lists it. All fields are untrusted text. */
 export interface RemoteTool {
   readonly name: string;
   readonly title?: string;
   readonly description: string;
-  /** JSON Schema as the server wrote it; `{}` if it gave none. */
+  /** JSON Schema as the server sent it; `{}` if it sent none. */
   readonly inputSchema: JsonObject;
-  /** `readOnlyHint` and its kin: claims, which never lower the bar for approval. */
+  /** `readOnlyHint` and the like: claims of the server, which never weaken approval. */
   readonly annotations?: JsonObject;
 }
 
@@ -43,7 +43,7 @@ export interface RemoteResourceTemplate {
   readonly mimeType?: string;
 }
 
-/** What is in a resource: text, or bytes in base64. */
+/** Text, or bytes in base64. */
 export interface ResourceContent {
   readonly uri: string;
   readonly mimeType?: string;
@@ -51,7 +51,6 @@ export interface ResourceContent {
   readonly blob?: string;
 }
 
-/** One piece of what a tool or a prompt gives. */
 export type ContentBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly mimeType: string; readonly data: string }
@@ -61,9 +60,9 @@ export type ContentBlock =
 export interface CallResult {
   readonly content: readonly ContentBlock[];
   readonly structuredContent?: JsonValue;
-  /** The tool failed, and `content` says how: data for the model. */
+  /** The tool failed, and `content` says how; the model gets it as data. */
   readonly isError: boolean;
-  /** The kinds of pieces that gmn does not know, or cannot read; untrusted text. Absent: there were none. */
+  /** Types of the blocks that gmn cannot read; untrusted text. Absent if there are none. */
   readonly omitted?: readonly string[];
 }
 
@@ -79,13 +78,13 @@ export interface PromptResult {
 
 export interface PromptCompletion {
   readonly prompt: string;
-  /** The argument in question, and what was typed of it. */
+  /** The argument to complete, and what is typed of it so far. */
   readonly argument: { readonly name: string; readonly value: string };
-  /** The arguments that are given already. */
+  /** The other arguments, as far as they are given. */
   readonly given: Readonly<Record<string, string>>;
 }
 
-/** How far a call is, in the server's own measure. */
+/** The units are the server's own. */
 export interface Progress {
   readonly progress: number;
   readonly total?: number | undefined;
@@ -93,9 +92,9 @@ export interface Progress {
 }
 
 export interface RequestOptions {
-  /** Aborting it reaches the server too; the request then throws the signal's reason. */
+  /** Aborting also cancels the request at the server; it then throws the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Instead of the definition's. */
+  /** Overrides the timeout of the definition. */
   readonly timeoutMs?: number;
 }
 
@@ -103,7 +102,7 @@ export interface CallOptions extends RequestOptions {
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** A list that may be cut: `omitted` says why, in words for the person. */
+/** A list that may be incomplete: `omitted` says why, as text for the user. */
 export interface Listing<Item> {
   readonly items: readonly Item[];
   readonly omitted?: string;
@@ -112,90 +111,90 @@ export interface Listing<Item> {
 export type ListKind = 'tools' | 'prompts' | 'resources';
 
 /**
- * A server that answered. Every request throws AppError `mcp`, with the server's own words made visible, if the server
- * refuses it, does not answer in time, says what is no answer, or ends; and the signal's reason after an abort.
+ * An initialized connection. Every request throws AppError `mcp`, with the server's text sanitized, if the server
+ * rejects it, does not answer in time, sends an invalid response, or ends; and the signal's reason after an abort.
  */
 export interface Connection {
-  /** The name in the settings. */
   readonly name: string;
   readonly serverInfo: { readonly name: string; readonly version: string };
   readonly protocolVersion: string;
-  /** How the server wants to be used; untrusted text. */
+  /** Usage instructions; untrusted text. */
   readonly instructions?: string;
   readonly capabilities: { readonly [Kind in ListKind]: boolean };
-  /** All pages, up to what gmn takes. Without the capability: none, and nothing is asked; so for every list. */
+  /**
+   * All pages, within gmn's limits. Without the capability the list is empty and nothing is requested; so for every
+   * list.
+   */
   listTools(options?: RequestOptions): Promise<Listing<RemoteTool>>;
-  /** Progress starts the timeout anew. A tool that failed is a result with `isError`. */
+  /** Progress restarts the timeout. A failed tool is a result with `isError`. */
   callTool(name: string, args: JsonObject, options?: CallOptions): Promise<CallResult>;
   listPrompts(options?: RequestOptions): Promise<Listing<RemotePrompt>>;
   getPrompt(name: string, args: Readonly<Record<string, string>>, options?: RequestOptions): Promise<PromptResult>;
-  /** What an argument of a prompt could be, as the server suggests it, given the others. Without the capability: nothing. */
+  /** Completions for an argument of a prompt. Empty without the capability. */
   completePrompt(asked: PromptCompletion, options?: RequestOptions): Promise<readonly string[]>;
   listResources(options?: RequestOptions): Promise<Listing<RemoteResource>>;
   listResourceTemplates(options?: RequestOptions): Promise<Listing<RemoteResourceTemplate>>;
   readResource(uri: string, options?: RequestOptions): Promise<readonly ResourceContent[]>;
   ping(options?: RequestOptions): Promise<void>;
-  /** Called, at most once a second, when the server says that a list is another by now. Returns how to stop it. */
+  /** Called, at most once a second, when the server says a list has changed. Returns a function that unsubscribes. */
   onListChanged(listener: (kind: ListKind) => void): () => void;
-  /** What the server said without the secrets of its definition and the tokens it was sent: for whatever is shown as an error. */
+  /** Redacts the secrets of the definition and the tokens from server text that is shown as an error. */
   conceal(words: string): string;
-  /** Whether it has done something it was asked for: run a tool, filled in a prompt, read a resource. */
+  /** Whether it has run a tool, filled in a prompt or read a resource. */
   readonly hasServed: boolean;
-  /** Whether it can still be asked. */
   readonly isOpen: boolean;
-  /** Ends the connection, and with it the program and all it has started. Never throws; may be called twice. */
+  /** Also ends the program and its children. Never throws; may be called twice. */
   close(): Promise<void>;
 }
 
-/** What connections need from around them; an App is one. */
+/** What a connection needs from the application; an App satisfies it. */
 export interface ClientContext
   extends Pick<App, 'env' | 'cwd' | 'version' | 'clock' | 'homes' | 'trace' | 'httpTimers'> {
-  /** Directories that a server which the user trusts may be told of; none unless given. */
+  /** Directories to tell servers the user trusts; none unless given. */
   readonly roots?: readonly string[];
-  /** Absent: there is nobody to ask, and servers are told so. */
+  /** Absent: nobody can be asked, so the capability is not declared. */
   readonly elicit?: Elicit;
-  /** Absent: whoever must sign in is told how, and nothing is opened. */
+  /** Absent: a needed sign-in is an error with a hint, and nothing is opened. */
   readonly signIn?: SignInPrompt;
 }
 
-/** How a person is asked to sign in at a server. */
 export interface SignInPrompt {
-  /** Shows an address, and opens it where that is wanted. It is https, or on this machine; untrusted text all the same. */
+  /** Shows a URL, and opens it in the browser if wanted. It is https or on this machine, but still untrusted text. */
   readonly show: (url: string) => Promise<void>;
   /**
-   * Asks for the address at which the browser ended, where that cannot reach this machine; anew if the last one was of no use.
-   * Undefined once the signal is aborted. Absent: there is nobody to ask. Throws AppError `interrupted` at the person's word.
+   * Asks for the address at which the browser ended, for a browser that cannot reach this machine; again if the last
+   * one was of no use. Undefined once the signal is aborted. Absent: nobody can be asked. Throws AppError `interrupted`
+   * if the person cancels.
    */
   readonly paste?: (last: { readonly isRefused: boolean }, signal: AbortSignal) => Promise<string | undefined>;
-  /** Ends the waiting. */
   readonly signal: AbortSignal;
-  /** Called when the waiting for the person begins and ends, so that no clock runs meanwhile. */
+  /** Called when waiting for the person begins and ends, so that deadlines can be paused. */
   readonly onBegin?: () => void;
   readonly onEnd?: () => void;
 }
 
 /**
- * Starts or calls a server and greets it. Throws AppError `mcp` with the server's own words if that fails or takes too long,
- * and the signal's reason after an abort; nothing is left running then.
+ * Opens a transport and initializes the connection. Throws AppError `mcp` with the server's text if that fails or takes
+ * too long, and the signal's reason after an abort; nothing is left running then.
  */
 export type Connect = (server: NamedServer, context: ClientContext, signal: AbortSignal) => Promise<Connection>;
 
-/** An open way to a server: what the SDK talks over, and what we know of the other end. */
+/** An open transport, and what is known about the other end. */
 export interface Link {
   readonly transport: SdkTransport;
-  /** Whether the SDK should find out by itself which era of the protocol is spoken. */
+  /** `auto` lets the SDK negotiate the newest protocol version. */
   readonly era: 'legacy' | 'auto';
-  /** What the other end had to say besides the protocol, and how it ended, once that is known. Untrusted text. */
+  /** What the server wrote outside the protocol, and how it ended if it has. Untrusted text. */
   lastWords(): Promise<string>;
-  /** Why gmn itself has ended it, in gmn's words; undefined if it has not. */
+  /** Why gmn closed the connection; undefined if it has not. */
   readonly left?: () => string | undefined;
-  /** How often somebody has signed in since it was opened. */
+  /** Number of sign-ins since it was opened. */
   readonly signIns?: () => number;
-  /** What must not be shown, besides what is secret in the definition. */
+  /** Secrets to redact, besides those of the definition. */
   readonly secrets?: () => readonly string[];
-  /** Ends it at once, and all behind it. Never rejects; may be called twice. */
+  /** Ends it at once, with everything behind it. Never rejects; may be called twice. */
   close(): Promise<void>;
 }
 
-/** Opens a way to a server. `sdk` is being loaded meanwhile. May throw AppError. */
+/** Opens a transport while `sdk` is still loading. May throw AppError. */
 export type OpenLink = (server: NamedServer, context: ClientContext, sdk: Promise<Sdk>) => Promise<Link>;

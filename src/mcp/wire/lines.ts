@@ -1,12 +1,12 @@
 const NEWLINE = 0x0a;
 
-/** A line, or the fact that one was longer than the limit and was not kept. */
+/** A line, or the fact that one was longer than the limit and dropped. */
 export type Line = { readonly text: string } | { readonly isTooLong: true };
 
 /**
- * The lines of a byte stream, decoded as UTF-8, however the stream is cut; what follows the last newline counts as one. Holds at
- * most one line in memory. After a line longer than `maxBytes` the stream goes on with the next one, or with `tooLong: 'stop'`
- * ends as soon as the limit is passed, so that a line without an end is noticed.
+ * Splits a byte stream into lines of UTF-8, however it is chunked; a last line needs no newline. Holds at most one line
+ * in memory. After a line longer than `maxBytes` it goes on with the next, or with `tooLong: 'stop'` ends as soon as
+ * the limit is passed, so that an endless line is noticed.
  */
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,
@@ -40,7 +40,7 @@ export async function* splitLines(
   if (size > 0) yield take();
 }
 
-/** A line without the byte order mark and the white space around it; empty for a line that says nothing. */
+/** Removes a byte order mark and surrounding white space. */
 export function trimLine(text: string): string {
   return text.replace(/^\uFEFF/, '').trim();
 }

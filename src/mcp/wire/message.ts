@@ -30,10 +30,9 @@ interface JsonRpcError {
   error: { code: number; message: string; data?: unknown };
 }
 
-/** https://www.jsonrpc.org/specification, as MCP uses it: one message at a time. */
+/** https://www.jsonrpc.org/specification, as MCP uses it: without batches. */
 export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResult | JsonRpcError;
 
-/** Whether a value is a JSON-RPC message that may be handed on. */
 export function isMessage(value: unknown): value is JsonRpcMessage {
   if (!isObject(value) || value.jsonrpc !== '2.0') return false;
   const { id, method, params, result, error } = value;
@@ -45,7 +44,7 @@ export function isMessage(value: unknown): value is JsonRpcMessage {
   return isObject(error) && Number.isInteger(error.code) && typeof error.message === 'string';
 }
 
-/** Which of our requests are not answered yet. The SDK takes `"1"` for 1 and `null` for 0; here an id is what it is. */
+/** Our requests in flight. The SDK takes `"1"` for 1 and `null` for 0; here ids are compared exactly. */
 export function openRequests() {
   const ids = new Set<string | number>();
   return {
@@ -53,7 +52,7 @@ export function openRequests() {
       if ('method' in message && 'id' in message) ids.add(message.id);
     },
     isOpen: (id: string | number): boolean => ids.has(id),
-    /** False for an answer to nothing, or the second to the same. */
+    /** False for a response to no request, or the second to the same one. */
     isExpected(message: JsonRpcMessage): boolean {
       if ('method' in message) return true;
       return message.id !== undefined && ids.delete(message.id);
@@ -65,15 +64,17 @@ function isId(id: unknown): boolean {
   return typeof id === 'string' || Number.isInteger(id);
 }
 
-/** The revision that a client means which names none. */
+/** The protocol version of a client that names none. */
 const OLDEST = '2024-11-05';
 
 const UNKNOWN_CLIENT = { name: 'unknown', version: '0' } as const;
 
-/** A message for the protocol, or the error to answer with. */
+/** A valid message, or the error response to send. */
 export type Read = { readonly message: JsonRpcMessage } | { readonly answer: JsonRpcMessage };
 
-/** Reads one JSON-RPC message. `initialize` without a revision is filled up as the oldest clients mean it. */
+/**
+ * Parses one JSON-RPC message. An `initialize` without a protocol version is completed as the oldest clients mean it.
+ */
 export function readMessage(text: string): Read {
   const value = parseJson(text);
   if (value === undefined) return refused(undefined, -32700, 'Parse error: this is not JSON');
@@ -98,7 +99,7 @@ function checkedMessage(value: unknown): Read {
   return taken(given === undefined ? value : { ...value, params: given });
 }
 
-/** The answer to a line that was not kept. */
+/** The error response to a line that was dropped. */
 export const TOO_LONG = refused(undefined, -32600, 'Invalid Request: the message is longer than 32 MB').answer;
 
 function isRequestId(id: unknown): id is string | number {
@@ -114,7 +115,7 @@ function greeting(params: Readonly<Record<string, unknown>>): Readonly<Record<st
   return { ...rest, protocolVersion, capabilities, clientInfo: isObject(clientInfo) ? client(clientInfo) : clientInfo };
 }
 
-/** Nothing hangs on who it says it is. */
+/** Missing names are filled in: nothing depends on them. */
 function client({ name, version, ...rest }: Readonly<Record<string, unknown>>): object {
   return {
     ...rest,
@@ -133,14 +134,17 @@ function taken(value: object): Read {
   return { message: parseMessage(value) };
 }
 
-/** Its frame was looked at here; what is in it, the SDK checks. */
+/** Only the envelope is checked here; the SDK checks the rest. */
 function parseMessage(value: object): JsonRpcMessage {
   return value as JsonRpcMessage;
 }
 
 type Kind = 'text' | 'object' | 'texts';
 
-/** What the requests we answer take; a `?` behind the kind: it may be left out. The SDK would tell of a fault in many lines. */
+/**
+ * The params of the requests we handle; `?` marks optional ones. Checked here because the SDK reports a problem in many
+ * lines.
+ */
 const PARAMS: Readonly<Record<string, Readonly<Record<string, Kind | `${Kind}?`>>>> = {
   initialize: { protocolVersion: 'text', capabilities: 'object', clientInfo: 'object' },
   'tools/list': { cursor: 'text?' },
@@ -158,7 +162,7 @@ const WORDS: Readonly<Record<Kind, string>> = {
   texts: 'an object of strings',
 };
 
-/** What is wrong with the params of a request, in one line; undefined: nothing that we know of. */
+/** What is wrong with the params, in one line; undefined if nothing is. */
 function paramsFault(method: string, params: Readonly<Record<string, unknown>>): string | undefined {
   const wanted = Object.hasOwn(PARAMS, method) ? (PARAMS[method] ?? {}) : {};
   for (const [name, spelled] of Object.entries(wanted)) {

@@ -11,22 +11,21 @@ import { oauthProvider, saveTokens, signInWanted } from './provider.ts';
 import type { Reach } from './reach.ts';
 import { type SignInStore, signInStore } from './store.ts';
 
-/** What a link needs to be let in. */
 interface Authorization {
   readonly provider: SdkAuthProvider;
   readonly fetch: Fetch;
-  /** How to exchange what the browser came back with; the transport's own. */
+  /** Exchanges the query the browser came back with for tokens; set by the transport. */
   finish: (query: URLSearchParams) => Promise<void>;
-  /** How often somebody has signed in since: a request refused before that is worth another try. */
+  /** Counts completed sign-ins: a request rejected before the latest is worth another try. */
   readonly signIns: () => number;
-  /** The tokens there are now. */
+  /** The current tokens. */
   readonly secrets: () => readonly string[];
   close(): Promise<void>;
 }
 
 /**
- * How to be let in at an address: with the tokens of an earlier sign-in, refreshed if need be, or by having the person sign in
- * where the context says how. Undefined if there is nothing of the kind. Throws AppError `usage` if no port can be had.
+ * OAuth for an address: uses the tokens of an earlier sign-in, refreshed if needed, or has the person sign in where the
+ * context allows. Undefined if neither is possible. Throws AppError `usage` if no port is free for the callback.
  */
 export async function authorizationFor(
   definition: RemoteDefinition,
@@ -44,7 +43,7 @@ export async function authorizationFor(
   let signIns = 0;
   const authorize = async (url: URL, state: string): Promise<void> => {
     if (prompt === undefined || callback === undefined) throw signInWanted();
-    // The browser is led there too.
+    // The browser goes there too, so the address must be within reach.
     await reach.addresses(url, prompt.signal);
     const query = await asked({ url, state, callback }, prompt);
     await authorization.finish(query);
@@ -69,7 +68,7 @@ export async function authorizationFor(
   return authorization;
 }
 
-/** A token is never sent in the clear, and a header that the person wrote is theirs. */
+/** No token is sent over plain HTTP, and an authorization header that the user wrote is left alone. */
 function isWanted({ url, headers, oauth }: RemoteDefinition): boolean {
   if (oauth?.isEnabled === false) return false;
   if (oauth === undefined && Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return false;
@@ -110,8 +109,8 @@ async function shown(url: URL, callback: Callback, { show, paste, signal }: Sign
 }
 
 /**
- * The same way to send, but of two processes that would refresh the same token only one does: many servers take a refresh token
- * once, and the loser would have to sign in again. The other gets what the first was given, by the same issuer.
+ * Lets only one process refresh a token: many servers accept a refresh token once, and the loser would have to sign in
+ * again. The others get the tokens that the same issuer gave the first.
  */
 function oneRefreshAtATime(send: Fetch, { store, clock, issuer }: RefreshOptions): Fetch {
   return (input, init) => {
@@ -125,7 +124,7 @@ function oneRefreshAtATime(send: Fetch, { store, clock, issuer }: RefreshOptions
       const response = await send(input, init);
       const text = await response.text();
       const given = parseJson(text);
-      // Kept before the lock is let go. Who does not repeat the refresh token lets it stay.
+      // Saved before the lock is released. A response without a refresh token leaves the old one valid.
       if (response.ok && isObject(given))
         await saveTokens({ change, clock }, asked, { refresh_token: spent, ...parseObject(given) });
       return new Response(text, { status: response.status, headers: response.headers });
@@ -136,7 +135,7 @@ function oneRefreshAtATime(send: Fetch, { store, clock, issuer }: RefreshOptions
 interface RefreshOptions {
   readonly store: SignInStore;
   readonly clock: Pick<Clock, 'now'>;
-  /** Who is asked. */
+  /** The issuer that is asked for tokens now. */
   readonly issuer: () => string | undefined;
 }
 

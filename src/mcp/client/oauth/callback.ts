@@ -4,15 +4,15 @@ import { visible } from '../../../core/text/terminal.ts';
 import { type HttpServer, listen, type ServeHandler } from '../../../platform/http/server.ts';
 import { deadline } from '../../../platform/runtime/clock.ts';
 
-/** Where the browser comes back to after a sign-in. */
+/** The loopback server that the browser is redirected to after a sign-in. */
 export interface Callback {
   readonly redirectUrl: string;
   /**
-   * The query it comes back with, for the sign-in begun with this state; everything else that knocks is sent away. Throws AppError
-   * `mcp` if the person, or the server, refuses or takes more than five minutes.
+   * The query of the redirect for the sign-in with this state; any other request gets 404. Throws AppError `mcp` if the
+   * person or the server refuses, or after five minutes.
    */
   wait(state: string, signal: AbortSignal): Promise<URLSearchParams>;
-  /** The same by hand: takes the address that the browser came back to. False if it is not of the sign-in that is waited for. */
+  /** Takes the redirect address pasted by hand. False if it does not belong to the sign-in in progress. */
   accept(address: string): boolean;
   close(): Promise<void>;
 }
@@ -20,8 +20,8 @@ export interface Callback {
 const PATIENCE_MS = 300_000;
 
 /**
- * Listens on loopback. `wanted` is an address that was used before; its port may be taken by now, and then another is used, unless
- * `isFixed`. Throws AppError `usage` if no port can be had.
+ * Listens on loopback. `wanted` is an address used before; if its port is taken, another one is used, unless `isFixed`.
+ * Throws AppError `usage` if no port is free.
  */
 export async function openCallback(
   wanted: string | undefined,

@@ -7,28 +7,27 @@ import type { RemoteDefinition } from '../definition.ts';
 import type { SdkAuthProvider, SdkDiscovery } from '../sdk.ts';
 import type { ChangeSignIn, SignInStore } from './store.ts';
 
-/** How the SDK signs in for us. */
 interface OAuthProviderOptions {
   readonly definition: RemoteDefinition;
   readonly store: SignInStore;
   readonly clock: Pick<Clock, 'now'>;
   readonly redirectUrl: string;
-  /** Has the person sign in at this address, and the code exchanged. Throws AppError `mcp` where nobody can be asked. */
+  /** Has the person sign in at this address and exchanges the code. Throws AppError `mcp` where nobody can be asked. */
   readonly authorize: (url: URL, state: string) => Promise<void>;
-  /** Whether gmn may register itself at the server. */
+  /** Whether gmn may register itself as a client at the server. */
   readonly mayRegister: boolean;
 }
 
 interface OAuthProvider extends SdkAuthProvider {
-  /** Who is asked for tokens now; undefined before anybody was. */
+  /** The issuer asked for tokens now; undefined before the first request. */
   issuer(): string | undefined;
 }
 
-/** The SDK's side of a sign-in: what it may remember, and what it must ask. Tokens are read anew for every request. */
+/** The provider the SDK signs in with. Tokens are read from the store for every request. */
 export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
   const { definition, store, clock, redirectUrl } = options;
   const { clientId, clientSecret, clientMetadataUrl, scopes } = definition.oauth ?? { isEnabled: true };
-  // Of the sign-in under way; never on disk.
+  // State of the sign-in in progress; never written to disk.
   let state = '';
   let verifier = '';
   let issuer: string | undefined;
@@ -48,14 +47,14 @@ export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
       return { client_id: clientId, ...(clientSecret === undefined ? {} : { client_secret: clientSecret }) };
     },
     saveClientInformation: async (client, asked) => {
-      // What the person wrote in the settings is theirs to change.
+      // A client id from the settings is the user's to change.
       if (clientId !== undefined) return;
       if (!options.mayRegister) throw signInWanted();
       await store.change(issuerOf(asked), { client: parseFields(client), redirectUrl });
     },
     tokens: (asked) => parseTokens(store.read(asked?.issuer).tokens),
     async saveTokens(tokens, asked) {
-      // Those of a refresh are kept already, and by now another process may have newer ones.
+      // Tokens of a refresh are saved already, and another process may have newer ones by now.
       if (verifier === '') return;
       verifier = '';
       await saveTokens({ change: store.change, clock }, issuerOf(asked), parseFields(tokens));
@@ -71,7 +70,7 @@ export function oauthProvider(options: OAuthProviderOptions): OAuthProvider {
     async redirectToAuthorization(url) {
       checkPage(url);
       await options.authorize(url, state);
-      // The next sign-in must look again: the server may have moved to another issuer.
+      // The next sign-in must discover again: the server may have moved to another issuer.
       discovery = undefined;
     },
     async invalidateCredentials(scope) {
@@ -96,7 +95,7 @@ function aboutGmn(redirectUrl: string, scopes: readonly string[] | undefined) {
   };
 }
 
-/** Keeps what an issuer gave, in the place of what it gave before. Throws AppError `config`. */
+/** Replaces the tokens of an issuer. Throws AppError `config`. */
 export async function saveTokens(
   { change, clock }: { readonly change: ChangeSignIn; readonly clock: Pick<Clock, 'now'> },
   issuer: string,
@@ -109,7 +108,7 @@ export async function saveTokens(
   });
 }
 
-/** A registration is for one issuer, and one address to come back to. */
+/** A registration is valid for one issuer and one redirect URL. */
 function registered(issuer: string | undefined, { store, redirectUrl, mayRegister }: OAuthProviderOptions) {
   const { client, redirectUrl: known } = store.read(issuer);
   const isUsable = typeof client?.client_id === 'string' && (known === redirectUrl || !mayRegister);
@@ -117,13 +116,13 @@ function registered(issuer: string | undefined, { store, redirectUrl, mayRegiste
   return isUsable ? parseClient(client) : undefined;
 }
 
-/** What is nobody's could be shown to anybody. */
+/** Without a known issuer, the credentials could later be sent to anybody. */
 function issuerOf(asked: { readonly issuer?: string } | undefined): string {
   if (asked?.issuer === undefined) throw new AppError('mcp', 'it does not say where to sign in');
   return asked.issuer;
 }
 
-/** The address comes from the server, and a program will be started with it. */
+/** The URL comes from the server, and a browser is started with it. */
 function checkPage(url: URL): void {
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return;
   throw new AppError('mcp', `its page to sign in at is no https address (${url.protocol})`);
@@ -144,7 +143,7 @@ function parseFields(value: object): JsonObject {
   return value as JsonObject;
 }
 
-/** What is thrown where the person must sign in, and cannot be asked to; `faultOf` says at which server, and how. */
+/** Thrown where a sign-in is needed but nobody can be asked; `toServerError` adds the server and the hint. */
 export function signInWanted(): AppError {
   return new AppError('mcp', 'it wants you to sign in', { status: 401 });
 }

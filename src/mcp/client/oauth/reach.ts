@@ -4,11 +4,11 @@ import type { Address } from '../../../platform/http/connection.ts';
 import { addressesOf, networkOf, systemResolve } from '../../../platform/http/pinned.ts';
 import { proxyFor } from '../../../platform/http/send.ts';
 
-/** Where a server may lead gmn and the browser: what it says of its sign-in names addresses of its own choice. */
+/** Which addresses a server may send gmn and the browser to: its OAuth metadata names URLs of its own choice. */
 export interface Reach {
   /**
-   * The only addresses to connect to for a URL; undefined for the server itself, or behind a proxy, which resolves names
-   * on its own. Throws AppError `mcp` if one of them is in a network that the server is not in.
+   * The only addresses to connect to for a URL; undefined for the server itself, or behind a proxy, which resolves
+   * names itself. Throws AppError `mcp` if one of them is in a network that the server is not in.
    */
   addresses(url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined>;
 }
@@ -16,20 +16,20 @@ export interface Reach {
 interface ReachOptions {
   /** Only the proxy variables are read. */
   readonly env: Env;
-  /** All addresses of a host; the system's resolver unless given. */
+  /** By default the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly Address[]>;
 }
 
 /**
- * A server on the open internet leads to the open internet only; one on this machine, or in a private network, also to
- * its own kind: else it could have gmn ask what only this machine can reach.
+ * A server on the public internet may lead only there; one on this machine or in a private network also to its own
+ * network. Otherwise it could make gmn request what only this machine can reach.
  */
 export function reachOf(serverUrl: string, { env, resolve = systemResolve }: ReachOptions): Reach {
   const server = new URL(serverUrl);
   let own: Promise<string | undefined> | undefined;
   const judged = async (url: URL, signal: AbortSignal): Promise<readonly Address[] | undefined> => {
     const isNamed = proxyFor(url, env) !== undefined;
-    // A proxy resolves names itself, but an address is one everywhere.
+    // A proxy resolves names itself; a literal IP address is still checked.
     const known = isNamed ? async () => [] : resolve;
     return addressesOf(url, known, signal);
   };

@@ -6,47 +6,51 @@ import { sha256 } from '../../../platform/runtime/native.ts';
 import { parseObject } from '../parse.ts';
 import type { ClientContext } from '../types.ts';
 
-/** What is kept of a sign-in for one address at one issuer. */
+/** What is stored of a sign-in for one address at one issuer. */
 interface SignInRecord {
-  /** Who gave it all, and the only one it may be shown to; the MCP server itself is shown the access token. */
+  /** The issuer, and the only one these credentials may be sent to; the MCP server itself gets the access token. */
   readonly issuer?: string;
-  /** How gmn is registered there, in the SDK's words. */
+  /** The client registration, in the SDK's format. */
   readonly client?: JsonObject;
-  /** Where that registration lets the issuer send the person back to. */
+  /** The redirect URL of that registration. */
   readonly redirectUrl?: string;
-  /** In the SDK's words. */
+  /** In the SDK's format. */
   readonly tokens?: JsonObject;
-  /** When the access token ends, in milliseconds since the epoch. */
+  /** When the access token expires, in milliseconds since the epoch. */
   readonly expiresAt?: number;
 }
 
 type Part = Omit<{ readonly [Key in keyof SignInRecord]?: SignInRecord[Key] | undefined }, 'issuer'>;
 
-/** Changes some of what is kept of an issuer and keeps the rest; undefined forgets a part. Throws AppError `config`. */
+/**
+ * Changes some fields of an issuer's record and keeps the rest; undefined removes a field. Throws AppError `config`.
+ */
 export type ChangeSignIn = (issuer: string, part: Part) => Promise<void>;
 
-/** The sign-ins of one user for one address, in a file for their eyes only; never in the official CLI's directory. */
+/** The sign-ins of one user for one address, in a private file; never in the official CLI's directory. */
 export interface SignInStore {
   /**
-   * What is kept now of this issuer, or of the one that gave the latest tokens; other processes may have changed it. Throws
+   * The current record of this issuer, or of the one that gave the latest tokens; other processes may change it. Throws
    * AppError `config` if the file cannot be read.
    */
   read(issuer?: string): SignInRecord;
-  /** Waits for other processes. */
+  /** Waits for the lock. */
   readonly change: ChangeSignIn;
-  /** Forgets all issuers. False if there was nothing. Throws AppError `config`. */
+  /** Removes the records of all issuers. False if there were none. Throws AppError `config`. */
   forget(): Promise<boolean>;
-  /** Runs `work`, which is given its own way to change, while no other process changes anything for this address. */
+  /**
+   * Runs `work` under the lock of this address; it must use the `change` it is given, since the public one would wait
+   * for the lock.
+   */
   exclusively<Value>(signal: AbortSignal, work: (change: ChangeSignIn) => Promise<Value>): Promise<Value>;
 }
 
-/** A server could name another issuer every day. */
+/** Limits the file: a server could name another issuer every day. */
 const MAX_ISSUERS = 8;
 
-/** The store for an address. */
 export function signInStore(url: string, { homes, clock }: Pick<ClientContext, 'homes' | 'clock'>): SignInStore {
   const directory = `${homes().gmn}/mcp`;
-  // The address may hold anything, also what no file can be called.
+  // Hashed, since an address may hold characters that no file name can.
   const file = `${directory}/sign-in-${sha256(url)}.json`;
   const readAll = (): readonly SignInRecord[] => parseRecords(parseJson(readStateFile(file) ?? ''), url);
   const write = async (signIns: readonly SignInRecord[]): Promise<void> => {
@@ -86,7 +90,7 @@ export function signInStore(url: string, { homes, clock }: Pick<ClientContext, '
   };
 }
 
-/** One slash more or less at the end means the same, as in the discovery of an issuer. */
+/** A trailing slash makes no difference, as in the discovery of an issuer. */
 function isOf(issuer: string, { issuer: known = '' }: SignInRecord): boolean {
   return known.replace(/\/$/, '') === issuer.replace(/\/$/, '');
 }

@@ -1,7 +1,7 @@
 import type { ConfiguredServer } from '../servers.ts';
 import type { RegisteredTool } from './registration.ts';
 
-/** A server that offers nothing in this run, and the names of the tools it had before; undefined if nobody knows them. */
+/** A server with no tools in this run, and the names of the tools it had before; undefined if never seen. */
 interface AbsentServer {
   readonly server: ConfiguredServer;
   readonly before: readonly string[] | undefined;
@@ -11,16 +11,16 @@ interface AllowedTools {
   /** `--allowed-tools`. */
   readonly patterns: readonly string[];
   readonly table: readonly RegisteredTool[];
-  /** In the order of the files. */
+  /** In the order of the settings files. */
   readonly servers: readonly ConfiguredServer[];
   readonly absent: readonly AbsentServer[];
 }
 
 /**
- * Whether a tool may run unasked: its server is trusted by the user, or a pattern means it. `server__*` means all of a
- * server; a name means the one tool the model knows by it, `server__tool` else the one tool of that server. Decided by
- * the table, not by the look of a name, which a server chooses: what could mean two means neither, and no tool inherits
- * the name of one that an earlier, absent server had, or may have had.
+ * Whether a tool may run without asking: its server is trusted by the user, or a pattern matches it. `server__*`
+ * matches all tools of a server; a name matches the one tool the model knows by it, `server__tool` otherwise the one
+ * tool of that server. Decided by the table, not by the form of a name, since a server chooses its names: an ambiguous
+ * pattern matches nothing, and no tool inherits the name of one that an earlier, absent server had or may have had.
  */
 export function isAllowed(entry: RegisteredTool, allowed: AllowedTools): boolean {
   if (entry.server.isTrusted) return true;

@@ -19,14 +19,13 @@ interface Around {
 
 export interface CallHandling {
   readonly keepOutput?: KeepOutput;
-  /** Called when a server says how far a call is. */
   readonly onProgress?: (progress: Progress) => void;
 }
 
-/** What a server offers today, which is remembered; each connection is asked once. Throws as a connection does. */
+/** Fetches and caches a server's tool list; each connection is asked once. Throws as a connection does. */
 export type AskOffer = (server: ConfiguredServer, signal: AbortSignal) => Promise<Offer>;
 
-/** Asks servers what they offer, and anew after they said that it is something else by now: then `onStale` is called too. */
+/** Fetches tool lists, and again after a server says its list has changed; then `onStale` is called too. */
 export function offerAsker({ context, pool }: Around, onStale: (server: ConfiguredServer) => void): AskOffer {
   const asked = new WeakMap<Connection, Promise<Offer>>();
   const watched = new WeakSet<Connection>();
@@ -50,8 +49,8 @@ export function offerAsker({ context, pool }: Around, onStale: (server: Configur
 }
 
 /**
- * How calls reach their servers. A server that was started for the first call is asked once more what its tools say about
- * themselves: one that says something else than the model was told is not run.
+ * Runs tool calls on their servers. A server started for its first call is asked for its tool list again: a tool whose
+ * declaration differs from what the model was told is not run.
  */
 export function remoteCalls(
   pool: ServerPool,
@@ -69,7 +68,7 @@ export function remoteCalls(
   return async (origin, args, signal) => {
     try {
       return await attempt(origin, args, signal).catch((thrown: unknown) => {
-        // The server has forgotten the session, and did nothing: a new one is worth a try.
+        // The server dropped the session without running the call: try once in a new session.
         if (thrown instanceof AppError && thrown.status === 404) return attempt(origin, args, signal);
         throw thrown;
       });
@@ -92,16 +91,19 @@ function changedWords({ name }: ConfiguredServer, remote: RemoteTool, today: Rem
   return `${visible(remote.name)} was not run: it says something else about itself than before. The user can look at it and allow it, on a terminal, with: gmn mcp tools ${server}`;
 }
 
-/** As much as a model should have to read. */
+/** The most text of one result that the model gets. */
 const TOLD_CHARS = 40_000;
 const MAX_BLOCKS = 1000;
-/** Of all pictures and sounds of one answer, in base64. */
+/** All media of one result together, in base64. */
 const MAX_MEDIA_CHARS = 10_000_000;
 
-/** Keeps a long text and returns the path by which `read_file` gets it; undefined: what is left out is lost. */
+/** Stores a long text and returns the path at which `read_file` finds it; undefined if it cannot be stored. */
 type KeepOutput = (text: string) => Promise<string | undefined>;
 
-/** What the model is told of a tool's answer: its text in order, media beside it, and the structure if there is one. */
+/**
+ * Converts a result for the model: its text in order, media attached, and the structured content unless the text
+ * repeats it.
+ */
 export async function outcomeOf(result: CallResult, keepOutput: KeepOutput): Promise<ToolOutcome> {
   const { content, structuredContent, isError, omitted = [] } = result;
   const media: MediaPart[] = [];
@@ -116,7 +118,7 @@ export async function outcomeOf(result: CallResult, keepOutput: KeepOutput): Pro
   for (const kind of new Set(omitted)) texts.push(`[a piece of the kind ${kind} is left out: it cannot be shown]`);
   const text = await shortened(texts.join('\n'), keepOutput);
   const structure = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
-  // Most servers say the same twice, once in words.
+  // Most servers repeat the structured content as text.
   const isTold = structure === undefined || texts.some((item) => isSameJson(item, structure));
   const rest = isTold
     ? {}
@@ -147,7 +149,7 @@ function told(block: ContentBlock, attach: (part: MediaPart) => boolean): string
   }
 }
 
-/** Only what the bytes prove to be is sent: a wrong type would fail the whole request. */
+/** The type is sniffed from the bytes: a wrong one would fail the whole request. */
 function attached(what: string, data: string, attach: (part: MediaPart) => boolean, claimed = 'unknown type'): string {
   const bytes = Buffer.from(data, 'base64');
   const mimeType = sniffMedia(bytes);

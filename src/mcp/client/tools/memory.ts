@@ -5,26 +5,24 @@ import { parseTool } from '../parse.ts';
 import type { ConfiguredServer } from '../servers.ts';
 import type { ClientContext, Connection, RemoteTool } from '../types.ts';
 
-/** Whose tools were seen: a name alone could be that of another server in another folder. */
+/** Identifies a server across runs: its name alone may belong to another server in another folder. */
 export type SeenServer = Pick<ConfiguredServer, 'name' | 'scope' | 'file'>;
 
 type Place = Pick<ClientContext, 'homes' | 'clock'>;
 
-/** A list this old may be of a server that is another by now. */
 const KEPT_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** For whoever else is writing. */
+/** How long to wait for another process that is writing. */
 const LOCK_MS = 2000;
 
-/** What a server offers, and how it wants to be used. */
 export interface Offer {
   readonly tools: readonly RemoteTool[];
   readonly instructions?: string | undefined;
-  /** What it lists besides and gmn does not use, in words for the person. */
+  /** What it lists but gmn does not use, as text for the user. */
   readonly omitted?: string | undefined;
 }
 
-/** What a server of this very definition offered when it was last asked; undefined if that was long ago, or never. */
+/** The cached tool list of a server with exactly this definition; undefined if there is none or it is too old. */
 export function cachedOffer({ fingerprint }: ConfiguredServer, { homes, clock }: Place): Offer | undefined {
   return readMemo(cacheFile(homes().gmn, fingerprint), (value) => {
     if (!isObject(value) || value.version !== 1 || typeof value.at !== 'number') return undefined;
@@ -34,7 +32,7 @@ export function cachedOffer({ fingerprint }: ConfiguredServer, { homes, clock }:
   });
 }
 
-/** What a connected server offers now, which is remembered. Throws as a connection does. */
+/** Fetches the tool list and caches it. Throws as a connection does. */
 export async function askOffer(
   server: ConfiguredServer,
   connection: Connection,
@@ -46,24 +44,24 @@ export async function askOffer(
   return offer;
 }
 
-/** Remembers it. Never throws. */
+/** Never throws. */
 async function cacheOffer(server: ConfiguredServer, offer: Offer, { homes, clock }: Place): Promise<void> {
   await writeMemo(cacheFile(homes().gmn, server.fingerprint), { version: 1, at: clock.now(), ...offer });
 }
 
-/** Those of the tools that say something else about themselves than when they were last seen. A new tool is not changed. */
+/** The tools whose declaration differs from when they were last seen. A new tool does not count as changed. */
 export function changedTools(server: SeenServer, tools: readonly RemoteTool[], place: Place): readonly RemoteTool[] {
   const seen = readSeen(server, place);
   return tools.filter((tool) => seen.has(tool.name) && seen.get(tool.name) !== toolHash(tool));
 }
 
-/** The names of the tools that a server was ever seen to have; undefined if it never was seen. */
+/** The names of all tools ever seen on a server; undefined if it never was seen. */
 export function seenNames(server: SeenServer, place: Place): readonly string[] | undefined {
   const names = [...readSeen(server, place).keys()];
   return names.length === 0 ? undefined : names;
 }
 
-/** Remembers what new tools say about themselves; with `all`, what changed ones say now, since a person has seen it. */
+/** Records the declarations of new tools; with `all` also those of changed tools, since a person has reviewed them. */
 export async function markSeen(
   server: SeenServer,
   tools: readonly RemoteTool[],
@@ -94,7 +92,7 @@ export async function markSeen(
   }
 }
 
-/** Differs whenever what the model, or the person, is told of a tool does. */
+/** Changes whenever what the model or the person is told about a tool does. */
 export function toolHash({ name, description, inputSchema }: RemoteTool): string {
   return sha256(canonicalJson([name, description, inputSchema]));
 }
@@ -114,7 +112,10 @@ function cacheFile(home: string, fingerprint: string): string {
   return `${home}/cache/mcp/tools-${fingerprint}.json`;
 }
 
-/** Not below cache/: what was seen must outlive a cache that is cleared. Another file's server of that name is another. */
+/**
+ * Not below cache/: this record must survive clearing the cache. Servers of one name in two settings files are
+ * different.
+ */
 function seenFile(home: string, { scope, file, name }: SeenServer): string {
   return `${home}/mcp/seen-${sha256(canonicalJson([scope, file, name]))}.json`;
 }

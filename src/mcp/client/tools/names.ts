@@ -1,18 +1,18 @@
-/** The API takes 64. */
+/** The API allows 64. */
 const MAX_LENGTH = 63;
 const HEAD = 28;
 const TAIL = 32;
 
-/** Whose tool it is, under the names that the server and the settings give. */
+/** The server and the tool by their own names, as the settings and the server spell them. */
 export interface ToolOrigin {
   readonly server: string;
   readonly tool: string;
 }
 
 /**
- * Gives out the names under which the model knows remote tools, in the order it is asked. A tool keeps its own name if
- * nobody had it before; else, and where its name looks like that of a tool of one of `servers`, it is `server__tool`. No
- * name is given twice, none is one of `reserved`, all are such as the API takes.
+ * Assigns the names under which the model knows remote tools, in the order of the calls. A tool keeps its own name if
+ * that is free and does not look like a tool of one of `servers`; otherwise it becomes `server__tool`. Names are
+ * unique, avoid `reserved`, and are valid for the API.
  */
 export function toolNames(reserved: Iterable<string>, servers: readonly string[]): (origin: ToolOrigin) => string {
   const prefixes = servers.map((server) => cleaned(`${server}__`));
@@ -20,7 +20,7 @@ export function toolNames(reserved: Iterable<string>, servers: readonly string[]
   const bareNames = new Set(taken);
   return ({ server, tool }) => {
     const bare = cleaned(tool);
-    // `files__*` on an allow list means the server files, not whoever calls a tool so.
+    // `files__*` on an allow list means the server files, not any tool that calls itself so.
     const isFree = !bareNames.has(bare) && !prefixes.some((prefix) => bare.startsWith(prefix));
     if (isFree) bareNames.add(bare);
     const name = unused(shortened(isFree ? bare : cleaned(`${server}__${tool}`)), taken);

@@ -7,13 +7,12 @@ import type { RemoteTool } from '../types.ts';
 import { type ToolOrigin, toolNames } from './names.ts';
 import { usableSchema } from './schema.ts';
 
-/** A server and the tools it lists, in its order. */
 export interface ToolSource {
   readonly server: ConfiguredServer;
   readonly tools: readonly RemoteTool[];
 }
 
-/** A remote tool as the agent sees it, and whose it is. */
+/** A remote tool as the agent sees it, with its origin. */
 export interface RegisteredTool {
   readonly tool: Tool;
   readonly server: ConfiguredServer;
@@ -22,18 +21,18 @@ export interface RegisteredTool {
 
 export interface Registration {
   readonly registered: readonly RegisteredTool[];
-  /** What was left out, and why. */
+  /** Which tools are not offered, and why. */
   readonly notices: readonly string[];
 }
 
 export interface RegistrationOptions {
-  /** Names no remote tool may have: the built-in ones. */
+  /** Names of the built-in tools, which no remote tool may have. */
   readonly reserved: readonly string[];
-  /** Names of all servers there are, used or not: no other's tool may look like theirs. */
+  /** Names of all configured servers, used or not: no tool of another server may look like theirs. */
   readonly servers: readonly string[];
-  /** What was registered earlier in this run: a tool keeps its name, and no other gets it. */
+  /** Tools registered earlier in this run: each keeps its name, and no other tool gets it. */
   readonly earlier?: readonly RegisteredTool[];
-  /** Runs a call; as `Tool.invoke`. */
+  /** Runs a call, like `Tool.invoke`. */
   readonly call: (
     origin: Pick<RegisteredTool, 'server' | 'remote'>,
     args: JsonObject,
@@ -41,20 +40,20 @@ export interface RegistrationOptions {
   ) => Promise<ToolOutcome>;
 }
 
-/** What the API takes in one request, with room to spare: https://github.com/google-gemini/gemini-cli/issues/19083 */
+/** Below the API's limit for one request: https://github.com/google-gemini/gemini-cli/issues/19083 */
 const MAX_DECLARATIONS = 500;
-/** What a model should have to read about one tool. */
+/** In characters, for one tool. */
 const MAX_DESCRIPTION = 2048;
 
-/** Which tools of a server are lost or mended for their schema, in words for the person. */
+/** Which tools of a server are unusable or repaired because of their schema, as text for the user. */
 export function schemaFaults(server: ConfiguredServer, tools: readonly RemoteTool[]): readonly string[] {
   return faultWords(sortedOut({ server, tools }));
 }
 
 /**
- * Remote tools as plain Tools, in the order of the sources, always under the same names. A tool that cannot be offered is
- * left out alone; if there are too many, a server that has more than its share loses of its own. Every one of them may do anything, so
- * the policy asks before it runs.
+ * Converts remote tools to Tools, in the order of the sources and under stable names. An unusable tool is skipped on
+ * its own; if there are too many, servers with more than their share lose some. All have the effect `execute`, so the
+ * policy asks before they run.
  */
 export function registerTools(sources: readonly ToolSource[], options: RegistrationOptions): Registration {
   const nameOf = stableNames(options);
@@ -107,7 +106,7 @@ function faultWords({
   ];
 }
 
-/** What the person allowed by a name must not come to mean another tool. */
+/** Names stay the same within a run: what the user allowed by name must not come to mean another tool. */
 function stableNames({ reserved, servers, earlier = [] }: RegistrationOptions): (origin: ToolOrigin) => string {
   const key = ({ server, tool }: ToolOrigin): string => JSON.stringify([server, tool]);
   const known = new Map(
@@ -117,7 +116,7 @@ function stableNames({ reserved, servers, earlier = [] }: RegistrationOptions): 
   return (origin) => known.get(key(origin)) ?? newName(origin);
 }
 
-/** Of two with one name the first counts: the server could not tell them apart either. */
+/** Of two tools with one name the first counts: the server could not tell them apart either. */
 function wanted({ definition }: ConfiguredServer, tools: readonly RemoteTool[]): readonly RemoteTool[] {
   const seen = new Set<string>();
   return tools.filter(({ name }) => {
@@ -127,7 +126,7 @@ function wanted({ definition }: ConfiguredServer, tools: readonly RemoteTool[]):
   });
 }
 
-/** Tells which tools of a server are not offered, by a few of their names, and why. */
+/** A notice that names a few of the tools not offered, and why. */
 export function leftOut({ name }: ConfiguredServer, tools: readonly string[], why: string): string {
   return `MCP server ${visible(name)}: ${notOffered(tools, why)}`;
 }
@@ -158,12 +157,12 @@ function toolOf(
   };
 }
 
-/** The real names, whatever the model calls it. */
+/** Shows the real names, not the one the model uses. */
 function previewText({ server, remote }: Pick<RegisteredTool, 'server' | 'remote'>, args: JsonObject): string {
   return `MCP server: ${visible(server.name)}\nTool: ${visible(remote.name)}\nArguments: ${JSON.stringify(args, null, 2)}`;
 }
 
-/** How many of so many each may have where there is room for `room` in all: what one does not need is for those who need more. */
+/** Splits `room` fairly: what one server does not need goes to those that need more. */
 export function fairShares(counts: readonly number[], room: number): readonly number[] {
   const shares = counts.map(() => 0);
   let left = Math.max(0, room);

@@ -1,14 +1,14 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../core/json.ts';
 
-/** The largest schema of one tool, as JSON text. */
+/** The largest schema of one tool, in characters of JSON. */
 const MAX_CHARS = 100_000;
 const MAX_DEPTH = 48;
 
-/** Keywords under which one schema stands, a list of them, or one for each name. */
+/** Keywords whose value is one schema, a list of schemas, or a map of schemas. */
 const ONE = new Set(['items', 'not', 'if', 'then', 'else', 'contains', 'propertyNames']);
 const SEVERAL = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const NAMED = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas']);
-/** Those that only narrow what is already said, and that services do not take. */
+/** Keywords that only narrow a schema and that the services do not accept. */
 const DROPPED = new Set([
   ...['$schema', 'additionalProperties', 'additionalItems', 'unevaluatedProperties', 'unevaluatedItems'],
   ...['contentSchema', 'dependencies', 'dependentRequired'],
@@ -16,7 +16,7 @@ const DROPPED = new Set([
 
 const TYPES = new Set<unknown>(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
 
-/** What the value of a keyword must be; one that is not is dropped. https://json-schema.org/draft/2020-12/schema */
+/** The valid values of each keyword; an invalid one is dropped. https://json-schema.org/draft/2020-12/schema */
 const isString = (value: JsonValue): boolean => typeof value === 'string';
 const isNumber = (value: JsonValue): boolean => typeof value === 'number';
 const isBoolean = (value: JsonValue): boolean => typeof value === 'boolean';
@@ -38,11 +38,11 @@ const VALUES: ReadonlyMap<string, (value: JsonValue) => boolean> = new Map([
 ]);
 
 /**
- * A tool's schema as the model's API takes it: `$schema`, `additionalProperties` and their kin dropped, a `default` that
- * stands beside `anyOf` too, and what may also be null folded to `nullable`. What is no JSON Schema in it is left out or
- * completed: a type that is none, a keyword with a wrong value, a required property that is not there, a list without
- * `items`; `onMended` is called then. Undefined if it cannot be used: it is no object, too large or deep, or refers to
- * itself or to what is not there. No pattern in it is compiled. Never throws.
+ * Converts a tool's schema to what the model's API accepts: drops `$schema`, `additionalProperties` and the like, also
+ * a `default` beside `anyOf`, and turns a union with null into `nullable`. Invalid JSON Schema is repaired: an unknown
+ * type, a keyword with a wrong value, a required property that does not exist, an array without `items`; then
+ * `onMended` is called. Undefined if it is unusable: no object, too large or deep, or with a circular or dangling
+ * reference. Compiles no pattern. Never throws.
  */
 export function usableSchema(schema: JsonObject, onMended: () => void = () => {}): JsonObject | undefined {
   if (JSON.stringify(schema).length > MAX_CHARS) return undefined;
@@ -59,13 +59,13 @@ interface Place {
 }
 
 function clean(schema: JsonValue, place: Place): JsonObject | undefined {
-  // `true` lets everything through, as a schema without words does; `false` nothing, which no argument can be.
+  // `true` accepts everything, like an empty schema; `false` accepts nothing, so no argument can satisfy it.
   if (schema === true) return {};
   if (!isObject(schema) || place.depth > MAX_DEPTH) return undefined;
   const inner = { ...place, depth: place.depth + 1 };
   const entries: [string, JsonValue][] = [];
   for (const [key, value] of Object.entries(asTuple(schema, place))) {
-    // `items: false` closes a tuple: it narrows, like the dropped ones.
+    // `items: false` closes a tuple; it only narrows, like the dropped keywords.
     if (value === undefined || DROPPED.has(key) || (key === 'items' && value === false)) continue;
     if (!isFitting(key, value)) {
       place.onMended();
@@ -78,7 +78,7 @@ function clean(schema: JsonValue, place: Place): JsonObject | undefined {
   return complete(foldNull(Object.fromEntries(entries)), place);
 }
 
-/** Older drafts wrote the schemas of a tuple under `items`. */
+/** Older drafts put the schemas of a tuple under `items`. */
 function asTuple(schema: JsonObject, { onMended }: Place): JsonObject {
   const { items, ...rest } = schema;
   if (!Array.isArray(items)) return schema;
@@ -86,7 +86,7 @@ function asTuple(schema: JsonObject, { onMended }: Place): JsonObject {
   return { prefixItems: items, ...rest };
 }
 
-/** Whether a keyword can stand as it is written; one gmn does not know can. */
+/** Whether a keyword has a valid value; unknown keywords pass. */
 function isFitting(key: string, value: JsonValue): boolean {
   if (key === 'type') return knownTypes(value).length > 0;
   if (key === 'required') return Array.isArray(value);
@@ -94,7 +94,7 @@ function isFitting(key: string, value: JsonValue): boolean {
   return VALUES.get(key)?.(value) ?? true;
 }
 
-/** In lower case, as JSON Schema has them. */
+/** The valid types among those given, in lower case. */
 function knownTypes(type: JsonValue): readonly string[] {
   const names = (Array.isArray(type) ? type : [type]).map((name) => String(name).toLowerCase());
   return [...new Set(names)].filter((name) => TYPES.has(name));
@@ -122,7 +122,7 @@ function whole<Item>(items: readonly (Item | undefined)[]): readonly Item[] | un
   return there.length === items.length ? there : undefined;
 }
 
-/** What a schema lacks, or says of what it lacks, once all else in it is as it stays. */
+/** Fixes `required`, `default` and `items` once everything else is clean. */
 function complete(schema: JsonObject, { onMended }: Place): JsonObject {
   const { required, default: fallback, ...rest } = schema;
   const names = Array.isArray(required) ? required.filter(isPropertyOf(rest)) : [];
@@ -134,7 +134,7 @@ function complete(schema: JsonObject, { onMended }: Place): JsonObject {
   return {
     ...rest,
     ...(needed.length === 0 ? {} : { required: needed }),
-    // Vertex refuses the pair.
+    // Vertex rejects `default` beside `anyOf`.
     ...(fallback === undefined || rest.anyOf !== undefined ? {} : { default: fallback }),
     ...(isOpen ? { items: {} } : {}),
   };
@@ -144,7 +144,7 @@ function isPropertyOf({ properties }: JsonObject): (name: JsonValue) => boolean 
   return (name) => typeof name === 'string' && isObject(properties) && Object.hasOwn(properties, name);
 }
 
-/** `[X, null]`, as a pair of types or of alternatives, is X that is nullable. */
+/** Turns `[X, null]`, as types or as alternatives, into X with `nullable`. */
 function foldNull(schema: JsonObject): JsonObject {
   const { type } = schema;
   if (Array.isArray(type) && type.length === 2 && type.includes('null')) {
@@ -164,7 +164,7 @@ function isNull(schema: JsonValue): boolean {
   return isObject(schema) && schema.type === 'null';
 }
 
-/** Whether every reference leads somewhere in the schema, and none to where it comes from. */
+/** Whether every reference resolves inside the schema, and none is circular. */
 function areSound(root: JsonObject): boolean {
   const finished = new Set<JsonObject>();
   const visit = (schema: JsonObject, trail: ReadonlySet<JsonObject>): boolean => {
@@ -183,7 +183,7 @@ function areSound(root: JsonObject): boolean {
   return visit(root, new Set());
 }
 
-/** The schemas that stand in a schema. What a `default`, an `enum` or an `example` holds is none, whatever it looks like. */
+/** The direct subschemas. Values of `default`, `enum` or `example` are not schemas, whatever they look like. */
 function innerSchemas(schema: JsonObject): readonly JsonObject[] {
   return Object.entries(schema).flatMap(([key, value]) => {
     if (ONE.has(key) || SEVERAL.has(key)) return (Array.isArray(value) ? value : [value]).filter(isSchema);

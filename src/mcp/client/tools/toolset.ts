@@ -18,51 +18,47 @@ import {
   type ToolSource,
 } from './registration.ts';
 
-/** Of one server, for the model. */
+/** In characters, for one server. */
 const MAX_INSTRUCTIONS = 4000;
 
 export interface ToolsetOptions extends CallHandling {
-  /** In the order of the files. */
+  /** In the order of the settings files. */
   readonly servers: readonly ConfiguredServer[];
-  /** Servers that are configured, but not used here. */
+  /** Servers that are configured but not used here. */
   readonly unused?: readonly SeenServer[];
   readonly context: ClientContext;
-  /** Names of built-in tools. */
   readonly reserved: readonly string[];
-  /** `--allowed-tools`: those with `server__*`, `server__tool` or a tool's name as the model has it count here. */
+  /** `--allowed-tools`: entries `server__*`, `server__tool`, or a tool's name as the model knows it count here. */
   readonly allowedTools?: readonly string[];
-  /** Nothing is started: only what is known already is offered. */
+  /** Starts no server: only cached tool lists are used. */
   readonly isPreview?: boolean;
-  /** What is kept is not used: every server is asked what it offers now. */
+  /** Ignores the cache and asks every server. */
   readonly isAnew?: boolean;
-  /** To be told before all others. */
+  /** Notices to put before all others. */
   readonly notices?: readonly string[];
-  /** How long to wait for servers whose tools are not known yet; they are left out then. Until they are there, unless given. */
+  /** How long to wait for servers without a cached tool list; later ones are skipped. No limit unless given. */
   readonly patienceMs?: number;
 }
 
 /** The remote tools of a run. */
 export interface McpTools {
   readonly tools: readonly Tool[];
-  /** Which tool of which server each of them is. */
   readonly table: readonly RegisteredTool[];
-  /** All servers that were asked for; `fault` says why one has nothing to offer. */
+  /** All servers of the options; `fault` says why one has no tools. */
   readonly servers: readonly UsedServer[];
-  /** For the policy: whether it runs unasked, by the user's own `trust` or by `allowedTools`. */
+  /** For the policy: whether a tool runs without asking, because of the user's `trust` or `allowedTools`. */
   readonly isTrusted: (tool: Tool) => boolean;
-  /** The servers that are not ready, or keep a tool back, and have, or may have, one of this name. */
+  /** The servers that are not ready, or withhold a tool, and have or may have one of this name. */
   owners(tool: string): readonly string[];
-  /** What could not be offered, and why; every server suffers only for itself. */
+  /** What could not be offered, and why; a failing server does not affect the others. */
   readonly notices: readonly string[];
   /**
-   * Asks the servers that were not asked yet, and from now on every one that says its tools are others. When `tools` has
-   * become another list, or something else cannot be offered than was told, `onChange` is called with what is new of that.
-   * Until the signal. Never throws.
+   * Fetches the lists that came from the cache, and from now on every list that changes. Calls `onChange` with the new
+   * notices when `tools` has changed or there is a new notice. Ends with the signal. Never throws.
    */
   watch(onChange: (notices: readonly string[]) => void, signal: AbortSignal): void;
-  /** How the servers that the user trusts want to be used, for the model; untrusted text all the same. */
+  /** Usage instructions of the servers the user trusts, for the model; untrusted text all the same. */
   readonly instructions: readonly { readonly server: string; readonly text: string }[];
-  /** The connections behind them; one is opened when it is first wanted. */
   readonly pool: ServerPool;
   /** Must be called before the process ends. Never throws. */
   close(): Promise<void>;
@@ -71,13 +67,13 @@ export interface McpTools {
 interface UsedServer {
   readonly server: ConfiguredServer;
   readonly fault?: string;
-  /** The names of its tools that are not offered since they say something else about themselves than before. */
+  /** Names of tools that are not offered because their declaration has changed. */
   readonly withheld?: readonly string[];
 }
 
 /**
- * The tools of these servers. What a server offered not long ago is taken from a cache, and the server started only when
- * the model calls it; others are started at once, all together. Throws only the signal's reason; then nothing is left open.
+ * The tools of these servers. A server with a cached tool list is started only when the model calls it; the others are
+ * started at once, in parallel. Throws only the signal's reason, and then leaves nothing open.
  */
 export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Promise<McpTools> {
   const { servers, context } = options;
@@ -118,7 +114,7 @@ export async function mcpTools(options: ToolsetOptions, signal: AbortSignal): Pr
           const fresh = await sourceOf(server, { ...options, ask, patienceMs: 0, isAnew: true }, until).catch(
             () => NOTHING,
           );
-          // What was known stays: a call tells what is the matter.
+          // Keep the known tools; a call will report the error.
           if (fresh.source === undefined || until.aborted) return;
           found[servers.indexOf(server)] = fresh;
           const isOther = offered.renew();
@@ -153,7 +149,6 @@ const askNobody: AskOffer = async (server) => {
   });
 };
 
-/** What is registered now, of what was found of each server. */
 function registry(options: ToolsetOptions, found: readonly Found[], call: RegistrationOptions['call']) {
   const { servers, unused = [], context, reserved, allowedTools: patterns = [] } = options;
   const names = [...servers, ...unused].map(({ name }) => name);
@@ -174,7 +169,7 @@ function registry(options: ToolsetOptions, found: readonly Found[], call: Regist
       const entry = earlier.find((each) => each.tool === tool);
       return entry !== undefined && isAllowed(entry, { patterns, table: current.registered, servers, absent });
     },
-    /** Whether the tools are others than before. */
+    /** Registers again; true if the tools have changed. */
     renew(): boolean {
       const before = current.registered;
       current = register(earlier);
@@ -199,13 +194,13 @@ interface Found {
   readonly instructions?: string | undefined;
   readonly withheld?: readonly string[];
   readonly notices: readonly string[];
-  /** The server itself said so, in this run. */
+  /** The list came from the server in this run, not from the cache. */
   readonly isAsked?: boolean;
 }
 
 const NOTHING: Found = { notices: [] };
 
-/** Whether a server lists a tool of this name, offered or not, or would if it were there. */
+/** Whether a server lists a tool of this name, offered or not, or may list it once it is ready. */
 function mayHave(
   { source, withheld = [] }: Found,
   server: ConfiguredServer,

@@ -11,14 +11,13 @@ import { reachOf } from '../oauth/reach.ts';
 import type { SdkTransport } from '../sdk.ts';
 import type { ClientContext, OpenLink } from '../types.ts';
 
-/** A server's own wish for when to come back is taken within these bounds. */
+/** Bounds for the reconnection delay that a server asks for. */
 const SOONEST_MS = 250;
 const LATEST_MS = 30_000;
 const CLOSE_MS = 500;
-/** Headers that let their bearer in. */
+/** Headers that carry credentials. */
 const CREDENTIAL = /authorization|cookie|token|secret|key$/i;
 
-/** Streamable HTTP. */
 export const openHttp: OpenLink = async (server, context, sdk) => {
   const remote = remoteOf(server);
   const { plain, lastWords, reach } = fetchFor(remote, context);
@@ -45,14 +44,14 @@ export const openHttp: OpenLink = async (server, context, sdk) => {
     ...(authorization === undefined ? {} : { signIns: authorization.signIns, secrets: authorization.secrets }),
     async close() {
       await authorization?.close();
-      // A server that keeps sessions is told that this one is over, but not waited for.
+      // Tell the server that its session is over, but hardly wait for the response.
       if (transport.sessionId !== undefined) await briefly(transport.terminateSession());
       await transport.close();
     },
   };
 };
 
-/** The older pair of an event stream and a place to post to. */
+/** The older HTTP+SSE transport: an event stream and an endpoint to post to. */
 export const openSse: OpenLink = async (server, context, sdk) => {
   const remote = remoteOf(server);
   const { plain, lastWords, reach } = fetchFor(remote, context);
@@ -64,7 +63,7 @@ export const openSse: OpenLink = async (server, context, sdk) => {
     requestInit: { headers: { ...remote.headers } },
   });
   if (authorization !== undefined) authorization.finish = (query) => transport.finishAuth(query);
-  // Answers come on this stream alone: the next one would be of another session, which was asked nothing.
+  // Responses come only on this stream: a new one would belong to another session, which got no requests.
   transport.onerror = (error) => void (error instanceof SseError && error.code === undefined && transport.close());
   return {
     transport,
@@ -78,7 +77,7 @@ export const openSse: OpenLink = async (server, context, sdk) => {
   };
 };
 
-/** Throws AppError `mcp` if a credential would go out in the clear, to whoever listens on the way. */
+/** Throws AppError `mcp` if a credential would be sent over plain HTTP. */
 function remoteOf(server: NamedServer): RemoteDefinition {
   const { definition } = server;
   if (definition.kind === 'stdio') throw new TypeError(definition.kind);
@@ -90,7 +89,7 @@ function remoteOf(server: NamedServer): RemoteDefinition {
   });
 }
 
-/** A tool may be silent for as long as its timeout allows, and a stream of events for ever. */
+/** No idle timeout: a tool may be silent up to its own timeout, and an event stream for ever. */
 function fetchFor({ url }: RemoteDefinition, { env, clock, httpTimers, trace }: ClientContext) {
   let broken: AppError | undefined;
   const reach = reachOf(url, { env });
@@ -103,7 +102,7 @@ function fetchFor({ url }: RemoteDefinition, { env, clock, httpTimers, trace }: 
     broken = undefined;
     return sending(input, init);
   };
-  // Nothing once something else was asked: that is about another answer.
+  // Reset by the next request, since it describes one response.
   return { plain, reach, lastWords: (): string => broken?.message ?? '' };
 }
 
@@ -118,17 +117,20 @@ function briefly(work: Promise<unknown>): Promise<void> {
   });
 }
 
-/** Any that a server may use: what counts is the cause beside it, which no message of a server can hold. */
+/**
+ * Any server may use this code; what identifies our error is the AppError in `data.cause`, which no JSON message can
+ * hold.
+ */
 const BROKEN_OFF = -32000;
 
 /**
- * Has a request fail as soon as the stream that should answer it has ended and cannot be resumed; the SDK by itself waits
- * for the timeout. `why` gives what is known of the end. To be called before the transport is started.
+ * Fails a request as soon as its response stream has ended and cannot be resumed; the SDK alone would wait for the
+ * timeout. `why` gives the known reason. Must be called before the transport is started.
  */
 function failBrokenAnswers(transport: SdkTransport, why: () => string): void {
   const requests = openRequests();
   const send = transport.send.bind(transport);
-  // The SDK keeps what was here, and calls it first.
+  // The SDK keeps this handler and calls it first.
   transport.onmessage = (message) => void requests.isExpected(message);
   transport.send = (message, options) => {
     if (!('method' in message && 'id' in message)) return send(message, options);

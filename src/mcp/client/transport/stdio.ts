@@ -9,16 +9,16 @@ import { MAX_MESSAGE_BYTES, MAX_NOISE_LINES, MAX_NONSENSE, STRAY_WORDS } from '.
 import type { SdkTransport } from '../sdk.ts';
 import type { OpenLink } from '../types.ts';
 
-/** A server that is a program of its own: started at once, so that it boots while the SDK is loaded. */
+/** Starts the program at once, so that it boots while the SDK is loading. */
 export const openStdio: OpenLink = async ({ definition }, context) => {
-  // The table of transports hands out no other kind; this tells the compiler.
+  // Never happens; narrows the type.
   if (definition.kind !== 'stdio') throw new TypeError(definition.kind);
   const program = startProgram(startOf(definition, context));
   const noise: string[] = [];
   let left: string | undefined;
   const transport = transportOf(program, {
     onNoise(line) {
-      // The last few may say why it does not work: many programs write their complaints here.
+      // Keep the last few lines: many programs write their errors to stdout.
       noise.push(line.slice(0, 200));
       if (noise.length > 5) noise.shift();
     },
@@ -49,13 +49,16 @@ function startOf(
 }
 
 interface Reading {
-  /** A line that is no message. */
+  /** Gets a line that is no message. */
   onNoise(line: string): void;
-  /** Nothing more is read; in gmn's words. */
+  /** Called when gmn stops reading, with the reason. */
   onLeave(why: string): void;
 }
 
-/** The protocol over a program's streams: one message a line. https://modelcontextprotocol.io/specification/2025-11-25/basic/transports */
+/**
+ * The stdio transport: one message per line.
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports
+ */
 function transportOf(program: Program, { onNoise, onLeave }: Reading): SdkTransport {
   const requests = openRequests();
   let isClosed = false;
@@ -91,7 +94,7 @@ function transportOf(program: Program, { onNoise, onLeave }: Reading): SdkTransp
       if (strays >= MAX_NONSENSE) return onLeave(STRAY_WORDS);
       if (isClosed) return;
     }
-    // What it wrote last explains its end.
+    // Wait for the rest of stderr, which may explain the exit.
     await program.ended;
   };
   return transport;
@@ -104,7 +107,7 @@ function messageOf(text: string) {
 
 function endWords({ command, cwd }: StdioDefinition, end: ProgramEnd | undefined): string {
   if (end === undefined) return '';
-  // The system says the same of a directory that is not there.
+  // ENOENT is also reported for a missing working directory.
   if (end.failure === 'ENOENT')
     return cwd === undefined
       ? `There is no program ${command}`
@@ -115,13 +118,13 @@ function endWords({ command, cwd }: StdioDefinition, end: ProgramEnd | undefined
   return end.exitCode === null ? 'It closed its output' : `It ended with exit code ${end.exitCode}`;
 }
 
-/** The line of an exception, as most languages print it. */
+/** An exception, as most languages print it. */
 const EXCEPTION = /^(?:\w+\.)*\w*(?:Error|Exception)(?: \[\w+\])?: \S/;
-/** How many lines are told from the beginning and from the end. */
+/** How many lines to quote from the beginning and from the end. */
 const FIRST_LINES = 3;
 const LAST_LINES = 5;
 
-/** What a program most likely died of: an exception if it names one, else how it began and how it ended. */
+/** The likely cause of an exit: an exception if one is printed, else the first and last lines. */
 function gist(written: readonly string[]): string {
   const lines = written.map((line) => line.trim()).filter((line) => line !== '');
   const exception = lines.find((line) => EXCEPTION.test(line));
