@@ -9,14 +9,14 @@ import { systemStdin } from '../../platform/terminal/stdin.ts';
 
 const MAX_BYTES = 16_000_000;
 
-/** For a command without words of its own. Throws AppError `usage`. */
+/** For a command without arguments. Throws AppError `usage`. */
 export function noWords(args: readonly string[], command: string): void {
   if (args.length > 0) {
     throw new AppError('usage', `"gmn ${command}" takes no words`, { hint: `Run: gmn ${command} --help` });
   }
 }
 
-/** The words of a command that takes so many and no more. Throws AppError `usage`. */
+/** For a command with at most `most` arguments. Throws AppError `usage`. */
 export function onlyWords(args: readonly string[], most: number, command: string): readonly string[] {
   if (args.length <= most) return args;
   throw new AppError('usage', `"gmn ${command}" takes ${most === 1 ? 'one word' : `${most} words`}`, {
@@ -24,7 +24,10 @@ export function onlyWords(args: readonly string[], most: number, command: string
   });
 }
 
-/** `k=v` words as pairs, split at the first `=`; `@file` and `-` (stdin) as values are read, `@@x` is `@x`. Throws AppError `usage`. */
+/**
+ * Splits `k=v` arguments at the first `=`; a value `@file` or `-` (stdin) is read, `@@x` means `@x`. Throws AppError
+ * `usage`.
+ */
 export async function readPairs(words: readonly string[], app: App): Promise<readonly (readonly [string, string])[]> {
   const pairs: (readonly [string, string])[] = [];
   const stdin = onceOnly(app);
@@ -41,14 +44,14 @@ export async function readPairs(words: readonly string[], app: App): Promise<rea
 }
 
 /**
- * The arguments of a tool: each value as JSON where it is some, else as text. Where the schema wants a string, only a quoted
- * one counts as JSON; a number that would come out as another stays text.
+ * The arguments of a tool: a value that is JSON is parsed, any other is text. Where the schema asks for a string, only
+ * a quoted one is parsed; a number that would lose precision stays text.
  */
 export function toolArguments(pairs: readonly (readonly [string, string])[], schema: JsonObject): JsonObject {
   return Object.fromEntries(pairs.map(([name, text]) => [name, argumentOf(text, schema, name)]));
 }
 
-/** The value of `--json`: an object, `@file` or `-` for where to read one. Throws AppError `usage`. */
+/** The value of `--json`: an object, or `@file` or `-` to read one from. Throws AppError `usage`. */
 export async function jsonArguments(text: string, app: App): Promise<JsonObject> {
   const value = parseJson(await readWord(text, { app, stdin: onceOnly(app) }));
   if (isObject(value)) return parseArguments(value);
@@ -64,7 +67,7 @@ function argumentOf(text: string, { properties }: JsonObject, name: string): Jso
   return wantsText && typeof value !== 'string' ? text : parseValue(value);
 }
 
-/** Whether a number, as it is held, is not the one that was written. */
+/** Whether the parsed number differs from the written one. */
 function isAnother(value: number, text: string): boolean {
   return !Number.isFinite(value) || (/^\s*-?\d+\s*$/.test(text) && !Number.isSafeInteger(value));
 }

@@ -6,13 +6,13 @@ import { visible } from '../../core/text/terminal.ts';
 import type { ContentBlock, ResourceContent } from '../../mcp/client/types.ts';
 import { createOutputFile, openOutputFile } from '../../platform/files/write.ts';
 
-/** Something that is no text: what it is, and its bytes in base64. */
+/** Content that is no text; `data` is base64. */
 interface Media {
   readonly mimeType: string;
   readonly data: string;
 }
 
-/** A piece of content as text for a person; undefined if it is none. */
+/** Text for a person; undefined if the block has none. */
 export function textOfBlock(block: ContentBlock): string | undefined {
   switch (block.type) {
     case 'text':
@@ -27,12 +27,11 @@ export function textOfBlock(block: ContentBlock): string | undefined {
   }
 }
 
-/** A piece of content as data. */
 export function blockJson(block: ContentBlock): JsonObject {
   return block.type === 'resource' ? { type: block.type, resource: { ...block.resource } } : { ...block };
 }
 
-/** What is no text among the pieces, in order. */
+/** The media of the blocks, in order. */
 export function mediaOf(blocks: readonly ContentBlock[]): readonly Media[] {
   return blocks.flatMap((block) => {
     if (block.type === 'image' || block.type === 'audio') return [{ mimeType: block.mimeType, data: block.data }];
@@ -40,17 +39,17 @@ export function mediaOf(blocks: readonly ContentBlock[]): readonly Media[] {
   });
 }
 
-/** The bytes of a resource, if it is no text. */
+/** Empty for a text resource. */
 export function mediaOfResource({ mimeType = 'application/octet-stream', blob }: ResourceContent): readonly Media[] {
   return blob === undefined ? [] : [{ mimeType, data: blob }];
 }
 
-/** One line that stands for something that is no text: its type and its size. */
+/** A line that stands for media: its type and its size. */
 export function mediaLine({ mimeType, data }: Media): string {
   return `[${visible(mimeType)}, ${formatSize(Buffer.byteLength(data, 'base64'))}; to keep it: --output-file <path>]`;
 }
 
-/** The pieces as text for a person, one after the other on lines of their own; what is no text as a line. */
+/** The blocks as text for a person, each on lines of its own; media as one line unless they are saved. */
 export function textOfBlocks(blocks: readonly ContentBlock[], isSaved: boolean): string {
   const pieces = blocks.flatMap((block) => {
     const text = textOfBlock(block);
@@ -60,13 +59,13 @@ export function textOfBlocks(blocks: readonly ContentBlock[], isSaved: boolean):
   return pieces.map((piece) => (piece.endsWith('\n') ? piece : `${piece}\n`)).join('');
 }
 
-/** Saves what is no text; says, in words for the person, what was written where. Throws AppError `usage` if it cannot be written. */
+/** Saves the media and returns notices of what was written where. Throws AppError `usage` if it cannot be written. */
 export type SaveMedia = (media: readonly Media[]) => Promise<readonly string[]>;
 
 /**
- * The place of `--output-file`, before anything is asked for. What the person named is replaced; further pieces go beside it
- * as `name-2.png` and so on, under names that are free: how many there are, the server decides. Throws AppError `usage` if
- * it cannot be written.
+ * Checks the target of `--output-file` before any request. The named file is replaced; further media go beside it as
+ * `name-2.png` and so on, never over an existing file, since the server decides how many there are. Throws AppError
+ * `usage` if it cannot be written.
  */
 export async function openMediaPlace(path: string | undefined, { cwd }: Pick<App, 'cwd'>): Promise<SaveMedia> {
   if (path === undefined) return async () => [];

@@ -4,22 +4,21 @@ import { visible } from '../../core/text/terminal.ts';
 import { textOrFile } from '../../input/text-or-file.ts';
 import { parseDefinition, type ServerDefinition } from '../../mcp/client/definition.ts';
 
-/** The flags that say how a server is reached. */
 export interface TransportOptions {
   readonly transport?: 'stdio' | 'http' | 'sse';
   readonly env?: readonly string[];
   readonly header?: readonly string[];
-  /** The `oauth` of the settings, as JSON or `@file`. */
+  /** The `oauth` object of the settings, as JSON or `@file`. */
   readonly oauth?: string;
 }
 
-/** A server's entry in the settings from a command or an address, and what it means. */
+/** An entry of the settings, and its parsed form. */
 interface MadeDefinition {
   readonly entry: JsonObject;
   readonly definition: ServerDefinition;
 }
 
-/** The value of `--oauth`, under the key it has in the settings; nothing if it was not given. Throws AppError `usage`. */
+/** The value of `--oauth` under its key in the settings; empty if absent. Throws AppError `usage`. */
 export async function oauthKey({ oauth }: TransportOptions, cwd: string): Promise<JsonObject> {
   if (oauth === undefined) return {};
   const value = parseJson(await textOrFile(oauth, '--oauth', cwd));
@@ -28,8 +27,9 @@ export async function oauthKey({ oauth }: TransportOptions, cwd: string): Promis
 }
 
 /**
- * An entry of `mcpServers` from the words of a command line: an address gets a type only if one is said, so that both are tried,
- * all else as a program and its arguments. `more` are further keys of the entry. Throws AppError `usage`.
+ * Makes an entry of `mcpServers` from command line arguments: an address gets a type only if `--transport` names one,
+ * so that otherwise both are tried; anything else is a program and its arguments. `more` are further keys of the entry.
+ * Throws AppError `usage`.
  */
 export function makeDefinition(
   [commandOrUrl = '', ...args]: readonly string[],
@@ -67,7 +67,7 @@ function checked(entry: JsonObject): MadeDefinition {
   return { entry, definition };
 }
 
-/** Values may hold `=`; they are never repeated in an error, since they are often secrets. */
+/** Values may hold `=`. They are never repeated in an error, since they are often secrets. */
 function variable(text: string): readonly [string, string] {
   const at = text.indexOf('=');
   if (at < 1) throw refusal('--env: that is not of the form NAME=value', "Example: --env TOKEN='$MY_TOKEN'");

@@ -4,16 +4,15 @@ import type { Progress } from '../../mcp/client/types.ts';
 import { every } from '../../platform/runtime/clock.ts';
 import { progress } from '../../render/spinner.ts';
 
-/** Shows a waiting person what is awaited, and how far it is. */
 export interface CallProgress {
   readonly onProgress: (step: Progress) => void;
-  /** Runs a question to its answer: until then the screen is the person's. */
+  /** Hides the progress while `work` asks the person something. */
   lend<Result>(work: () => Promise<Result>): Promise<Result>;
-  /** Takes it off the screen; to be awaited before anything else is written. */
+  /** Clears the progress; must be awaited before anything else is written. */
   end(): Promise<void>;
 }
 
-/** Says on stderr what is awaited, and what the server tells of its progress; nothing if `quiet`. */
+/** Shows on stderr what is awaited and the server's progress; nothing if `quiet`. */
 export function callProgress(what: string, { quiet }: { readonly quiet: boolean }, app: App): CallProgress {
   const spinner = progress(app.io.err, {
     quiet,
@@ -46,7 +45,7 @@ export function callProgress(what: string, { quiet }: { readonly quiet: boolean 
   };
 }
 
-/** How far a call is, in a few words; nothing in them a terminal would obey. */
+/** A short, sanitized text. */
 export function stepWords({ progress: done, total, message }: Progress): string {
   const share = total !== undefined && total > 0 ? `${Math.min(100, Math.floor((done / total) * 100))} %` : '';
   return [share, message === undefined ? '' : visible(message).slice(0, 200)].filter((word) => word !== '').join(' ');

@@ -4,8 +4,8 @@ import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import type { Connection } from '../../mcp/client/types.ts';
 
 /**
- * What `@server:uri` and `@server://rest` mean, for the servers of a run. What a server lists comes first: many answer
- * to any address, also to one with the comma behind it.
+ * Reads the resources that `@server:uri` and `@server://rest` mention. Listed URIs are tried first: many servers accept
+ * any URI, even one with a trailing comma.
  */
 export function resourceReader({ servers, pool }: Pick<McpTools, 'servers' | 'pool'>): ReadResource {
   return async (mentions, signal) => {
@@ -29,7 +29,7 @@ export function resourceReader({ servers, pool }: Pick<McpTools, 'servers' | 'po
   };
 }
 
-/** `notes://a` may be an address itself; so may what stands behind `notes:` or `notes://`. */
+/** `notes://a` may be a URI itself, or a prefix `notes://` before one. */
 function urisOf(mention: string, server: string): readonly string[] {
   const rest = mention.slice(server.length + 1);
   if (!rest.startsWith('//')) return [rest];
@@ -48,7 +48,7 @@ async function read(connection: Connection, uri: string, signal: AbortSignal): P
   return pieces.length === 0 ? undefined : { uri, pieces };
 }
 
-/** A server that refuses has no such thing; one that is gone has failed. */
+/** An error from a live server means there is no such resource; one from a closed connection is a failure. */
 async function orNone<Value>(connection: Connection, asking: Promise<Value>): Promise<Value | undefined> {
   try {
     return await asking;

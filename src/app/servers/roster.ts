@@ -12,10 +12,9 @@ import { type ConfiguredServer, configuredServers, serverEntries } from '../../m
 import { realPath } from '../../platform/files/path.ts';
 import { readStateFile } from '../../platform/files/small-file.ts';
 
-/** How a folder's `mcp.serverCommand` is called where its servers are listed. */
+/** The name under which a folder's `mcp.serverCommand` is listed. */
 const COMMAND_KEY = 'mcp.serverCommand';
 
-/** The flags that say which MCP servers there are. */
 export interface RosterOptions {
   readonly mcpConfig?: string;
   readonly allowedMcpServerNames?: readonly string[];
@@ -23,29 +22,30 @@ export interface RosterOptions {
 
 export type ServerState =
   | { readonly kind: 'ready'; readonly server: ConfiguredServer }
-  /** Somebody's settings, or a flag, say not to use it; `hint` is how to undo that. */
+  /** Disabled by settings or a flag; `hint` says how to enable it. */
   | { readonly kind: 'disabled'; readonly why: string; readonly hint: string }
-  /** Its definition is none. */
+  /** Its definition is invalid. */
   | { readonly kind: 'faulty'; readonly why: string }
-  /** A folder's settings define it, and nobody has approved it as it is. */
+  /** Defined by a folder's settings, and not approved in its current form. */
   | { readonly kind: 'unapproved' };
 
-/** An MCP server that the settings or a flag name. All of it is untrusted text. */
+/** An MCP server named by the settings or a flag. All fields are untrusted text. */
 export interface ServerEntry extends Pick<ServerSetting, 'name' | 'scope' | 'file'> {
-  /** As it stands in the file, variables not put in: for people, once its secrets are hidden. */
+  /** As written in the file, without variable expansion; secrets must be redacted before it is shown. */
   readonly written: JsonValue;
   readonly state: ServerState;
 }
 
 export interface Roster {
-  /** In the order of the files; a name may be there twice if one of the two is not approved. */
+  /** In the order of the settings files; a name may appear twice if one of the two is not approved. */
   readonly entries: readonly ServerEntry[];
   readonly notices: readonly string[];
 }
 
 /**
- * Every MCP server there is, and whether it may be used. Starts none. Throws AppError `config` if a settings file or the
- * file of `--mcp-config` is broken, `usage` if that is missing, `mcp` if `--allowed-mcp-server-names` names one that is not there.
+ * Every configured MCP server and whether it may be used. Starts none. Throws AppError `config` if a settings file or
+ * the file of `--mcp-config` is broken, `usage` if that file is missing, `mcp` if `--allowed-mcp-server-names` names an
+ * unknown server.
  */
 export async function readRoster(options: RosterOptions, app: App): Promise<Roster> {
   const settings = await app.settings();
@@ -93,7 +93,7 @@ function allowedNames({ allowedMcpServerNames }: RosterOptions): readonly string
     .filter((name) => name !== '');
 }
 
-/** The AppError `mcp` for a server that no settings name, with the names most like it. */
+/** Suggests the most similar names. */
 export function unknownServer(shown: string, known: readonly string[]): AppError {
   const near = nearestNames(shown, known).map(visible);
   return new AppError('mcp', `there is no MCP server ${shown}`, {
@@ -101,7 +101,7 @@ export function unknownServer(shown: string, known: readonly string[]): AppError
   });
 }
 
-/** What the folder's settings define and no layer has let through. A broken file is told of by the settings. */
+/** The servers of the folder's settings that are not approved. A broken file is reported by the settings. */
 async function unapproved(counted: readonly ServerEntry[], { cwd, homes }: App): Promise<readonly ServerEntry[]> {
   const file = join(cwd, '.gemini', 'settings.json');
   if (realPath(dirname(file)) === realPath(homes().gemini)) return [];
@@ -121,7 +121,7 @@ async function serversIn(file: string) {
   return workspaceServers(await documentIn(file));
 }
 
-/** What a file says; nothing if it is not there or broken, which is told of elsewhere. */
+/** Empty if the file is missing or broken; that is reported elsewhere. */
 async function documentIn(file: string): Promise<JsonObject> {
   try {
     const text = readStateFile(file);
@@ -131,7 +131,7 @@ async function documentIn(file: string): Promise<JsonObject> {
   }
 }
 
-/** The servers of a file as they stand there, each file read once. */
+/** The servers of a file as written; each file is read once. */
 function writtenFiles(): (file: string) => Promise<JsonObject> {
   const known = new Map<string, JsonObject>();
   return async (file) => {
@@ -141,7 +141,6 @@ function writtenFiles(): (file: string) => Promise<JsonObject> {
   };
 }
 
-/** Whose file a server is written to. */
 export type WritableScope = 'user' | 'project' | 'gmn';
 
 export interface Place {
@@ -149,7 +148,9 @@ export interface Place {
   readonly file: string;
 }
 
-/** The files that gmn changes at a person's word; in the home directory there is no project. Throws AppError `config`. */
+/**
+ * The settings files that gmn edits on request; in the home directory there is no project. Throws AppError `config`.
+ */
 export function writablePlaces({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): readonly Place[] {
   const { gemini, gmn } = homes();
   const project = join(cwd, '.gemini');
@@ -161,7 +162,7 @@ export function writablePlaces({ cwd, homes }: Pick<App, 'cwd' | 'homes'>): read
   ];
 }
 
-/** The file of a scope. Throws AppError `usage` if there is none here. */
+/** Throws AppError `usage` if the scope has no file here. */
 export function placeOf(scope: WritableScope, app: Pick<App, 'cwd' | 'homes'>): Place {
   const place = writablePlaces(app).find((candidate) => candidate.scope === scope);
   if (place !== undefined) return place;
@@ -170,13 +171,12 @@ export function placeOf(scope: WritableScope, app: Pick<App, 'cwd' | 'homes'>): 
   });
 }
 
-/** What a settings file says now; empty if there is none. Throws AppError `config` if it is broken. */
+/** Empty if there is no file. Throws AppError `config` if it is broken. */
 export async function settingsIn(file: string): Promise<JsonObject> {
   const text = readStateFile(file);
   return text === undefined ? {} : parseSettingsText({ file, text });
 }
 
-/** Whether a document defines the server. */
 export function defines(document: JsonObject, name: string): boolean {
   return Object.hasOwn(readSetting(document, 'mcpServers') ?? {}, name);
 }

@@ -9,17 +9,17 @@ import type { ClientContext, Connection } from '../../mcp/client/types.ts';
 import { programsAtOnce } from '../../platform/process/child.ts';
 import { type Roster, type RosterOptions, readRoster, unknownServer } from './roster.ts';
 
-/** A server that forgets two of them forgets them all. */
+/** One retry: a server that drops two sessions will drop the next as well. */
 const MAX_SESSIONS = 2;
 
 export interface SessionOptions extends RosterOptions {
-  /** In milliseconds, instead of the server's own; 0 = never. */
+  /** In milliseconds; overrides the server's own. 0 means no limit. */
   readonly timeout?: number;
 }
 
 /**
  * The server of this name, if it may be used. Throws AppError `mcp` if there is none, `config` if it is disabled, not
- * approved or faulty; the hint says what to do about it.
+ * approved or invalid; the hint says what to do.
  */
 export function findServer({ entries }: Roster, name: string): ConfiguredServer {
   const named = entries.filter((entry) => entry.name === name);
@@ -47,7 +47,7 @@ export function findServer({ entries }: Roster, name: string): ConfiguredServer 
   }
 }
 
-/** The configured server of this name, with the settings' notices. Throws as `findServer` does. */
+/** Also returns the notices of the settings. Throws as `requireReadyServer` does. */
 export async function namedServer(
   name: string,
   { options, app }: { readonly options: RosterOptions; readonly app: App },
@@ -59,14 +59,13 @@ export async function namedServer(
 interface SessionContext extends Pick<ClientContext, 'elicit'> {
   readonly options: SessionOptions;
   readonly app: App;
-  /** Asked before the server is connected to; may throw. */
+  /** Called before connecting; may throw. */
   readonly check?: (server: NamedServer) => void;
 }
 
 /**
- * Connects to one configured server for as long as `use` takes; nothing is left running afterwards. The settings' notices
- * are given too. If the server has forgotten its session by then, `use` is run once more, in a new one. Throws as
- * `findServer`, `check`, `connect` and `use` do.
+ * Connects to one configured server while `use` runs; nothing is left running afterwards. If the server drops its
+ * session, `use` runs once more in a new one. Throws as `requireReadyServer`, `check`, `connect` and `use` do.
  */
 export async function withServer<Value>(
   name: string,
@@ -90,19 +89,18 @@ export async function withServer<Value>(
   return inSession(1);
 }
 
-/** The server with the time that a flag gives it, for starting, for lists and for every answer. */
+/** Applies `--timeout` to the start, to lists and to every request. */
 export function patient<Server extends NamedServer>(server: Server, timeout: number | undefined): Server {
   if (timeout === undefined) return server;
   const limitMs = timeout === 0 ? NEVER_MS : timeout;
   return { ...server, limitMs, definition: { ...server.definition, timeoutMs: limitMs } };
 }
 
-/** Runs work for a server when its turn has come. */
 export type TakeTurn = <Value>(server: NamedServer, work: () => Promise<Value>) => Promise<Value>;
 
 /**
- * Has no more programs start at once than the machine carries: each keeps a core busy while it loads, and they would
- * all be late together. Servers at an address wait for nobody.
+ * Limits how many programs start at once: each keeps a core busy while it loads, and all of them would be late. Remote
+ * servers do not wait.
  */
 export function programTurns(atOnce = programsAtOnce()): TakeTurn {
   let free = atOnce;
@@ -121,12 +119,12 @@ export function programTurns(atOnce = programsAtOnce()): TakeTurn {
   };
 }
 
-/** What came of one server among several. */
+/** The result of one server among several. */
 export type Look<Value> = { readonly name: string } & ({ readonly value: Value } | { readonly error: AppError });
 
 /**
- * Connects to one server, if it is named, else to all that may be used, as many at once as the machine carries; one that fails hurts only itself. A
- * server that is named must be usable. Throws as `findServer` does, and the signal's reason.
+ * Connects to the named server, or to all that may be used, several at once; a failing one does not affect the others.
+ * A named server must be usable. Throws as `requireReadyServer` does, and the signal's reason.
  */
 export async function lookAtServers<Value>(
   name: string | undefined,
@@ -149,12 +147,11 @@ export async function lookAtServers<Value>(
   return { looks, notices: roster.notices };
 }
 
-/** The servers that may be used. */
 export function readyServers({ entries }: Roster): readonly ConfiguredServer[] {
   return entries.flatMap(({ state }) => (state.kind === 'ready' ? [state.server] : []));
 }
 
-/** Connects, uses, closes; a failure is data. Never throws. */
+/** Connects, runs `use`, closes; an error is returned as data. Never throws. */
 export async function lookAt<Value>(
   server: NamedServer,
   { context, signal }: { readonly context: ClientContext; readonly signal: AbortSignal },

@@ -8,15 +8,15 @@ import { INTERRUPT, openTty } from '../../platform/terminal/tty.ts';
 import type { CallProgress } from './progress.ts';
 
 interface SignInOptions {
-  /** The browser is asked to open the address. */
+  /** Whether to open the URL in a browser. */
   readonly isOpened: boolean;
   readonly lend: CallProgress['lend'];
 }
 
 /**
- * Shows on stderr where to sign in, and opens it in the browser unless that is not wanted. An address stays printed in any
- * case: the browser may be on another machine. Where none was opened and a person sits, they may paste the address at which theirs
- * ended, which only leads to the machine it runs on.
+ * Shows on stderr where to sign in, and opens it in the browser if wanted. The URL is printed in any case, since the
+ * browser may be on another machine. If none was opened and a person is there, they may paste the address at which
+ * their browser ended: it redirects to the machine the browser runs on.
  */
 export function signInPrompt(
   { isOpened, lend }: SignInOptions,
@@ -41,7 +41,7 @@ export function signInPrompt(
 const PASTE_WORDS =
   'If your browser is on another machine, it ends at an address that it cannot open: paste that here.\n';
 
-/** A browser here would open where nobody sees it, unless it is named. */
+/** In a remote shell without a display a browser would open unseen, unless BROWSER names one. */
 function isElsewhere({ SSH_CONNECTION, SSH_TTY, DISPLAY, WAYLAND_DISPLAY, BROWSER }: Env): boolean {
   return Boolean(SSH_CONNECTION || SSH_TTY) && !DISPLAY && !WAYLAND_DISPLAY && !BROWSER;
 }
@@ -51,7 +51,7 @@ async function pasted(signal: AbortSignal): Promise<string | undefined> {
   if (tty === undefined) return undefined;
   try {
     const line = await tty.line('Address: ', signal);
-    // Nothing: gmn goes on waiting for the browser alone.
+    // An empty line: wait for the browser only.
     if (signal.aborted || line.trim() === '') return undefined;
     if (line === INTERRUPT) throw new AppError('interrupted', 'Interrupted.');
     return line;

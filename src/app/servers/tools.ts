@@ -19,23 +19,26 @@ import { findServer, readyServers } from './session.ts';
 export interface RemoteContext {
   readonly app: App;
   readonly lend: Lend;
-  /** Ends the waiting for servers. */
+  /** Ends the wait for servers. */
   readonly signal: AbortSignal;
-  /** Nothing may be started. */
+  /** Starts no server. */
   readonly isPreview?: boolean;
-  /** Every server is asked what it offers now. */
+  /** Asks every server instead of using the cache. */
   readonly isAnew?: boolean;
 }
 
-/** How long servers whose tools are not known yet are waited for. A one-shot has named them: it waits as long as they may take. */
+/**
+ * How long to wait for servers without a cached tool list. A one-shot has named its servers, so it waits for their own
+ * deadlines.
+ */
 const CHAT_PATIENCE_MS = 5000;
-/** Where a person waits for the prompt: who comes later joins. */
+/** Shorter where a person waits for the prompt; slower servers join later. */
 const PROMPT_PATIENCE_MS = 1500;
 
 /**
- * The tools of the servers that a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
- * `--mcp-config`; the workspace they share with the other tools, and what mentions of their resources mean. To be closed. Throws AppError `mcp` for a server
- * that is not there, `config` for one that may not be used.
+ * The tools of the servers a one-shot names: those of `--allowed-mcp-server-names`, else all in the file of
+ * `--mcp-config`; with the workspace they share with the other tools, and a reader for mentioned resources. Must be
+ * closed. Throws AppError `mcp` for an unknown server, `config` for one that may not be used.
  */
 export async function openNamedServers(
   options: RosterOptions & ToolOptions,
@@ -53,9 +56,9 @@ export async function openNamedServers(
 }
 
 /**
- * All servers that may be used, for a chat; undefined if there are none of any kind. What is returned starts them: so it is
- * known whether they can be read before others are ended for them. One that is slow, or fails, is left out with a notice.
- * To be closed. Throws as `openNamedServers` does.
+ * All usable servers for a chat; undefined if none is configured. The returned function starts them, so that errors in
+ * the settings show before the servers in use are closed. A slow or failing server is skipped with a notice. Must be
+ * closed. Throws as `openNamedServers` does.
  */
 export async function prepareConfiguredServers(
   options: RosterOptions & ToolOptions,
@@ -67,7 +70,7 @@ export async function prepareConfiguredServers(
   return async () => {
     const tools = await toolsOf(
       servers,
-      // As a chat has them if no flag says otherwise.
+      // The default of a chat.
       { tools: 'edit', ...options },
       {
         ...context,
@@ -80,7 +83,6 @@ export async function prepareConfiguredServers(
   };
 }
 
-/** What a chat has of its servers: what the settings say of them, and the tools of those that may be used. */
 export interface ConfiguredServers {
   readonly tools: McpTools;
   readonly roster: Roster;
@@ -90,7 +92,7 @@ function named(roster: Roster, { allowedMcpServerNames = [] }: RosterOptions): r
   const wanted = names(allowedMcpServerNames);
   const isFaulty = (name: string): boolean =>
     roster.entries.some((entry) => entry.name === name && entry.state.kind === 'faulty');
-  // One faulty entry costs itself, and is told of.
+  // An invalid entry is skipped with a notice.
   for (const name of wanted) if (!isFaulty(name)) findServer(roster, name);
   return readyServers(roster);
 }
@@ -119,7 +121,7 @@ function toolsOf(
   const { app, lend, workspace, signal, patienceMs, roster, notices, isPreview = false, isAnew = false } = around;
   const ask: Lend = (work) => lend(() => withoutSpinner(work));
   const isText = (options.outputFormat ?? 'text') === 'text';
-  // What nobody can read again is better not promised.
+  // Without read_file the model could not read a stored output.
   const isReadable = isSelected('read_file', names([options.tools ?? 'none']));
   return mcpTools(
     {

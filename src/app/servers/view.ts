@@ -7,22 +7,22 @@ import type { ServerEntry, ServerState } from './roster.ts';
 
 const MAX_ROW = 200;
 
-/** A definition as it stands in its file, every value that may be a secret hidden. */
+/** The definition as written, with every possible secret redacted. */
 function hiddenDefinition({ name, written }: Pick<ServerEntry, 'name' | 'written'>): JsonValue {
   return withoutSecrets(written, ['mcpServers', name]);
 }
 
-/** A server for a person: the name, what is started or called, and the rest; nothing in it a terminal would obey. */
+/** A server for a person: name, command or address, and details; sanitized. */
 export function shownServer(entry: Pick<ServerEntry, 'name' | 'written'>): ServerDescription {
   return describeServer({ name: entry.name, definition: hiddenDefinition(entry), hash: '' });
 }
 
-/** The command line or address for a row of a table, cut to what a person takes in. */
+/** The command line or address, shortened for a row of a table. */
 export function rowLine({ commandLine }: ServerDescription): string {
   return commandLine.length > MAX_ROW ? `${commandLine.slice(0, MAX_ROW)}…` : commandLine;
 }
 
-/** How a server is reached, in one word; `–` if its definition does not say. */
+/** The transport in one word; `–` if the definition does not say. */
 export function kindOf({ written }: Pick<ServerEntry, 'written'>): string {
   if (!isObject(written)) return typeof written === 'string' ? 'stdio' : '–';
   if (written.command !== undefined) return 'stdio';
@@ -31,19 +31,19 @@ export function kindOf({ written }: Pick<ServerEntry, 'written'>): string {
   return typeof written.type === 'string' ? visible(written.type) : 'url';
 }
 
-/** Whose file a server is defined in, in the words of `mcp add --scope`. */
+/** The scope, in the words of `mcp add --scope`. */
 export function scopeWord({ scope }: Pick<ServerEntry, 'scope'>): string {
   return scope === 'workspace' ? 'project' : scope;
 }
 
-/** What is the matter with a server that cannot be used, in a few words; empty if nothing is. */
+/** Why a server cannot be used, in a few words; empty if it can. */
 export function stateWords(state: ServerState): string {
   if (state.kind === 'faulty') return `faulty: ${visible(state.why)}`;
   if (state.kind === 'unapproved') return 'not approved, run: gmn trust';
   return state.kind === 'disabled' ? state.why : '';
 }
 
-/** A server as data, secrets hidden. */
+/** Secrets are redacted. */
 export function entryJson(entry: ServerEntry): JsonObject {
   const { name, file, state } = entry;
   const hidden = hiddenDefinition(entry);
@@ -59,18 +59,17 @@ export function entryJson(entry: ServerEntry): JsonObject {
   };
 }
 
-/** A failure as data. */
 export function errorJson({ words, hint }: AppError): JsonObject {
   return { message: words, ...(hint === undefined ? {} : { suggestion: hint }) };
 }
 
-/** The first line of an untrusted text, cut to what fits beside a name. */
+/** The first line of an untrusted text, sanitized and shortened. */
 export function firstLine(text: string, limit = 100): string {
   const line = visible(text.trim().split(/[\r\n]/, 1)[0] ?? '');
   return line.length > limit ? `${line.slice(0, limit - 1)}…` : line;
 }
 
-/** An untrusted text of several lines: the lines stay, and nothing else that cannot be seen does. */
+/** Sanitizes an untrusted text, keeping its line breaks and tabs. */
 export function visibleLines(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
@@ -79,7 +78,6 @@ export function visibleLines(text: string): string {
     .join('\n');
 }
 
-/** What to do about tools that are not offered since they say something else about themselves than before. */
 export function changedWords(server: string): string {
   return `a changed tool is not offered to the model; to look and allow it, run on a terminal: gmn mcp tools ${visible(server)}`;
 }

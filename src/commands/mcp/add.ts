@@ -21,8 +21,8 @@ interface McpAddOptions extends PrintOptions, TransportOptions {
 }
 
 /**
- * Writes a server into a settings file, the user's own unless another is named; one of the same name there is replaced.
- * Starts nothing. Throws AppError `usage` for a name or definition that is none, `config` if the file cannot be changed.
+ * Writes a server into a settings file, the user's own by default, replacing one of the same name. Starts nothing.
+ * Throws AppError `usage` for an invalid name or definition, `config` if the file cannot be changed.
  */
 export async function run(options: McpAddOptions, app: App): Promise<number> {
   const [name = '', ...words] = options.args;
@@ -82,7 +82,7 @@ interface Added {
   readonly app: App;
 }
 
-/** What keeps the new entry from counting as it stands. */
+/** Notices about what keeps the new entry from taking effect. */
 async function remarks(name: string, { scope, options, app }: Added): Promise<readonly string[]> {
   const said: string[] = [];
   if (scope === 'project') {

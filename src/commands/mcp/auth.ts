@@ -14,14 +14,14 @@ interface McpAuthOptions extends PrintOptions, RosterOptions {
 }
 
 /**
- * Has the person sign in at a server in their browser, unless an earlier sign-in still counts, and keeps it. Throws AppError
- * `usage` for a server that is a program, `mcp` for one that is not there or does not let us in.
+ * Has the person sign in at a server in their browser, unless an earlier sign-in is still valid, and stores it. Throws
+ * AppError `usage` for a stdio server, `mcp` for one that is unknown or denies access.
  */
 export async function run(options: McpAuthOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp auth');
   const { server, notices } = await namedServer(name, { options, app });
   const shown = callProgress(name, { quiet: options.quiet === true || options.json === true }, app);
-  // Where nobody sits nothing is opened: the address is printed, and may be opened by hand.
+  // Without a terminal no browser is opened: the URL is printed and can be opened by hand.
   const isOpened = !options.noBrowser && app.io.err.isTerminal;
   const prompt = signInPrompt({ isOpened, lend: shown.lend }, app);
   const isSignedIn = await signIn(server, { ...app, signIn: prompt }, app.signal).finally(shown.end);

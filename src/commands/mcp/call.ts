@@ -14,7 +14,7 @@ import type { CallResult, Connection, RemoteTool } from '../../mcp/client/types.
 import { encodeDocument } from '../../render/json-text.ts';
 import { stderr } from '../../render/stderr.ts';
 
-/** Of what a tool says when it fails: more than that buries the beginning, where most say what is wrong. */
+/** Of an error message; the beginning usually says what is wrong, and more would bury it. */
 const MAX_FAILURE_CHARS = 10_000;
 
 interface McpCallOptions extends SessionOptions {
@@ -26,9 +26,9 @@ interface McpCallOptions extends SessionOptions {
 }
 
 /**
- * Runs one tool of a server and prints what it gives: text as it is, what has no text as JSON. Throws AppError `mcp` if
- * the server or the tool fails, with their words, or the tool is not there; `usage` for arguments that are none, `config`
- * for a tool that the settings leave out.
+ * Runs one tool and prints its result: text as it is, structured content without text as JSON. Throws AppError `mcp` if
+ * the server or the tool fails, with their message, or the tool does not exist; `usage` for invalid arguments, `config`
+ * for a tool that the settings exclude.
  */
 export async function run(options: McpCallOptions, app: App): Promise<number> {
   const [server = '', tool = '', ...words] = options.args;
@@ -56,7 +56,7 @@ export async function run(options: McpCallOptions, app: App): Promise<number> {
   }).finally(shown.end);
 }
 
-/** What the settings keep from the model nobody runs by mistake either. */
+/** A tool that the settings keep from the model is not run by hand either. */
 function wanted(tool: string): (server: NamedServer) => void {
   return ({ name, definition }) => {
     if (isWantedTool(definition, tool)) return;
@@ -73,7 +73,7 @@ function stopped({ fault, message }: AppError): AppError {
   });
 }
 
-/** The tool as its server lists it. Where the list was cut, one that is not in it may still be there. */
+/** If the list is incomplete, a tool missing from it may still exist. */
 async function findTool(
   connection: Connection,
   name: string,

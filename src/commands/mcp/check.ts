@@ -20,13 +20,13 @@ import { askOffer, changedTools } from '../../mcp/client/tools/memory.ts';
 import { schemaFaults } from '../../mcp/client/tools/registration.ts';
 import type { ClientContext, Connection } from '../../mcp/client/types.ts';
 
-/** Names of tools that are shown in a row. */
+/** How many tool names a row shows. */
 const MAX_NAMES = 5;
 
 interface Checked {
   readonly rows: readonly (readonly string[])[];
   readonly servers: readonly JsonObject[];
-  /** What to do about the failures, and about tools that changed, a line each. */
+  /** One line each for failures and changed tools. */
   readonly remedies: readonly string[];
   readonly hasFailed: boolean;
 }
@@ -41,16 +41,16 @@ interface Outcome {
 type CheckContext = ClientContext & Pick<App, 'signal'>;
 
 interface CheckOptions {
-  /** In milliseconds, instead of the servers' own; 0 = never. */
+  /** In milliseconds; overrides the servers' own. 0 means no limit. */
   readonly timeout?: number;
   readonly takeTurn?: TakeTurn;
-  /** Called with the names of those that have not answered yet, whenever they become others. */
+  /** Called with the names of the servers that are still starting, whenever that set changes. */
   readonly onWait?: (names: readonly string[]) => void;
 }
 
 /**
- * Connects to all servers that may be used, as many at once as the machine carries, each for as long as it may take from
- * its own start. Throws nothing but the signal's reason.
+ * Connects to all usable servers, several at once; each deadline counts from that server's own start. Throws only the
+ * signal's reason.
  */
 export async function checkServers(
   entries: readonly ServerEntry[],
@@ -106,7 +106,7 @@ async function connectTo(entry: ServerEntry, server: ConfiguredServer, app: Chec
   const startedAt = app.clock.now();
   const look = await lookAt(server, { context: app, signal }, async (connection) => {
     const offer = await offers(connection, server, app);
-    // Before it is closed, which can take longer than all the rest.
+    // Measured before closing, which can take longer than everything else.
     return { ...offer, ms: app.clock.now() - startedAt };
   });
   if ('error' in look) {
@@ -121,7 +121,7 @@ async function connectTo(entry: ServerEntry, server: ConfiguredServer, app: Chec
   return { row, json, remedies: notes.map((note) => `${shown.name}: ${note}`), isFailure: false };
 }
 
-/** The names of its tools, and of those that say something else than before; what it offers is remembered for the model. */
+/** The names of the tools and of the changed ones; also caches the tool list. */
 async function offers(
   connection: Connection,
   server: ConfiguredServer,

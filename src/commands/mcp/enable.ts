@@ -14,9 +14,9 @@ import { isDisabledEntry } from '../../mcp/client/servers.ts';
 import type { McpNameOptions } from './disable.ts';
 
 /**
- * Undoes what turns a server off: `mcp.excluded` and `disabled` of its entry in the user's own files, and the official
- * CLI's list. Throws AppError `mcp` if nobody knows the name, `config` if a file cannot be changed, or another one still
- * turns the server off.
+ * Removes whatever disables a server: `mcp.excluded` and `disabled` of its entry in the user's own files, and the
+ * official CLI's list. Throws AppError `mcp` for an unknown name, `config` if a file cannot be changed or another file
+ * still disables the server.
  */
 export async function run(options: McpNameOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp enable');
@@ -45,7 +45,7 @@ async function enableIn(file: string, name: string, app: App): Promise<boolean> 
     const entry = readSetting(document, 'mcpServers')?.[name];
     const words = isDisabledEntry(entry) ? ['disabled', 'enabled'] : [];
     return [
-      // The last one first, so that the others stay where they are.
+      // Last first, so that the other indexes stay valid.
       ...places.reverse().map((index) => ({ path: ['mcp', 'excluded', index] as const })),
       ...words
         .filter((key) => isObject(entry) && Object.hasOwn(entry, key))

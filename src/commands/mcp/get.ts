@@ -10,7 +10,7 @@ interface McpGetOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
 }
 
-/** One server as its file defines it, secrets hidden. Starts nothing. Throws AppError `mcp` if there is none. */
+/** Prints a server as its file defines it, secrets redacted. Starts nothing. Throws AppError `mcp` if there is none. */
 export async function run(options: McpGetOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp get');
   const { entries, notices } = await readRoster(options, app);
@@ -27,7 +27,6 @@ export async function run(options: McpGetOptions, app: App): Promise<number> {
   return 0;
 }
 
-/** What gmn keeps of a sign-in at the server; undefined if there is none. */
 function signInOf({ state }: ServerEntry, app: App): SignInStatus | undefined {
   if (state.kind !== 'ready' || state.server.definition.kind === 'stdio') return undefined;
   const status = signInStatus(state.server.definition, app);

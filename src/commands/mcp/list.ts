@@ -9,13 +9,13 @@ import { EXIT_CODES } from '../../core/error.ts';
 interface McpListOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
   readonly check?: boolean;
-  /** In milliseconds, instead of the servers' own; 0 = never. */
+  /** In milliseconds; overrides the servers' own. 0 means no limit. */
   readonly timeout?: number;
 }
 
 /**
- * Every configured server, from where, and whether it may be used; nothing is started. With `--check` each of them is
- * connected to, and the exit code is 5 if one failed. Throws AppError `config` if the settings are broken.
+ * Lists every configured server, its file, and whether it may be used; starts nothing. With `--check` it connects to
+ * each, and the exit code is 5 if one fails. Throws AppError `config` if the settings are broken.
  */
 export async function run(options: McpListOptions, app: App): Promise<number> {
   noWords(options.args, 'mcp list');

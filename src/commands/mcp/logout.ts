@@ -10,7 +10,7 @@ interface McpLogoutOptions extends PrintOptions, RosterOptions {
   readonly args: readonly string[];
 }
 
-/** Forgets what gmn keeps of a sign-in at a server; the server is not told. Throws AppError `mcp`, `usage` or `config`. */
+/** Removes the stored sign-in; the server is not notified. Throws AppError `mcp`, `usage` or `config`. */
 export async function run(options: McpLogoutOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp logout');
   const { server, notices } = await namedServer(name, { options, app });

@@ -14,22 +14,22 @@ export interface LookOptions extends PrintOptions, SessionOptions {
   readonly args: readonly string[];
 }
 
-/** What is looked for in servers, and how it is shown. */
+/** What to list of each server, and how to print it. */
 interface Interest<Found> {
   readonly command: string;
-  /** What a server without any is said to have. */
+  /** Printed for a server that has none. */
   readonly none: string;
   ask(connection: Connection, server: ConfiguredServer): Promise<Found>;
   /** For people, without line ends. */
   lines(found: Found): readonly string[];
   json(found: Found): JsonObject;
-  /** What is missing, and the like. */
+  /** Notices, for example about an incomplete list. */
   notes(found: Found, server: string): readonly string[];
 }
 
 /**
- * Prints something of the server that is named, or of all that may be used. One that fails is told of on stderr, and makes
- * the exit code 5. Throws AppError, `mcp` too, if a server was named and it fails.
+ * Prints a list of the named server, or of all that may be used. A failing server is reported on stderr and makes the
+ * exit code 5. Throws AppError, `mcp` too, if the named server fails.
  */
 export async function printLooks<Found>(options: LookOptions, app: App, interest: Interest<Found>): Promise<number> {
   const [name] = onlyWords(options.args, 1, interest.command);
@@ -44,7 +44,7 @@ export async function printLooks<Found>(options: LookOptions, app: App, interest
   const sections = found.map(({ name: server, value }) => section(server, value, interest, name === undefined));
   const text = looks.length === 0 ? 'No MCP server to look at. To see why, run: gmn mcp list\n' : sections.join('\n');
   const report = { text, json: { servers: looks.map((look) => lookJson(look, interest)) } };
-  // In JSON they are beside their server already.
+  // JSON has them beside their server already.
   const troubles = options.json ? [] : failed.map(({ error }) => troubleWords(error));
   await printReport({ ...report, notices: [...notices, ...notes, ...troubles] }, options, app);
   return failed.length > 0 ? EXIT_CODES.mcp : 0;

@@ -20,8 +20,9 @@ interface McpProbeOptions extends PrintOptions, TransportOptions {
 }
 
 /**
- * Connects to an address or a program that no settings name, and prints what it is and offers. With `--call-tools` it is
- * also tried out; what fails then is part of the answer, since sample arguments are guesses. Throws AppError `usage` or `mcp`.
+ * Connects to an address or program that need not be configured, and prints what it is and offers. `--call-tools` also
+ * tries everything; failures are then part of the report, since sample arguments are guesses. Throws AppError `usage`
+ * or `mcp`.
  */
 export async function run(options: McpProbeOptions, app: App): Promise<number> {
   const [first = ''] = options.args;
@@ -61,7 +62,7 @@ function remedyFor([command = '', ...args]: readonly string[]): string {
   return `The program and its arguments are words of their own, without quotes: gmn mcp probe ${visible(command)}`;
 }
 
-/** Nothing is opened where nobody sits, unless whoever started us has named the browser and wants no questions. */
+/** Without a terminal no browser is opened, unless BROWSER names one and `--accept-defaults` is given. */
 function mayOpen({ acceptDefaults: isAnswered }: McpProbeOptions, { io, env }: App): boolean {
   return io.err.isTerminal || (isAnswered === true && Boolean(env.BROWSER));
 }

@@ -15,8 +15,8 @@ interface McpPromptOptions extends PrintOptions, SessionOptions {
 }
 
 /**
- * A prompt of a server, filled in: its text, or, if it is a conversation, each message under its role. Throws AppError
- * `mcp` with the server's words; `usage` if there is no such prompt, or an argument it needs is missing.
+ * Fills in a prompt and prints its text; if it has several messages, each under its role. Throws AppError `mcp` with
+ * the server's message or if there is no such prompt; `usage` if a required argument is missing.
  */
 export async function run(options: McpPromptOptions, app: App): Promise<number> {
   const [server = '', name = '', ...words] = options.args;
@@ -36,7 +36,7 @@ export async function run(options: McpPromptOptions, app: App): Promise<number> 
   }).finally(shown.end);
 }
 
-/** Where the list was cut, a prompt that is not in it may still be there. */
+/** If the list is incomplete, a prompt missing from it may still exist. */
 async function checkPrompt(
   connection: Connection,
   { name, args }: { readonly name: string; readonly args: Readonly<Record<string, string>> },

@@ -4,7 +4,7 @@ import { visible } from '../../core/text/terminal.ts';
 import type { Listing, RemotePrompt } from '../../mcp/client/types.ts';
 import { type LookOptions, printLooks } from './offers.ts';
 
-/** The prompts of one server, or of all that may be used, with what they take. Exit code 5 if a server failed. */
+/** Lists the prompts and their arguments. Exit code 5 if a server failed. */
 export async function run(options: LookOptions, app: App): Promise<number> {
   return printLooks<Listing<RemotePrompt>>(options, app, {
     command: 'mcp prompts',

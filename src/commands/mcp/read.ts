@@ -13,8 +13,8 @@ interface McpReadOptions extends PrintOptions, SessionOptions {
 }
 
 /**
- * What is in a resource: text exactly as it is, what is no text as a line or, with `--output-file`, in that file. Throws
- * AppError `mcp` with the server's words.
+ * Prints a resource: text exactly as it is, media as a line or, with `--output-file`, into that file. Throws AppError
+ * `mcp` with the server's message.
  */
 export async function run(options: McpReadOptions, app: App): Promise<number> {
   const [server = '', uri = ''] = onlyWords(options.args, 2, 'mcp read');

@@ -21,8 +21,8 @@ interface McpRemoveOptions extends PrintOptions {
 }
 
 /**
- * Takes a server out of the file that defines it. Throws AppError `mcp` if there is no such server, `usage` if it is
- * defined elsewhere, or more than once and no scope is named; `config` if the file cannot be changed.
+ * Removes a server from the file that defines it. Throws AppError `mcp` if there is no such server, `usage` if it is
+ * defined elsewhere, or in several files and no scope is given; `config` if the file cannot be changed.
  */
 export async function run(options: McpRemoveOptions, app: App): Promise<number> {
   const [name = ''] = onlyWords(options.args, 1, 'mcp remove');

@@ -9,7 +9,7 @@ interface Found {
   readonly templates: Listing<RemoteResourceTemplate>;
 }
 
-/** The resources and templates of one server, or of all that may be used. Exit code 5 if a server failed. */
+/** Lists the resources and templates. Exit code 5 if a server failed. */
 export async function run(options: LookOptions, app: App): Promise<number> {
   return printLooks<Found>(options, app, {
     command: 'mcp resources',

@@ -7,7 +7,6 @@ import { httpService } from '../../mcp/server/transport/http.ts';
 import { createFile, readFileState } from '../../platform/files/write.ts';
 import { randomToken } from '../../platform/runtime/random-id.ts';
 
-/** The flags of `gmn mcp serve` that are about http. */
 export interface HttpFlags {
   readonly http?: number | true;
   readonly tokenFile?: string;
@@ -15,7 +14,9 @@ export interface HttpFlags {
 
 const SHORTEST = 16;
 
-/** Serves MCP over http on this machine until a signal ends it, and returns that signal's exit code. Throws AppError. */
+/**
+ * Serves MCP over HTTP on this machine until a signal ends it, and returns that signal's exit code. Throws AppError.
+ */
 export async function serveHttp(service: Service, options: HttpFlags, app: App): Promise<number> {
   const port = options.http === true || options.http === undefined ? 0 : options.http;
   if (port < 0 || port > 65_535)
@@ -36,7 +37,7 @@ export async function serveHttp(service: Service, options: HttpFlags, app: App):
   }
 }
 
-/** The secret that clients must send, and the words that tell the person about it. */
+/** The token that clients must send, and the text that tells the user about it. */
 async function tokenFor(
   { tokenFile }: HttpFlags,
   { env }: App,

@@ -14,7 +14,6 @@ import { systemStdin } from '../../platform/terminal/stdin.ts';
 import { stderr } from '../../render/stderr.ts';
 import type { HttpFlags } from './serve-http.ts';
 
-/** The flags of `gmn mcp serve`. */
 interface McpServeOptions extends HttpFlags {
   readonly args: readonly string[];
   readonly serverName?: string;
@@ -25,7 +24,7 @@ interface McpServeOptions extends HttpFlags {
   readonly allowShell?: boolean;
   readonly maxRunning?: number;
   readonly maxQueued?: number;
-  /** Not used: it would end the server, or cut calls that have limits of their own. */
+  /** Ignored: it would end the server, or cut off calls that have limits of their own. */
   readonly timeout?: number;
   readonly model?: string;
   readonly auth?: string;
@@ -34,8 +33,8 @@ interface McpServeOptions extends HttpFlags {
 }
 
 /**
- * Serves MCP on standard input and output until the client leaves or is gone, or over http until a signal ends it. Throws AppError
- * `usage` for flags that cannot be used, before it serves anyone.
+ * Serves MCP on stdin and stdout until the client disconnects or dies, or over HTTP until a signal ends it. Throws
+ * AppError `usage` for invalid flags, before it serves anyone.
  */
 export async function run(options: McpServeOptions, app: App): Promise<number> {
   if (options.tokenFile !== undefined && options.http === undefined) {
@@ -90,7 +89,7 @@ function groupsOf(wanted: string | undefined): readonly ToolGroup[] {
   });
 }
 
-/** `/` and the home directory are everything a person has: they are roots only if somebody says so. */
+/** `/` and the home directory hold everything a person has: they become roots only by an explicit `--root`. */
 function rootsOf(wanted: readonly string[] | undefined, app: App): readonly string[] {
   if (wanted === undefined) {
     const start = realPath(app.cwd) ?? app.cwd;

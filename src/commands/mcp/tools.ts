@@ -10,18 +10,17 @@ import type { Connection, Listing, RemoteTool } from '../../mcp/client/types.ts'
 import { type LookOptions, printLooks } from './offers.ts';
 
 interface Found extends Listing<RemoteTool> {
-  /** Those that say something else about themselves than before. */
+  /** Tools whose declaration has changed. */
   readonly changed: readonly RemoteTool[];
-  /** Those that the settings leave out. */
+  /** Tools that the settings exclude. */
   readonly unwanted: readonly RemoteTool[];
-  /** Which schemas are faulty, in words. */
+  /** Problems of the schemas, as text. */
   readonly faults: readonly string[];
 }
 
 /**
- * The tools of one server, or of all that may be used, with what they take. Of a tool that says something else about
- * itself than before, all it says is shown; it is offered to the model again once its server was looked at by name, on a
- * terminal. Exit code 5 if a server failed.
+ * Lists the tools and their parameters. A tool whose declaration has changed is shown in full; it is offered to the
+ * model again once it was shown on a terminal, with its server named. Exit code 5 if a server failed.
  */
 export async function run(options: LookOptions, app: App): Promise<number> {
   const isLookedAt = options.args.length > 0 && !options.json && app.io.out.isTerminal;
@@ -48,7 +47,7 @@ export async function run(options: LookOptions, app: App): Promise<number> {
       ...(changed.length === 0 || isLookedAt ? [] : [changedWords(server)]),
     ],
   });
-  // Only now, and what has changed only where there is somebody to have seen it.
+  // Recorded only after printing; changed tools only if a person has seen them.
   for (const { server, tools } of looks)
     await markSeen(server, tools, { place: app, which: isLookedAt ? 'all' : 'new' });
   return exitCode;
@@ -83,7 +82,7 @@ function toolLines(tool: RemoteTool, { changed, unwanted }: Omit<Found, 'items'>
   ];
 }
 
-/** `path* string, limit integer`: `*` marks what must be given. */
+/** `path* string, limit integer`: `*` marks required parameters. */
 function parameterWords({ properties, required }: JsonObject): string {
   if (!isObject(properties)) return '';
   const needed = isList(required) ? required : [];

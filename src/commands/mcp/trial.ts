@@ -6,20 +6,19 @@ import { textOrFile } from '../../input/text-or-file.ts';
 import { plainWords } from '../../mcp/client/errors.ts';
 import type { Connection, Listing, RemotePrompt, RemoteResource, RemoteTool } from '../../mcp/client/types.ts';
 
-/** One thing that was tried, and what went wrong, in words for the person. */
+/** One attempt, and its error as text for the user. */
 export interface Trial {
   readonly what: string;
   readonly error?: string;
 }
 
-/** One call of a tool. */
 interface TrialCall {
   readonly name: string;
   readonly arguments: JsonObject;
 }
 
 interface Offers {
-  /** The calls to make; undefined: every tool once, with sample arguments. */
+  /** Undefined means every tool once, with sample arguments. */
   readonly calls: readonly TrialCall[] | undefined;
   readonly tools: Listing<RemoteTool>;
   readonly prompts: Listing<RemotePrompt>;
@@ -27,8 +26,8 @@ interface Offers {
 }
 
 /**
- * Calls every tool with sample arguments, gets every prompt, reads every resource, one after the other. A failure is
- * data; throws the signal's reason only.
+ * Calls every tool with sample arguments, gets every prompt and reads every resource, one after the other. A failure is
+ * data; throws only the signal's reason.
  */
 export async function tryEverything(
   connection: Connection,
@@ -65,7 +64,7 @@ export async function tryEverything(
   return trials;
 }
 
-/** The value of `--calls`: a list of `{"name", "arguments"}`; undefined if it was not given. Throws AppError `usage`. */
+/** The value of `--calls`: a list of `{"name", "arguments"}`; undefined if absent. Throws AppError `usage`. */
 export async function readCalls(text: string | undefined, cwd: string): Promise<readonly TrialCall[] | undefined> {
   if (text === undefined) return undefined;
   const value = parseJson(await textOrFile(text, '--calls', cwd));
@@ -88,10 +87,10 @@ function sampleCall({ name, inputSchema }: RemoteTool): TrialCall {
   return { name, arguments: sampleArguments(inputSchema) };
 }
 
-/** Deeper samples than this are left empty: a schema may go on for ever. */
+/** Deeper samples are left empty: a schema may be recursive. */
 const MAX_DEPTH = 5;
 
-/** Arguments a tool should take: what its schema gives as default, example or first choice, else something of the type. */
+/** Arguments the tool should accept: the schema's default, example or first choice, else a value of the type. */
 export function sampleArguments(schema: JsonObject): JsonObject {
   const sample = sampleOf({ ...schema, type: 'object' }, 0);
   return isObject(sample) ? sample : {};

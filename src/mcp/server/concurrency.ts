@@ -1,10 +1,10 @@
 import type { AppError } from '../../core/error.ts';
 
-/** Lets so many in at once; the others wait in line, and so do those whose session or conversation is in use. */
+/** A queue with a concurrency limit; work whose session or conversation is in use waits, too. */
 export interface Gate {
   /**
-   * Runs the work when its turn comes, and holds `key` meanwhile. Throws `overloaded` at once if the line is full; rejects
-   * with the signal's reason while it waits, and with what the work throws.
+   * Runs the work when its turn comes, and locks `key` meanwhile. Throws `overloaded` at once if the queue is full;
+   * rejects with the signal's reason while waiting, and with what the work throws.
    */
   pass<Result>(signal: AbortSignal, work: () => Promise<Result>, key?: string): Promise<Result>;
 }
@@ -21,7 +21,6 @@ interface Waiting {
   readonly come: (leave: () => void) => void;
 }
 
-/** A gate for `mostInside` at once and `mostWaiting` behind them. */
 export function gate({ mostInside, mostWaiting, holds, overloaded }: GateOptions): Gate {
   let inside = 0;
   const line = new Set<Waiting>();
@@ -79,16 +78,14 @@ async function inAndOut<Result>(leave: () => void, work: () => Promise<Result>):
   }
 }
 
-/** What is in use, by name: a session or a conversation has one turn at a time. */
+/** Locks by key: a session or a conversation runs one turn at a time. */
 export interface Holds {
   isHeld(key: string): boolean;
-  /** Holds it, whoever else does; it is free when all have called what they got. */
+  /** Counts: several callers may hold one key, and it is free when all have called the function they got. */
   hold(key: string): () => void;
-  /** Calls `listener` whenever something is free again. */
   onFree(listener: () => void): void;
 }
 
-/** Nothing is held at first. */
 export function holds(): Holds {
   const counts = new Map<string, number>();
   const listeners: (() => void)[] = [];

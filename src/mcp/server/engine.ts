@@ -5,27 +5,23 @@ import type { JsonObject } from '../../core/json.ts';
 import type { SessionStore, SessionSummary } from '../../core/session.ts';
 import type { BuiltInModel, ThinkingLevel } from '../../models/table.ts';
 
-/** One prompt for the model, as a tool call asks it. */
 export interface TurnRequest {
   readonly prompt: Content;
-  /** An id or an alias. */
   readonly model?: string | undefined;
-  /** Asked if `model` names none; gmn's default unless given. */
+  /** Used if `model` is absent; gmn's default unless given. */
   readonly builtIn?: BuiltInModel;
-  /** The very words: never the name of a file. */
+  /** The text itself, never the name of a file. */
   readonly systemText?: string | undefined;
-  /** Where the model's tools may look, free of links; absent: it has none. */
+  /** The directory the model's tools work in, with links resolved; absent: the model has no tools. */
   readonly directory?: string | undefined;
   readonly kept: Kept;
-  /** Hears in which session it is saved, if not in that of `kept`; undefined: in none that somebody could go on with. */
+  /** Gets the session it is saved in, if not that of `kept`; undefined if it is in none that can be continued. */
   readonly onSession?: (sessionId: string | undefined) => void;
   readonly sampling?: TurnSampling;
-  /** More for `generationConfig`. */
+  /** Merged into `generationConfig`. */
   readonly generationConfig?: JsonObject;
   readonly safetySettings?: readonly JsonObject[] | undefined;
-  /** Whether the answer is grounded in Google Search. */
   readonly isGrounded?: boolean;
-  /** Ten minutes unless given. */
   readonly timeoutMs?: number;
   /** Its reason is an AppError. */
   readonly signal: AbortSignal;
@@ -39,32 +35,35 @@ export interface TurnSampling {
   readonly thinkingLevel?: ThinkingLevel;
 }
 
-/** Where a turn is kept: in a session of the CLI, a new one unless it goes on with one, or with the caller. */
+/**
+ * Where a turn is stored: in a session of the CLI (a new one unless it continues `earlier`), or in the caller's
+ * history.
+ */
 export type Kept =
   | { readonly kind: 'session'; readonly cwd: string; readonly earlier?: SessionSummary | undefined }
   | { readonly kind: 'history'; readonly history: History };
 
-/** A turn that is under way. Its events must be read to their end, or left. */
+/** A running turn. Its events must be read to the end, or the generator closed. */
 interface StartedTurn {
-  /** Ends with exactly one ending; never throws. */
+  /** Ends with exactly one final event; never throws. */
   readonly events: AsyncGenerator<TurnEvent, void>;
-  /** The calls of the model that were not allowed so far, in words. */
+  /** The tool calls denied so far, as text. */
   readonly refused: readonly string[];
 }
 
-/** Everything the tools of the server ask of the rest of gmn. */
+/** What the server's tools need from the rest of gmn. */
 export interface Engine {
-  /** Throws AppError if the turn cannot begin. A session that it goes on with must be free. */
+  /** Throws AppError if the turn cannot begin. The caller must hold the lock of the session it continues. */
   startTurn(request: TurnRequest): Promise<StartedTurn>;
   readonly sessions: SessionStore;
-  /** Resolves when every turn that has ended is written down. */
+  /** Resolves when every turn that has ended is saved. */
   settled(): Promise<void>;
   /** Throws AppError `auth`, `api` or `config`. */
   countTokens(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly totalTokens: number }>;
-  /** Throws AppError `auth`, `api`, `config`, or `usage` where the service makes none. */
+  /** Throws AppError `auth`, `api`, `config`, or `usage` where the service has no embeddings. */
   embed(text: string, signal: AbortSignal): Promise<{ readonly model: string; readonly values: readonly number[] }>;
-  /** The bytes behind an https address of the public internet. Throws AppError `api`. */
+  /** Fetches an https address of the public internet. Throws AppError `api`. */
   fetchBytes(url: URL, signal: AbortSignal): Promise<Uint8Array>;
-  /** The models gmn knows, as a table and as a document. */
+  /** The known models, as a text table and as JSON. */
   models(): { readonly text: string; readonly document: JsonObject };
 }

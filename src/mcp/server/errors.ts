@@ -3,22 +3,22 @@ import type { DelegateCode } from './jobs/job.ts';
 
 const LONGEST_ERROR = 2000;
 
-/** What whoever runs the server can give; all other flags of the command line are none that a caller has. */
+/** Flags of `gmn mcp serve`; a caller of a tool can use no others. */
 const SERVER_FLAGS = [
   ...['--root', '--allow-write', '--allow-shell', '--max-running', '--max-queued'],
   ...['--auth', '--backend', '--demo', '--refresh'],
 ];
 
-/** A line for a shell that feeds gmn's stdin. */
+/** A shell line that pipes into gmn. */
 const PIPE = /\| gmn\b/;
 
-/** A failure in one text: what went wrong, then what to do. */
+/** What went wrong, then what to do. */
 export function failureText({ message, hint = '' }: AppError): string {
   const text = [message, forCallers(hint)].filter((part) => part !== '').join('\n');
   return text.length > LONGEST_ERROR ? `${text.slice(0, LONGEST_ERROR)}…` : text;
 }
 
-/** Words that were meant for a person at a shell, without the advice that a caller of a tool cannot follow. */
+/** Removes advice for a person at a shell that the caller of a tool cannot follow. */
 export function forCallers(text: string): string {
   return text
     .split(/(?<=[.!?])\s+/)
@@ -36,7 +36,7 @@ function hasStrangeFlag(clause: string): boolean {
   return flags.some((flag) => !SERVER_FLAGS.includes(flag));
 }
 
-/** A failure with the code by which programs know it. */
+/** An error with the code that programs read. */
 export class CodedError extends AppError {
   readonly code: DelegateCode;
 
@@ -46,7 +46,6 @@ export class CodedError extends AppError {
   }
 }
 
-/** The code of any failure. */
 export function codeOf(error: AppError): DelegateCode {
   if (error instanceof CodedError) return error.code;
   return error.isTimeout ? 'TIMEOUT' : 'EXECUTION_FAILED';

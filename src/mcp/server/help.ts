@@ -1,6 +1,6 @@
 import type { Host } from './host.ts';
 
-/** For hosts that show it to their model: when to use this server at all. */
+/** Hosts show this to their model, to say when to use this server. */
 export function instructions({ roots }: Pick<Host, 'roots'>): string {
   const files =
     roots.list.length === 0
@@ -14,7 +14,6 @@ export function instructions({ roots }: Pick<Host, 'roots'>): string {
   );
 }
 
-/** All there is to know, for callers. */
 export function helpText({ name, version, offers, roots, allowed }: Host): string {
   const list = offers.map((tool) => `- ${tool.name}: ${tool.description}`).join('\n');
   const where =

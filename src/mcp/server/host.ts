@@ -8,7 +8,6 @@ import type { Pages } from './pages.ts';
 import type { RecentIds } from './recent.ts';
 import type { Roots } from './roots.ts';
 
-/** A tool, as far as the tools themselves know of each other. */
 export interface Offer {
   readonly name: string;
   readonly title: string;
@@ -19,40 +18,39 @@ export interface Offer {
 export interface Host {
   readonly name: string;
   readonly version: string;
-  /** What there is, in the order in which it is listed. */
+  /** In the order of `tools/list`. */
   readonly offers: readonly Offer[];
-  /** Opened with the first call that needs it; a start must not wait for settings and credentials. */
+  /** Opened by the first call that needs it: a start must not wait for settings and credentials. */
   readonly engine: () => Promise<Engine>;
-  /** Resolves when every turn that has ended is written down. */
+  /** Resolves when every turn that has ended is saved. */
   readonly settled: () => Promise<void>;
   readonly clock: Clock;
   readonly roots: Roots;
-  /** What the model may do besides reading. */
   readonly allowed: { readonly write: boolean; readonly shell: boolean };
-  /** Where the server was started, free of links. */
+  /** With links resolved. */
   readonly startDirectory: string;
   readonly jobs: Jobs;
   readonly pages: Pages;
   readonly conversations: Conversations;
-  /** Holds back calls of plain tools when there are too many. */
+  /** Limits concurrent calls of plain tools. */
   readonly gate: Gate;
-  /** The calls that are being answered. */
+  /** The calls in flight. */
   readonly calls: Set<Promise<unknown>>;
-  /** The sessions that were begun or continued here, wherever that was; the newest of them. */
+  /** The most recent sessions begun or continued by this server, in any directory. */
   readonly ownSessions: RecentIds;
-  /** What `chat` began, or went on with, last. */
+  /** The session that `chat` began or continued last. */
   readonly latest: { sessionId?: string };
 }
 
 const MOST = 100;
 const MOST_CHARACTERS = 64_000_000;
 
-/** Conversations that callers name, in this process only. */
+/** Conversations that callers name; kept in memory only. */
 interface Conversations {
   /**
-   * Runs one turn of the conversation; of none without an id. What was said is kept only if the work succeeds, so a failed
-   * turn leaves no question without an answer. Whoever calls sees to it that turns of one follow each other. Throws what the
-   * work throws.
+   * Runs one turn of the conversation; without an id, of a new one that is not kept. The history is kept only if the
+   * work succeeds, so a failed turn leaves no question without an answer. The caller must not run two turns of one
+   * conversation at once. Throws what the work throws.
    */
   turn<Result>(id: string | undefined, work: (history: History) => Promise<Result>): Promise<Result>;
 }
@@ -62,7 +60,7 @@ interface Kept {
   readonly characters: number;
 }
 
-/** At most a hundred of them, and so many characters; the one that was silent longest is forgotten first. */
+/** At most a hundred conversations and `mostCharacters` in all; the least recently used is dropped first. */
 export function conversations(mostCharacters = MOST_CHARACTERS): Conversations {
   const kept = new Map<string, Kept>();
   let characters = 0;

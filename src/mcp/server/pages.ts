@@ -1,24 +1,24 @@
-/** Longer answers make hosts cut, refuse or hide them. */
+/** Hosts cut, reject or hide longer answers. */
 const PAGE_CHARACTERS = 40_000;
 
 const MOST_ANSWERS = 64;
 const MOST_CHARACTERS = 32_000_000;
 
-/** A part of a long text, and the name of the next if there is one. */
+/** A part of a long text; `next` is the URI of the following part. */
 export interface Page {
   readonly text: string;
   readonly next?: string;
 }
 
-/** The rest of long answers, for as long as this process runs and there is room. */
+/** The rest of long answers, as long as this process runs and there is room. */
 export interface Pages {
-  /** The first page, and the name of the next if there is one. */
+  /** Stores the text if it is long, and returns the first page. */
   split(text: string): Page;
-  /** A page by its name; undefined if there is none, or no longer. */
+  /** Undefined if there is no such page, or no longer. */
   read(uri: string): Page | undefined;
 }
 
-/** Pages under names that `newId` makes; the oldest answers are forgotten first. */
+/** The oldest answers are dropped first. */
 export function pages(newId: () => string): Pages {
   const answers = new Map<string, readonly string[]>();
   let characters = 0;
@@ -50,7 +50,7 @@ export function pages(newId: () => string): Pages {
   };
 }
 
-/** A text in pieces of so many characters; a pair of surrogates is never parted. */
+/** Splits a text into pieces of so many characters, never inside a surrogate pair. */
 export function pagesOf(text: string, characters: number): readonly string[] {
   const parts: string[] = [];
   for (let at = 0; at < text.length; ) {

@@ -2,37 +2,36 @@ import type { TurnEvent } from '../../core/event.ts';
 import { formatDuration } from '../../core/text/format.ts';
 import { every } from '../../platform/runtime/clock.ts';
 
-/** Tells the client how a call is getting on; nothing if it did not ask. */
+/** Sends progress notifications for a call. */
 export interface Progress {
-  /** What happened in the turn. */
   heard(event: TurnEvent): void;
-  /** What is being done, in a few words. */
+  /** Reports a phase, in a few words. */
   say(what: string): void;
-  /** Nothing is told after this. */
+  /** Nothing is sent after this. */
   stop(): void;
 }
 
 interface ProgressOptions {
   readonly now: () => number;
-  /** Sends one notification; `progress` only ever grows. Does not throw. */
+  /** Sends one notification; `progress` always grows. Does not throw. */
   readonly send: (progress: number, message: string) => void;
 }
 
-/** Hosts give up on a call that is silent for long; the strictest of them after some twenty seconds. */
+/** Hosts give up on a silent call, the strictest after some twenty seconds. */
 const HEARTBEAT_MS = 5000;
 const TEXT_PAUSE_MS = 1000;
 
-/** What only a model that answers brings about. */
+/** Events that prove the model is answering. */
 const SIGNS: readonly TurnEvent['type'][] = ['text', 'thought', 'call'];
 
-/** For a client that gave no token. */
+/** For a client that sent no progress token. */
 export const NO_PROGRESS: Progress = { heard: () => {}, say: () => {}, stop: () => {} };
 
-/** Progress from what really happens, and a sign of life every five seconds in between. */
+/** Progress from the events of the turn, and a heartbeat every five seconds. */
 export function progressTo({ now, send }: ProgressOptions): Progress {
   const startedAt = now();
   let phase = 'waiting';
-  /** Who is about to answer, if nothing came yet: a turn that failed before that has begun, too. */
+  /** The model that has not answered yet: `begin` comes even before a turn that fails. */
   let awaited: string | undefined;
   let characters = 0;
   let count = 0;

@@ -1,11 +1,11 @@
-/** Ids, as many as there is room for. */
+/** A bounded set of ids. */
 export interface RecentIds {
-  /** Takes it for the newest, also if it is known. */
+  /** Makes it the newest, also if it is known. */
   add(id: string): void;
   has(id: string): boolean;
 }
 
-/** At most `most` of them: the one that was added longest ago is forgotten first. */
+/** Drops the id that was added longest ago. */
 export function recentIds(most: number): RecentIds {
   const ids = new Set<string>();
   return {

@@ -9,17 +9,17 @@ import { CodedError } from './errors.ts';
 export interface Roots {
   readonly list: readonly string[];
   /**
-   * The real path of a directory inside a root; without a name the first root, undefined if there is none.
-   * Throws CodedError `INVALID_DIRECTORY`, naming the flag that would allow it.
+   * The real path of a directory inside a root; without a name the first root, undefined if there is none. Throws
+   * CodedError `INVALID_DIRECTORY`, naming the flag that would allow it.
    */
   directory(name?: string): string | undefined;
-  /** The real path of a file inside a root that is not likely to hold secrets. Throws as `directory` does. */
+  /** The real path of a file inside a root that is unlikely to hold secrets. Throws as `directory` does. */
   file(name: string): string;
-  /** Whether a directory, free of links, is inside one of them. */
+  /** Expects a path with links resolved. */
   has(directory: string): boolean;
 }
 
-/** Roots that are free of links. Relative names are looked for in the first. */
+/** Expects paths with links resolved. Relative names are resolved against the first root. */
 export function roots(list: readonly string[]): Roots {
   const has = (path: string): boolean => list.some((root) => contains(root, path));
   const real = (name: string): string => {
@@ -27,7 +27,7 @@ export function roots(list: readonly string[]): Roots {
     if (first === undefined) throw outsideRoots(name);
     // The system would cut the name at a NUL.
     const path = name.includes('\0') ? undefined : realPath(resolve(first, name));
-    // Of what is outside nothing is told, not even whether it is there.
+    // Reveal nothing about paths outside, not even whether they exist.
     if (path === undefined && !has(resolve(first, name))) throw outsideRoots(name);
     if (path === undefined) throw invalid(`there is no ${visible(name)}`, 'Check the path.');
     if (has(path)) return path;
@@ -45,7 +45,7 @@ export function roots(list: readonly string[]): Roots {
         'Name another file; this one stays with the person it belongs to.',
       );
     },
-    // A root itself may be a link by now.
+    // Resolved again, since a root itself may have become a link.
     directory(name = list[0]) {
       if (name === undefined) return undefined;
       const path = real(name);
@@ -55,10 +55,10 @@ export function roots(list: readonly string[]): Roots {
   };
 }
 
-/** What callers of a server without roots must know: nothing else would tell them why Gemini saw no files. */
+/** Tells callers of a server without roots why Gemini saw no files. */
 export const NO_ROOT = 'Gemini sees no files here; whoever runs the server can change that: gmn mcp serve --root <dir>';
 
-/** The refusal of a directory outside the roots; it says nothing of what is there. */
+/** Reveals nothing about what is there. */
 export function outsideRoots(name: string): CodedError {
   return invalid(
     `${visible(name)} is not inside a root of this server`,

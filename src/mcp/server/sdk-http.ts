@@ -4,7 +4,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 
-/** What serving over http uses besides. */
+/** What the HTTP server uses of the MCP SDK, besides `sdk`. */
 export const sdkHttp = { createMcpHandler, isLegacyRequest, WebStandardStreamableHTTPServerTransport };
 
 export type SdkHttp = typeof sdkHttp;

@@ -9,7 +9,6 @@ import {
 } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
-/** What every server of ours uses of the MCP SDK. */
 export const sdk = { ProtocolError, Server, serveStdio };
 
 export type Sdk = typeof sdk;

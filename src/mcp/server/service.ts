@@ -15,12 +15,11 @@ import { toolsOf } from './tools/list.ts';
 
 interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'startDirectory'> {
   readonly groups: readonly ToolGroup[];
-  /** Free of links. */
+  /** With links resolved. */
   readonly roots: readonly string[];
-  /** Called once, with the first call that needs it. */
+  /** Called by the first call that needs it; again only if it failed. */
   readonly openEngine: (inUse: Holds) => Promise<Engine>;
   readonly clock: Clock;
-  /** Where the jobs are kept. */
   readonly jobDirectory: () => string;
   readonly maxRunning: number;
   readonly maxQueued: number;
@@ -29,16 +28,16 @@ interface ServiceOptions extends Pick<Host, 'name' | 'version' | 'allowed' | 'st
 /** For the plain tools; delegated jobs have limits of their own. */
 const PLAIN_CALLS = { mostInside: 64, mostWaiting: 1000 } as const;
 
-/** A caller that has no root cannot go on with an older one: a server may run for months. */
+/** A server may run for months; a caller without a root cannot continue an older session than these. */
 const OWN_SESSIONS = 1000;
 
-/** The chosen tools, with what all clients of this process share. Touches nothing before the first call. */
+/** Touches neither disk nor network before the first call. */
 export function openService(options: ServiceOptions): Service {
   const tools = toolsOf(options.groups).map((tool) => (options.roots.length === 0 ? blind(tool) : tool));
   return { tools, host: openHost(options, tools) };
 }
 
-/** The tool, promising no files. */
+/** Uses the description that promises no files. */
 function blind(tool: ServerTool): ServerTool {
   return { ...tool, description: tool.withoutRoots ?? tool.description };
 }
@@ -86,10 +85,10 @@ function overloaded(inside: number, waiting: number): AppError {
   });
 }
 
-/** How long what is under way may take to wind down. */
+/** How long running work may take to end. */
 const PATIENCE_MS = 2000;
 
-/** Ends all work, with its requests and children; jobs that were running are written down as INTERRUPTED. Never throws. */
+/** Ends all work, with its requests and child processes; running jobs are saved as INTERRUPTED. Never throws. */
 export async function closeService({ host }: Service): Promise<void> {
   const patience = new AbortController();
   const wound = Promise.allSettled([host.jobs.close(), ...host.calls]).then(host.settled);

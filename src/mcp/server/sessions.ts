@@ -6,10 +6,13 @@ import { visible } from '../../core/text/terminal.ts';
 import { CodedError } from './errors.ts';
 import type { Host } from './host.ts';
 
-/** What callers say for the newest, as people do after `-r`. */
+/** Names for the newest session, as after `-r`. */
 const NEWEST: readonly string[] = ['latest', 'last'];
 
-/** What a reply goes on with: the session of this whole id, or the newest of those there are here. Throws as `earlierSession` does. */
+/**
+ * The session that a reply continues: the one of this full id, or the newest visible one. Throws as `requireSession`
+ * does.
+ */
 export function sessionToReplyIn(
   host: Host,
   reference: string | undefined,
@@ -20,20 +23,20 @@ export function sessionToReplyIn(
 }
 
 /**
- * The session of this whole id: a host's own "1" or name must not lead into a stranger's conversation. Throws CodedError
- * `SESSION_NOT_FOUND`, in the same words, if there is none and if it was begun outside the roots: what was said in another
- * project is not for this caller, nor is its id.
+ * Takes a full id only: a host's own "1" or name must not lead into a stranger's conversation. Throws CodedError
+ * `SESSION_NOT_FOUND` with the same message if there is none and if it was begun outside the roots: sessions of other
+ * projects are not for this caller, not even their ids.
  */
 export async function earlierSession(host: Host, reference: string): Promise<SessionSummary> {
   const { sessions } = await host.engine();
-  // The answer that named it may have come before its file.
+  // The response that named the session may have been sent before its file was written.
   await host.settled();
   const id = reference.trim().toLowerCase();
   const found = isUuid(id) ? sessions.find(id) : Promise.resolve(undefined);
   return visibleOne(host, found, `there is no session "${visible(reference.slice(0, 80))}" here`);
 }
 
-/** What this server went on with last, else the newest of the directory. Throws as `earlierSession` does if there is none. */
+/** The session this server continued last, else the newest of the directory. Throws as `requireSession` does. */
 async function newestSession(host: Host, cwd: string | undefined): Promise<SessionSummary> {
   const { sessions } = await host.engine();
   await host.settled();
@@ -43,13 +46,13 @@ async function newestSession(host: Host, cwd: string | undefined): Promise<Sessi
   return visibleOne(host, found, 'there is no session of this directory to go on with');
 }
 
-/** The newest first. */
+/** Newest first. */
 export async function visibleSessions(host: Host): Promise<readonly SessionSummary[]> {
   const { sessions } = await host.engine();
   return (await sessions.list()).filter((summary) => isVisible(host, summary));
 }
 
-/** Where a turn works: the directory that was asked for, else that of its session, else the first root. Throws as `Roots` do. */
+/** The directory of a turn: the requested one, else that of its session, else the first root. Throws as `Roots` do. */
 export function directoryFor(
   { roots }: Host,
   name: string | undefined,
@@ -59,7 +62,6 @@ export function directoryFor(
   return roots.directory(name);
 }
 
-/** A session as callers see it. */
 export function publishedSession(summary: SessionSummary): JsonObject & {
   readonly session_id: string;
   readonly last_accessed: string;

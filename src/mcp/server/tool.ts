@@ -5,29 +5,28 @@ import { ALIASES, MODELS } from '../../models/table.ts';
 import type { Host, Offer } from './host.ts';
 import type { Progress } from './progress.ts';
 
-/** Which family a tool belongs to; `--tools` chooses among them. */
+/** The values of `--tools`. */
 export const TOOL_GROUPS = ['chat', 'genai', 'delegate'] as const;
 export type ToolGroup = (typeof TOOL_GROUPS)[number];
 
-/** What a tool call gives, in the shape of the protocol. */
+/** A tool result, as the protocol defines it. */
 export interface CallResult {
   readonly content: readonly { readonly type: 'text'; readonly text: string }[];
   readonly isError?: true;
   readonly structuredContent?: JsonObject;
-  /** As the servers before us named it; the same is in `_meta`. */
+  /** Repeats `_meta` under the name that earlier Gemini servers used. */
   readonly metadata?: JsonObject;
   readonly _meta?: JsonObject;
 }
 
-/** One call on its way. */
 export interface Call {
   readonly host: Host;
   readonly progress: Progress;
-  /** Aborted when the client takes the call back or leaves; its reason is an AppError. */
+  /** Aborted when the client cancels the call or disconnects; the reason is an AppError. */
   readonly signal: AbortSignal;
 }
 
-/** What a tool says of itself, for hosts that ask a person first. */
+/** Hints for hosts that ask a person first. */
 export interface Annotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint?: boolean;
@@ -36,23 +35,22 @@ export interface Annotations {
 }
 
 interface Published extends Offer {
-  /** `agent`: what it does to the world depends on what the server allows. */
+  /** `agent`: depends on what the server lets the model do. */
   readonly annotations: Annotations | 'agent';
-  /** Its description where there is no root. */
+  /** The description for a server without roots. */
   readonly withoutRoots?: string;
-  /** It needs nobody else, so a client that has said its last word still gets the answer. */
+  /** Needs no model and no job, so it is still answered after the client has closed its input. */
   readonly isQuick?: true;
-  /** JSON Schema of `structuredContent`; absent: there is none, and hosts show the text. */
+  /** JSON Schema of `structuredContent`; absent if there is none and hosts show the text. */
   readonly output?: JsonObject;
 }
 
 export interface ServerTool extends Published {
   readonly input: JsonObject;
-  /** Runs it. Never throws but for a bug: what goes wrong is an `isError` result. */
+  /** Throws only for a bug: every failure is an `isError` result. */
   call(args: JsonObject, call: Call): Promise<CallResult>;
 }
 
-/** Tools, and what they share: what a client is served with. */
 export interface Service {
   readonly host: Host;
   readonly tools: readonly ServerTool[];
@@ -60,12 +58,12 @@ export interface Service {
 
 interface ServerToolSpec<Schema extends InputSchema> extends Published {
   readonly input: Schema;
-  /** How a failure is told; arguments that cannot be used are one. */
+  /** Formats an error, also that of invalid arguments. */
   readonly fail: (error: AppError) => CallResult;
   readonly run: (args: ArgumentsOf<Schema>, call: Call) => Promise<CallResult>;
 }
 
-/** A tool whose arguments are checked by its schema before it runs, and whose AppErrors become results. */
+/** Checks the arguments against the schema before the tool runs, and turns errors into results. */
 export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpec<Schema>): ServerTool {
   const { input, run, fail, ...published } = spec;
   return {
@@ -82,10 +80,10 @@ export function serverTool<const Schema extends InputSchema>(spec: ServerToolSpe
 }
 
 const POSSIBLE = /^(?:gemini|gemma)-[a-z0-9.-]+$/;
-/** What the official CLI has for its default. */
+/** The default model of the official CLI. */
 const AUTO = /^auto(?:-gemini-[0-9.]+)?$/;
 
-/** The name of a model that a caller may ask for. Throws AppError `usage` that lists the known ones. */
+/** Throws AppError `usage`, listing the known models, if a caller may not ask for this one. */
 export function checkedModel<Name extends string | undefined>(name: Name): Name {
   if (name === undefined || POSSIBLE.test(name) || Object.hasOwn(ALIASES, name) || AUTO.test(name)) {
     return name;

@@ -6,22 +6,19 @@ import { forCallers } from './errors.ts';
 import type { Progress } from './progress.ts';
 import { NO_ROOT } from './roots.ts';
 
-/** What a turn came to. */
 export interface Answer {
   readonly text: string;
   readonly model: string;
   readonly usage: Usage;
   readonly finishReason: string;
-  /** What it found where it searched the web. */
+  /** The web pages found by Google Search. */
   readonly sources?: readonly Source[] | undefined;
-  /** Present if all of it is saved there. */
+  /** Present if the whole turn is saved there. */
   readonly sessionId?: string | undefined;
-  /** What the caller should know of the answer. */
   readonly notices: readonly string[];
   readonly refused: readonly string[];
 }
 
-/** Those who want to know before the end. */
 interface TurnListener {
   readonly progress: Progress;
   readonly onModel?: (model: string) => void;
@@ -29,10 +26,13 @@ interface TurnListener {
   readonly onRefused?: (refused: readonly string[]) => void;
 }
 
-/** More than this is held in no memory. */
+/** In characters; a longer answer is an error, to bound memory. */
 const LONGEST_ANSWER = 16_000_000;
 
-/** Runs a turn to its end; one of a session that has no directory says why it saw no files. Throws AppError if it failed, `limit` if it says too much. */
+/**
+ * Runs a turn to its end; a session without a directory gets a notice why it saw no files. Throws AppError if the turn
+ * failed, `limit` if the answer is too long.
+ */
 export async function answerTo(engine: Engine, request: TurnRequest, listener: TurnListener): Promise<Answer> {
   const turn = await engine.startTurn(request);
   let text = '';
@@ -58,7 +58,7 @@ export async function answerTo(engine: Engine, request: TurnRequest, listener: T
   throw new AppError('internal', 'the turn ended without an ending');
 }
 
-/** The failure with what its caller can do: a model that wanted tools lacked a root, and one that is not there has others. */
+/** Adds what the caller can do: a model that wanted tools needs a root, and an unknown model has alternatives. */
 function withAdvice(error: AppError, isBlind: boolean): AppError {
   const { fault, message, hint = '', objection } = error;
   if (isBlind && objection === 'tools') return new AppError(fault, message, { cause: error, hint: NO_ROOT });

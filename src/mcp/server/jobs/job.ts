@@ -5,7 +5,7 @@ import { type Page, pagesOf } from '../pages.ts';
 export const JOB_STATUSES = ['queued', 'running', 'completed', 'failed', 'cancelled'] as const;
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** Why a delegation failed, for programs. */
+/** The error codes of `delegate`, for programs. */
 export type DelegateCode =
   | 'TIMEOUT'
   | 'EXECUTION_FAILED'
@@ -16,7 +16,7 @@ export type DelegateCode =
   | 'INTERRUPTED'
   | 'OVERLOADED';
 
-/** A job as it is published and as it is on disk; its output is a file of its own. Times are ISO 8601. */
+/** A job as it is published and as it is on disk; its output is in a separate file. Times are ISO 8601. */
 export interface JobRecord {
   readonly job_id: string;
   readonly status: JobStatus;
@@ -31,24 +31,22 @@ export interface JobRecord {
   readonly timeout_ms: number;
   readonly error?: string;
   readonly code?: string;
-  /** Calls of the model that were not allowed. */
+  /** The tool calls that were denied. */
   readonly refused?: readonly string[];
-  /** What the caller should know of the answer. */
   readonly notices?: readonly string[];
 }
 
-/** A job with what it said so far, or in the end. */
+/** A job with its output so far. */
 export interface JobView {
   readonly record: JobRecord;
   readonly output: string;
 }
 
-/** Whether nothing will change any more. */
 export function isOver({ status }: Pick<JobRecord, 'status'>): boolean {
   return status !== 'queued' && status !== 'running';
 }
 
-/** When a job ended, and how long it took if it had begun. */
+/** The duration is absent if the job never started. */
 export function endedAt(
   { started_at }: Pick<JobRecord, 'started_at'>,
   at: number,
@@ -59,10 +57,10 @@ export function endedAt(
     : { completed_at, duration_ms: Math.max(0, at - Date.parse(started_at)) };
 }
 
-/** More of an output than this is read page by page. */
+/** A longer output is read page by page. */
 const PAGE_CHARACTERS = 2_000_000;
 
-/** What a job has said, or a page of it; `next` names the resource that goes on. Undefined: there is no such page. */
+/** One page of the output; `next` is the URI of the following page. Undefined if there is no such page. */
 export function jobPage({ record, output }: JobView, page = 1): Page | undefined {
   const parts = output === '' ? [''] : pagesOf(output, PAGE_CHARACTERS);
   const text = parts[page - 1];
@@ -70,7 +68,7 @@ export function jobPage({ record, output }: JobView, page = 1): Page | undefined
   return page < parts.length ? { text, next: `gmn://jobs/${record.job_id}/${page + 1}` } : { text };
 }
 
-/** The job as its callers see it: `output` once it is complete, `partial_output` before and if it failed. */
+/** The job as callers see it: `output` once it is completed, `partial_output` before that or if it failed. */
 export function publishedJob(view: JobView): JsonObject {
   const { record } = view;
   const { text = '', ...next } = jobPage(view) ?? {};
@@ -78,12 +76,15 @@ export function publishedJob(view: JobView): JsonObject {
   return text === '' ? { ...record } : { ...record, partial_output: text, ...next };
 }
 
-/** A line of a job's file. It begins with the line feed: so one that was cut off, on a full disk, takes no other with it. */
+/**
+ * A line of a job's file. It begins with the line feed, so that a line cut off on a full disk does not spoil the next
+ * one.
+ */
 export function jobLine(record: JobRecord, owner: ProcessIdentity): string {
   return `\n${JSON.stringify({ v: 1, ...record, owner })}`;
 }
 
-/** A job and whose it is, as `jobLine` wrote it; undefined if it is none. */
+/** Parses a line of `formatJobLine`; undefined if it is invalid. */
 export function parseJob(value: unknown): { readonly record: JobRecord; readonly owner?: ProcessIdentity } | undefined {
   if (!isObject(value)) return undefined;
   const fields = Object.entries(FIELDS).filter(([key, fits]) => fits(value[key]));
@@ -93,7 +94,6 @@ export function parseJob(value: unknown): { readonly record: JobRecord; readonly
   return { record: record as unknown as JobRecord, ...(owner === undefined ? {} : { owner }) };
 }
 
-/** For sorting: the newest first. */
 export function newestFirst(left: JobRecord, right: JobRecord): number {
   return left.created_at < right.created_at ? 1 : -1;
 }
@@ -103,7 +103,7 @@ const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every
 const isNumber = (value: unknown): boolean => Number.isFinite(value);
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
-/** What each field must be; one that was damaged is left out, and with it the job if it cannot be without. */
+/** How each field is checked. A damaged field is dropped, and with it the job if the field is required. */
 const FIELDS: Readonly<Record<keyof JobRecord, (value: unknown) => boolean>> = {
   job_id: isText,
   status: (value) => JOB_STATUSES.some((status) => status === value),

@@ -1,27 +1,27 @@
 import { afterUrgent } from '../../../platform/runtime/clock.ts';
 
-/** What a job says, in memory and, as soon as the disk takes it, in its file. */
+/** The output of a job, in memory and, as soon as the disk allows, in its file. */
 interface OutputKeeper {
   readonly add: (delta: string) => void;
   text(): string;
   /**
-   * Makes a function that writes what it is given after all that came before it, and tells whether all of that succeeded. What
-   * is given while an earlier one waits, and nothing else behind it, is written in its place. `isAwaited`: somebody waits
-   * for it, so it gives way to nothing. Never rejects.
+   * Makes a function that writes a value after everything queued before it, and tells whether all of that succeeded. A
+   * value given while an earlier one is still last in the queue replaces it. `isAwaited`: somebody waits, so the write
+   * is not delayed. Never rejects.
    */
   saver<Value>(write: (value: Value) => Promise<void>): (value: Value, isAwaited?: boolean) => Promise<boolean>;
-  /** Resolves when nothing is left to write. */
+  /** Resolves when everything is written. */
   idle(): Promise<void>;
 }
 
-/** Writes one thing at a time, and what comes meanwhile in one piece. A disk that is full takes nothing from the answer. */
+/** Writes one thing at a time, and joins what arrives meanwhile. A full disk does not affect the output in memory. */
 export function outputKeeper(append: (delta: string) => Promise<void>): OutputKeeper {
   let text = '';
   let unwritten = '';
   let isWhole = true;
   let last: Promise<void> = Promise.resolve();
   const enqueue = (write: () => Promise<void>, isAwaited = false): Promise<void> => {
-    // The request goes first; and what is asked for until then is written at once.
+    // The request to the model goes first; what arrives until then is written in one piece.
     last = last
       .then(isAwaited ? undefined : afterUrgent)
       .then(write)

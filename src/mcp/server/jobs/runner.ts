@@ -7,16 +7,15 @@ import { endedAt, isOver, type JobRecord, type JobStatus, type JobView } from '.
 import { outputKeeper } from './output.ts';
 import type { JobStore } from './store.ts';
 
-/** What a job is to do, and for whom. */
 export interface JobWork {
   readonly promptSha256: string;
   readonly workingDirectory?: string | undefined;
-  /** The one it goes on with: it waits until that is free. */
+  /** The session it continues: the job waits for its lock. */
   readonly sessionId?: string | undefined;
-  /** From the submission if somebody waits, else from the beginning of the work. */
+  /** Counted from submission if somebody waits, else from the start of the work. */
   readonly timeoutMs: number;
   readonly isAwaited: boolean;
-  /** Its signal's reason is an AppError. Whatever it throws is the job's failure. */
+  /** The reason of its signal is an AppError. Whatever it throws becomes the job's error. */
   run(job: RunningJob): Promise<JobResult>;
 }
 
@@ -24,7 +23,7 @@ interface RunningJob {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly onText: (delta: string) => void;
-  /** What is known of it meanwhile. */
+  /** Updates the record while the job runs. */
   readonly note: (known: Partial<JobResult>) => void;
 }
 
@@ -32,9 +31,12 @@ type JobResult = Pick<JobRecord, 'model_used' | 'session_id' | 'refused' | 'noti
 
 interface SubmittedJob {
   readonly id: string;
-  /** Resolves when the job is written down, or cannot be: from then on its id outlives this process. */
+  /** Resolves when the job is saved, or cannot be: from then on its id survives this process. */
   readonly noted: Promise<void>;
-  /** Resolves when the job is over, however it ended, and that is written down, or cannot be: a server that is killed must not leave it as under way. */
+  /**
+   * Resolves when the job has ended, in whatever way, and that is saved or cannot be: if the server is killed then, the
+   * job must not look as if it were running.
+   */
   readonly over: Promise<JobView>;
 }
 
@@ -42,15 +44,15 @@ export interface JobsOptions {
   readonly store: JobStore;
   readonly clock: Clock;
   readonly newId: () => string;
-  /** The sessions that are in use. */
+  /** Locks of the sessions in use. */
   readonly holds: Holds;
-  /** Whether a directory is inside the roots: the jobs of other projects are not shown. */
+  /** Whether a directory is inside the roots: jobs of other projects are not shown. */
   readonly isInside: (directory: string) => boolean;
   readonly maxRunning: number;
   readonly maxQueued: number;
 }
 
-/** Who ends a job before its time. */
+/** Why a job is ended early. */
 type Stop = 'cancelled' | 'timeout' | 'interrupted';
 
 interface Entry {
@@ -59,7 +61,7 @@ interface Entry {
   readonly controller: AbortController;
   readonly output: ReturnType<typeof outputKeeper>;
   record: JobRecord;
-  /** Writes the record as it is now, after what was said until now; false if that, or what was to be written before, failed. */
+  /** Writes the current record after the output so far; false if this or an earlier write failed. */
   readonly save: (isAwaited?: boolean) => Promise<boolean>;
   stoppedBy?: Stop;
   startTimer: () => void;
@@ -69,30 +71,29 @@ interface Entry {
   over: Promise<JobView>;
 }
 
-/** A job of this process. */
 export interface LiveJob {
   readonly id: string;
   readonly over: Promise<JobView>;
   view(): JobView;
-  /** Ends it, with its request and its children; one that is over stays as it is. */
+  /** Ends the job with its request and its child processes; a job that has ended is left alone. */
   stop(by: Stop): void;
-  /** Resolves when what is known of it is written down. */
+  /** Resolves when its writes are done. */
   idle(): Promise<void>;
 }
 
-/** The jobs that run in this process. Only here a job changes its state. */
+/** The jobs of this process. Only the runner changes the state of a job. */
 export interface JobRunner {
-  /** Throws AppError `limit` if too many are waiting. */
+  /** Throws AppError `limit` if the queue is full. */
   submit(work: JobWork): SubmittedJob;
-  /** Those under way, and those over that could not be written down. */
+  /** Jobs queued or running, and ended ones that could not be saved. */
   readonly live: ReadonlyMap<string, LiveJob>;
 }
 
-/** Finished jobs that could not be written down are remembered, up to so many and so many characters of output. */
+/** Limits on ended jobs that could not be saved and are held in memory instead. */
 const MOST_UNSAVED = 100;
 const MOST_UNSAVED_CHARACTERS = 32_000_000;
 
-/** Runs at most `maxRunning` jobs at once, in their order, and lets `maxQueued` wait. */
+/** Runs at most `maxRunning` jobs at once, in order, and queues up to `maxQueued`. */
 export function jobRunner(options: JobsOptions): JobRunner {
   const { holds, maxRunning, maxQueued } = options;
   const live = new Map<string, LiveJob>();
@@ -113,7 +114,7 @@ export function jobRunner(options: JobsOptions): JobRunner {
       };
       entry.onSaved = (isSaved) => (isSaved ? live.delete(entry.id) : forgetOldest(live));
       const ran = door.pass(entry.controller.signal, () => run(entry, options), work.sessionId);
-      // It was stopped while it waited.
+      // Stopped while in the queue.
       ran.catch((thrown: unknown) => finish(entry, options, failureOf(entry, thrown)));
       live.set(entry.id, liveJob(entry, stop));
       if (work.isAwaited) entry.startTimer();
@@ -228,7 +229,7 @@ function forgetOldest(live: Map<string, LiveJob>): void {
   let characters = 0;
   for (const [index, job] of newestFirst.entries()) {
     characters += job.view().output.length;
-    // The newest stays, however long it is: somebody may be about to ask for it.
+    // The newest stays, however long: somebody may be about to ask for it.
     if (index > 0 && (index >= MOST_UNSAVED || characters > MOST_UNSAVED_CHARACTERS)) live.delete(job.id);
   }
 }

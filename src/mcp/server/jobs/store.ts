@@ -7,12 +7,12 @@ import { endedAt, isOver, type JobRecord, type JobView, jobLine, newestFirst, pa
 
 const LONGEST_MS = 7 * 86_400_000;
 const STRAY_MS = 86_400_000;
-/** Of those that are over, so many are kept. */
+/** How many ended jobs are kept. */
 export const MOST_JOBS = 1000;
 const MOST_BYTES = 200_000_000;
-/** What is known of a job is a few lines; a file that large is not ours. */
+/** A job's record is a few lines; a larger file is not ours. */
 const MOST_RECORD_BYTES = 16_000_000;
-/** Systems let a process have so many files open, and some of them not many more. */
+/** Stays well below the limit of open files, which is low on some systems. */
 const FILES_AT_ONCE = 64;
 
 /** The jobs of all servers of this user. They outlive the process that ran them. */
@@ -21,31 +21,34 @@ export interface JobStore {
   save(record: JobRecord): Promise<void>;
   /** For the process that runs the job. */
   writer(id: string): JobWriter;
-  /** A job that was under way in a process that is gone has failed, and is INTERRUPTED. Undefined: there is no such job. */
+  /**
+   * A job whose process died while it was running is reported as failed with INTERRUPTED. Undefined if there is no such
+   * job.
+   */
   find(id: string): Promise<JobView | undefined>;
-  /** The newest first. */
+  /** Newest first. */
   list(): Promise<readonly JobRecord[]>;
-  /** Removes what is over and too old, too many or too much, and what belongs to no job. Never rejects. */
+  /** Removes ended jobs beyond the limits of age, number and size, and files that belong to no job. Never rejects. */
   prune(): Promise<void>;
 }
 
-/** What a job says, and what is known of it, as it comes. Its files are open while it runs. */
+/** Writes the output and the record of a job. Its files stay open while it runs. */
 interface JobWriter {
   /** Rejects if it cannot be written. */
   save(record: JobRecord): Promise<void>;
-  /** Adds to what a job has said. Rejects if it cannot be written. */
+  /** Appends to the output. Rejects if it cannot be written. */
   append(delta: string): Promise<void>;
 }
 
 /**
- * Jobs as two files each: `<id>.jsonl` for what is known of it, one line for each time that it changed, the last one counts;
- * `<id>.txt` for what it said. Lines are added because putting a file in the place of another makes many systems write to the
- * disk at once, while calls wait for theirs.
+ * Two files for each job: `<id>.jsonl` has a line for each change of the record, and the last one counts; `<id>.txt`
+ * has the output. Lines are appended because replacing a file makes many systems flush to disk at once, while other
+ * calls wait.
  */
 export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): JobStore {
   const save = async (record: JobRecord): Promise<void> =>
     files.append(`${record.job_id}.jsonl`, jobLine(record, await thisProcess()));
-  /** Nobody knows when a process that was killed ended; this is the last that it wrote. */
+  /** The last write of a killed process: the best known time of its end. */
   const lastHeardOf = async (id: string): Promise<number> => {
     const found = await Promise.all([files.status(`${id}.jsonl`), files.status(`${id}.txt`)]);
     return Math.floor(Math.max(...found.map((status) => status?.changedAt ?? 0)));
@@ -53,19 +56,19 @@ export function jobStore(files: RecordDirectory, clock: Pick<Clock, 'now'>): Job
   const read = async (id: string): Promise<ReturnType<typeof parseJob>> =>
     lastJob((await files.read(`${id}.jsonl`, MOST_RECORD_BYTES)) ?? '');
   const load = async (id: string): Promise<JobRecord | undefined> => {
-    // What becomes part of a path is one of our own ids.
+    // Only our own ids become part of a path.
     const found = isUuid(id) ? await read(id) : undefined;
     if (found === undefined || found.record.job_id !== id) return undefined;
     if (isOver(found.record)) return found.record;
     if (found.owner !== undefined && (await stateOf(found.owner)) !== 'gone') return found.record;
-    // The job may have ended, and its process after it, since we read.
+    // The job and its process may have ended since the first read.
     const last = (await read(id))?.record ?? found.record;
     if (isOver(last)) return last;
     const ended = interrupted(last, await lastHeardOf(id));
     await save(ended).catch(() => {});
     return ended;
   };
-  /** Those that are over, as they were read last: they do not change any more. */
+  /** Cache of the ended jobs, which no longer change. */
   let known: ReadonlyMap<string, JobRecord> = new Map();
   const list = async (): Promise<readonly JobRecord[]> => {
     const ids = (await files.names()).flatMap((name) => (name.endsWith('.jsonl') ? [name.slice(0, -6)] : []));
@@ -107,13 +110,13 @@ function jobWriter(files: RecordDirectory, id: string, save: JobStore['save']): 
   let said: RecordFile | undefined;
   return {
     async save(record) {
-      // Those that wait have no open file: there may be any number of them.
+      // Queued jobs have no open file: there may be any number of them.
       const isRunning = record.status === 'running';
       try {
         if (isRunning) known ??= await files.open(`${id}.jsonl`);
         if (known === undefined) await save(record);
         else known.append(jobLine(record, await thisProcess()));
-        // An answer that is there should not wait for this.
+        // Opened early, so that the first output need not wait for it.
         if (isRunning) said ??= await files.open(`${id}.txt`);
       } finally {
         if (isOver(record)) void Promise.all([known?.close(), said?.close()]);
@@ -126,7 +129,7 @@ function jobWriter(files: RecordDirectory, id: string, save: JobStore['save']): 
   };
 }
 
-/** What was left half written, or was damaged: nobody is at it any more after a day. */
+/** Removes half-written and damaged files after a day, when nobody can be writing them any more. */
 async function removeStray(files: RecordDirectory, known: ReadonlySet<string>, now: number): Promise<void> {
   for (const name of await files.names()) {
     if (known.has(name.replace(/\.(?:jsonl|txt)$/, ''))) continue;
@@ -135,7 +138,7 @@ async function removeStray(files: RecordDirectory, known: ReadonlySet<string>, n
   }
 }
 
-/** A line that was cut off is none: the one before it counts. */
+/** Skips a line that was cut off: the one before it counts. */
 function lastJob(text: string): ReturnType<typeof parseJob> {
   for (const line of text.split('\n').reverse()) {
     const job = parseJob(parseJson(line));

@@ -5,28 +5,30 @@ import { isOver, type JobRecord, type JobView, newestFirst } from './job.ts';
 import { type JobRunner, type JobsOptions, jobRunner, type LiveJob } from './runner.ts';
 import { MOST_JOBS } from './store.ts';
 
-/** The jobs of this process, and a look at those of others inside its roots. */
+/** The jobs of this process, and read access to those of other processes inside its roots. */
 export interface Jobs {
   readonly submit: JobRunner['submit'];
   find(id: string): Promise<JobView | undefined>;
-  /** As `find`, but waits up to `ms` for the job to be over. Throws the signal's reason. */
+  /** Like `find`, but waits up to `ms` for the job to end. Throws the signal's reason. */
   wait(id: string, ms: number, signal: AbortSignal): Promise<JobView | undefined>;
   list(): Promise<readonly JobRecord[]>;
-  /** Ends it, with its request and its children; one that is over stays as it is. Throws AppError `usage` for one of another process. */
+  /**
+   * Ends the job with its request and its child processes; a job that has ended is left alone. Throws AppError `usage`
+   * for a running job of another process.
+   */
   cancel(id: string): Promise<JobView | undefined>;
-  /** Ends all that is under way as INTERRUPTED, and resolves when that is written down. */
+  /** Ends all queued and running jobs as INTERRUPTED, and resolves when that is saved. */
   close(): Promise<void>;
 }
 
 const POLL_MS = 250;
 const PRUNE_EVERY_MS = 3_600_000;
 
-/** The jobs that are run here, and those on disk. */
 export function jobTable(options: JobsOptions): Jobs {
   const { store, clock } = options;
   const { live, submit } = jobRunner(options);
   let prunedAt = Number.NEGATIVE_INFINITY;
-  /** Those that work nowhere belong to nobody but this process. No more of them are on disk for long. */
+  /** Jobs without a directory are visible only to this process. The store keeps no more than MAX_JOBS of them. */
   const placeless = recentIds(MOST_JOBS);
   const isVisible = ({ job_id, working_directory }: JobRecord): boolean => {
     if (working_directory !== undefined) return options.isInside(working_directory);
@@ -56,7 +58,7 @@ export function jobTable(options: JobsOptions): Jobs {
       return told(job);
     },
     async list() {
-      // One that ends meanwhile may have been read as it was before.
+      // A job that ends during the read may have been read in its earlier state.
       const before = [...live.values()];
       const stored = await store.list();
       const views = await Promise.all([...before, ...live.values()].map(told));
@@ -89,7 +91,7 @@ interface Patience {
   readonly signal: AbortSignal;
 }
 
-/** Resolves when the job is over, or the time. Throws the signal's reason. */
+/** Resolves when the job ends or the time is up. Throws the signal's reason. */
 async function overOrAfter(job: LiveJob, clock: Clock, { ms, signal }: Patience): Promise<void> {
   const done = new AbortController();
   const patience = clock.sleep(ms, AbortSignal.any([signal, done.signal])).catch(() => {});
@@ -98,13 +100,13 @@ async function overOrAfter(job: LiveJob, clock: Clock, { ms, signal }: Patience)
   signal.throwIfAborted();
 }
 
-/** As `over`: that a job is over is told once it is written down. */
+/** The end of a job is reported only once it is saved. */
 async function told(job: LiveJob): Promise<JobView> {
   if (isOver(job.view().record)) await job.idle();
   return job.view();
 }
 
-/** A job of another process: all we can do is look again. */
+/** Polls a job of another process. */
 async function watched(
   look: () => Promise<JobView | undefined>,
   clock: Clock,

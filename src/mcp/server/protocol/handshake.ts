@@ -6,20 +6,20 @@ import type { Annotations, ServerTool, Service } from '../tool.ts';
 import { PROMPT_LIST } from './prompts.ts';
 import { RESOURCE_LIST, RESOURCE_TEMPLATES } from './resources.ts';
 
-/** The revisions that open with `initialize`, the newest first. A test compares them with those of the SDK. */
+/** The protocol versions that begin with `initialize`, newest first. A test compares them with those of the SDK. */
 const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'] as const;
 
 const CAPABILITIES = { tools: {}, resources: {}, prompts: {} } as const;
 
-/** What a client asks first, answered without the SDK, which takes longer to load than all the rest. */
+/** Answers a client's first requests without the SDK, which takes longer to load than everything else. */
 interface Opening {
-  /** The answer; `heard` for what needs none; undefined once the SDK has to take over. */
+  /** The response; `heard` for a message that needs none; undefined once the SDK has to take over. */
   answer(message: SdkMessage): SdkMessage | 'heard' | undefined;
-  /** What the SDK must be told to be where the client thinks it is; the first is the client's `initialize`. */
+  /** The messages to replay to the SDK so that it shares the client's state; the first is `initialize`. */
   readonly heard: readonly SdkMessage[];
 }
 
-/** The opening of a client of the older revisions. Anything but the usual questions ends it. */
+/** For clients of the older protocol versions. Any unusual request ends it. */
 export function opening({ host, tools }: Service): Opening {
   const heard: SdkMessage[] = [];
   const results: Readonly<Record<string, () => object>> = {
@@ -48,12 +48,12 @@ export function opening({ host, tools }: Service): Opening {
 
 function noted(heard: SdkMessage[], message: SdkMessage): 'heard' | undefined {
   if (heard.length === 0) return undefined;
-  // Once is enough, however often it is said.
+  // A repeated notification is kept once.
   if (heard.length === 1) heard.push(message);
   return 'heard';
 }
 
-/** Without a page to go on from, and without what newer revisions put there. */
+/** True without a cursor and without the fields of newer versions. */
 function isPlain(params: unknown): boolean {
   return params === undefined || (isObject(params) && Object.keys(params).length === 0);
 }
@@ -73,7 +73,6 @@ function parseAnswer(id: string | number, result: object): SdkMessage {
   return { jsonrpc: '2.0', id, result } as SdkMessage;
 }
 
-/** A tool as `tools/list` tells it. */
 export function publishedTool(
   { name, title, description, annotations, input, output }: ServerTool,
   allowed: Host['allowed'],
@@ -88,7 +87,7 @@ export function publishedTool(
   });
 }
 
-/** Hosts ask a person before every call of what may destroy something; a model that only reads does not. */
+/** Hosts ask a person before each call of a destructive tool; a model that only reads is not one. */
 function agentAnnotations({ write, shell }: Host['allowed']): Annotations {
   if (!write && !shell) return { readOnlyHint: true, openWorldHint: true };
   return { readOnlyHint: false, destructiveHint: true, openWorldHint: true };

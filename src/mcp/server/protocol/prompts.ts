@@ -52,10 +52,9 @@ const PROMPTS: readonly Prompt[] = [
   },
 ];
 
-/** What `prompts/list` says. */
 export const PROMPT_LIST: readonly Omit<Prompt, 'text'>[] = PROMPTS.map(({ text: _, ...listed }) => listed);
 
-/** A prompt filled in; or, in words, why it cannot be. */
+/** Fills in a prompt; or says why that is impossible. */
 export function filledPrompt(
   name: string,
   args: Readonly<Record<string, string>>,

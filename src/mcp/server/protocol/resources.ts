@@ -13,7 +13,6 @@ interface Resource {
   readonly read: (host: Host) => Promise<string>;
 }
 
-/** The contents of a resource. */
 interface ReadResource {
   readonly mimeType: string;
   readonly text: string;
@@ -65,10 +64,8 @@ const RESOURCES: readonly Resource[] = [
   },
 ];
 
-/** What `resources/list` says. */
 export const RESOURCE_LIST: readonly Omit<Resource, 'read'>[] = RESOURCES.map(({ read: _, ...listed }) => listed);
 
-/** What `resources/templates/list` says. */
 export const RESOURCE_TEMPLATES = [
   {
     uriTemplate: 'gmn://answers/{id}/{page}',
@@ -93,7 +90,7 @@ export const RESOURCE_TEMPLATES = [
   },
 ] as const;
 
-/** The resource of this name; undefined if there is none. Throws AppError if it cannot be made. */
+/** Undefined if there is no such resource. Throws AppError if it cannot be produced. */
 export async function readResource(host: Host, uri: string): Promise<ReadResource | undefined> {
   const known = RESOURCES.find((resource) => resource.uri === uri);
   if (known !== undefined) return { mimeType: known.mimeType, text: await known.read(host) };

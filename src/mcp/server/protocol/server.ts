@@ -10,11 +10,11 @@ import { publishedTool } from './handshake.ts';
 import { filledPrompt, PROMPT_LIST } from './prompts.ts';
 import { RESOURCE_LIST, RESOURCE_TEMPLATES, readResource } from './resources.ts';
 
-/** JSON-RPC's code for what was asked wrongly. */
+/** Error codes of JSON-RPC. */
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
-/** The protocol for one client. All clients share the host; nothing of one client is kept here. */
+/** An SDK server for one client. All clients share the host; nothing about one client is kept here. */
 export function protocolServer(sdk: Sdk, { host, tools }: Service): SdkServer {
   const server = new sdk.Server(
     { name: host.name, version: host.version },
@@ -69,7 +69,7 @@ async function calledTool(
   }
 }
 
-/** A token is whatever the client says, 0 and the empty string included. */
+/** Any value is a token, 0 and the empty string included. */
 function progressOf({ clock }: Host, { mcpReq }: SdkContext): Progress {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return NO_PROGRESS;
@@ -82,7 +82,7 @@ function progressOf({ clock }: Host, { mcpReq }: SdkContext): Progress {
   });
 }
 
-/** The client's signal, with a reason that is ours. */
+/** The client's signal, with an AppError as its reason. */
 function takenBack(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new AppError('interrupted', 'the caller took the call back'));
@@ -91,12 +91,12 @@ function takenBack(signal: AbortSignal): AbortSignal {
   return controller.signal;
 }
 
-/** The SDK has let through a JSON object, or nothing. */
+/** The SDK has checked that it is a JSON object or absent. */
 function parseArguments(value: unknown): JsonObject {
   return (value ?? {}) as JsonObject;
 }
 
-/** The SDK's types want lists that may be changed; it changes none. */
+/** The SDK's types ask for mutable arrays, but it changes none. */
 function parseResult(result: CallResult): SdkCallResult {
   return result as unknown as SdkCallResult;
 }

@@ -8,7 +8,6 @@ import { checkedModel, serverTool } from '../tool.ts';
 import { answerTo } from '../turn.ts';
 import { metadataOf, plainFailure, plainResult } from './results.ts';
 
-/** One question about one picture. */
 export const analyzeImage = serverTool({
   name: 'analyze_image',
   title: 'Analyze an image with Gemini',
@@ -61,10 +60,10 @@ export const analyzeImage = serverTool({
 
 const MAX_BYTES = 20_000_000;
 
-/** The images that Gemini takes. */
+/** The image types that Gemini accepts. */
 const TYPES: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/heic', 'image/heif'];
 
-/** Where an image is; exactly one of the first three. */
+/** Exactly one of the first three must be given. */
 interface ImageArguments {
   readonly imagePath?: string | undefined;
   readonly imageUrl?: string | undefined;
@@ -79,8 +78,8 @@ interface ImageContext {
 }
 
 /**
- * The image, in base64, with its type by its content. Throws AppError `usage` if it is none, is too large, lies outside the
- * roots or is given in no way or in two; `api` if it cannot be fetched.
+ * The image in base64, with its type sniffed from its bytes. Throws AppError `usage` if it is no image, too large,
+ * outside the roots, or not given in exactly one way; `api` if it cannot be fetched.
  */
 async function imageOf(
   args: ImageArguments,

@@ -6,7 +6,6 @@ import { type Call, type CallResult, checkedModel, serverTool } from '../tool.ts
 import { type Answer, answerTo } from '../turn.ts';
 import { type PlainAnswer, plainResult } from './results.ts';
 
-/** The arguments of `chat`. */
 const CHAT_ARGUMENTS = {
   prompt: { type: 'string', description: 'What to say to Gemini.' },
   model: { type: 'string', description: "Model id or alias, e.g. gemini-3-pro; gmn's default if it is not given." },
@@ -24,7 +23,7 @@ interface ChatArguments {
   readonly cwd?: string | undefined;
 }
 
-/** One turn of a session, a new one unless it goes on with one. Throws AppError. */
+/** Runs one turn of a session, a new one unless it continues `earlier`. Throws AppError. */
 async function chatTurn(
   { prompt, model, systemPrompt, cwd }: ChatArguments,
   { host, progress, signal }: Call,
@@ -53,12 +52,11 @@ function answerOf({ text, refused, notices }: Answer): PlainAnswer {
   return { text, refused, notices };
 }
 
-/** A failure in the words that callers of these tools know. */
+/** The wording that callers of these tools know from earlier servers. */
 function chatFailure(error: AppError): CallResult {
   return { content: [{ type: 'text', text: `Error executing gemini: ${failureText(error)}` }], isError: true };
 }
 
-/** Begins a session. */
 export const chat = serverTool({
   name: 'chat',
   title: 'Chat with Gemini',
@@ -74,7 +72,6 @@ export const chat = serverTool({
   run: async (args, call) => chatTurn(args, call, undefined),
 });
 
-/** Goes on with a session. */
 export const chatReply = serverTool({
   name: 'chat-reply',
   title: 'Reply in a chat with Gemini',

@@ -12,7 +12,6 @@ import {
   SESSIONS_OUTPUT,
 } from './delegate-result.ts';
 
-/** The jobs there are, of this server and of those before it. */
 export const delegateJobs = serverTool({
   name: 'delegate_jobs',
   title: 'List delegated jobs',
@@ -38,7 +37,6 @@ export const delegateJobs = serverTool({
 
 const LONGEST_WAIT_MS = 600_000;
 
-/** How a job stands, with all it has said. */
 export const delegateStatus = serverTool({
   name: 'delegate_status',
   title: 'Status and output of a delegated job',
@@ -67,7 +65,6 @@ export const delegateStatus = serverTool({
   },
 });
 
-/** Ends a job, with its request and its children. */
 export const delegateCancel = serverTool({
   name: 'delegate_cancel',
   title: 'Cancel a delegated job',
@@ -85,7 +82,6 @@ export const delegateCancel = serverTool({
   },
 });
 
-/** The sessions that can be continued here. */
 export const delegateSessions = serverTool({
   name: 'delegate_sessions',
   title: 'List sessions',

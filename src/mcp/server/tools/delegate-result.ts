@@ -5,19 +5,17 @@ import { isOver, JOB_STATUSES, type JobRecord, type JobView, jobPage, publishedJ
 import type { CallResult } from '../tool.ts';
 import { notesOf } from './results.ts';
 
-/** Data and the words for it: hosts show the one or the other. */
+/** Structured content and text: hosts show one or the other. */
 export function delegateResult(structuredContent: JsonObject, ...texts: readonly string[]): CallResult {
   return { content: texts.map((text) => ({ type: 'text', text })), structuredContent };
 }
 
-/** A failure of a delegation. */
 export function delegateFailure(error: AppError): CallResult {
   const text = failureText(error);
   const code = codeOf(error);
   return { ...delegateResult({ status: 'error', error: text, code }, `${code}: ${text}`), isError: true };
 }
 
-/** There is no such job, or no longer. */
 export function jobNotFound(id: string): CallResult {
   return delegateFailure(
     new CodedError('JOB_NOT_FOUND', `there is no job "${id.slice(0, 80)}"`, {
@@ -26,7 +24,7 @@ export function jobNotFound(id: string): CallResult {
   );
 }
 
-/** What `delegate` answers when its job is over. */
+/** The result of `delegate` for a job that has ended. */
 export function fromJob(view: JobView): CallResult {
   const { record } = view;
   const { text: output = '', ...next } = jobPage(view) ?? {};
@@ -45,7 +43,7 @@ export function fromJob(view: JobView): CallResult {
   return { ...delegateResult(structured, ...texts), isError: true };
 }
 
-/** What is known of a job, with all it has said. */
+/** The result of `delegate_status`, with the output so far. */
 export function jobResult(view: JobView): CallResult {
   const { record } = view;
   const { text: output = '', ...next } = jobPage(view) ?? {};
@@ -58,7 +56,6 @@ function nextNotes({ next }: { readonly next?: string }): readonly string[] {
   return next === undefined ? [] : [`The answer goes on in the resource ${next}`];
 }
 
-/** One line of a list of jobs. */
 export function jobLine({ job_id, status, created_at, code }: JobRecord): string {
   return [job_id, status, created_at, code ?? ''].join('  ').trimEnd();
 }
@@ -104,19 +101,16 @@ const SESSION_PROPERTIES = {
   model: TEXT,
 } as const;
 
-/** What `delegate` gives: an answer, a queued job, or an error. */
+/** An answer, a queued job, or an error. */
 export const DELEGATE_OUTPUT: JsonObject = { type: 'object', properties: JOB_PROPERTIES, required: ['status'] };
 
-/** What `delegate_status` and `delegate_cancel` give. */
 export const JOB_OUTPUT: JsonObject = DELEGATE_OUTPUT;
 
-/** What `delegate_jobs` gives. */
 export const JOBS_OUTPUT: JsonObject = listed('jobs', JOB_PROPERTIES);
 
-/** What `delegate_sessions` gives. */
 export const SESSIONS_OUTPUT: JsonObject = listed('sessions', SESSION_PROPERTIES);
 
-/** A failure has neither list nor total, so none is required. */
+/** An error has neither list nor total, so none is required. */
 function listed(key: string, properties: JsonObject): JsonObject {
   return {
     type: 'object',

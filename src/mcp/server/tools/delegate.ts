@@ -13,7 +13,6 @@ const HOW =
   'Waits for the answer (mode sync), or returns a job_id at once (mode async) for delegate_status: use async for anything that may take over a minute. ' +
   'Stateless unless session_id is given; every answer names its session_id.';
 
-/** Work for Gemini: an answer now, or a job to ask for later. */
 export const delegate = serverTool({
   name: 'delegate',
   title: 'Delegate a task to Gemini',
@@ -50,7 +49,7 @@ export const delegate = serverTool({
     const { mode = 'sync', timeout_ms: timeoutMs = DEFAULT_TIMEOUT_MS } = args;
     checkedModel(args.model);
     const place = await placeOf(args, host);
-    // It may have been taken back while the session was looked for.
+    // The call may have been cancelled during the lookup.
     signal.throwIfAborted();
     const isAwaited = mode === 'sync';
     const job = host.jobs.submit({
@@ -90,13 +89,13 @@ interface DelegatePlace {
   readonly earlier?: SessionSummary | undefined;
 }
 
-/** Where the work is done and what it goes on with. Throws CodedError if that is not for this caller. */
+/** Throws CodedError if the directory or the session is not for this caller. */
 async function placeOf(args: DelegateArguments, host: Host): Promise<DelegatePlace> {
   const earlier = args.session_id === undefined ? undefined : await earlierSession(host, args.session_id);
   return { directory: directoryFor(host, args.working_directory, earlier), earlier };
 }
 
-/** The work of a job: one turn, its text handed on as it comes. */
+/** Runs one turn, passing its text on as it arrives. */
 function delegatedWork(
   args: DelegateArguments,
   { directory, earlier }: DelegatePlace,
@@ -117,7 +116,7 @@ function delegatedWork(
           if (session_id !== undefined) host.ownSessions.add(session_id);
           note({ session_id });
         },
-        // The job has a limit of its own, and is to be the one that ends it.
+        // The job's own deadline should fire first.
         timeoutMs: timeoutMs + 1000,
         signal,
       },

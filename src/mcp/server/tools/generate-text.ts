@@ -5,7 +5,7 @@ import { checkedModel, serverTool } from '../tool.ts';
 import { answerTo } from '../turn.ts';
 import { given, metadataOf, plainFailure, plainResult, type TextAnswer } from './results.ts';
 
-/** One reply of a model, as the API gives it: no tools, nothing saved. */
+/** A single reply without tools; nothing is saved. */
 export const generateText = serverTool({
   name: 'generate_text',
   title: 'Generate text with Gemini',

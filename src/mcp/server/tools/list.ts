@@ -12,7 +12,7 @@ const TOOLS: Readonly<Record<ToolGroup, readonly ServerTool[]>> = {
   delegate: [delegate, delegateStatus, delegateJobs, delegateCancel, delegateSessions],
 };
 
-/** The tools of these groups, always in the same order. */
+/** Always in the same order. */
 export function toolsOf(groups: readonly ToolGroup[]): readonly ServerTool[] {
   return Object.entries(TOOLS).flatMap(([group, tools]) => (groups.some((wanted) => wanted === group) ? tools : []));
 }

@@ -2,7 +2,6 @@ import { helpText } from '../help.ts';
 import { serverTool } from '../tool.ts';
 import { plainFailure, plainResult } from './results.ts';
 
-/** How long a text is for the model. */
 export const countTokens = serverTool({
   name: 'count_tokens',
   title: 'Count tokens',
@@ -18,7 +17,6 @@ export const countTokens = serverTool({
   },
 });
 
-/** A text as a vector. */
 export const embedText = serverTool({
   name: 'embed_text',
   title: 'Embed text',
@@ -33,7 +31,7 @@ export const embedText = serverTool({
   },
 });
 
-/** What `gmn models` knows, without asking anyone. */
+/** The models of the built-in table; no request is sent. */
 export const listModels = serverTool({
   name: 'list_models',
   title: 'List models',
@@ -48,7 +46,6 @@ export const listModels = serverTool({
   },
 });
 
-/** How to use this server. */
 export const getHelp = serverTool({
   name: 'get_help',
   title: 'Help',

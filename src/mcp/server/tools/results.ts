@@ -5,12 +5,10 @@ import type { Pages } from '../pages.ts';
 import type { CallResult } from '../tool.ts';
 import type { Answer } from '../turn.ts';
 
-/** A failure of a plain tool. */
 export function plainFailure(error: AppError): CallResult {
   return { content: [{ type: 'text', text: failureText(error) }], isError: true };
 }
 
-/** What a plain tool has to say. */
 export interface PlainAnswer {
   readonly text: string;
   readonly refused?: readonly string[];
@@ -19,7 +17,7 @@ export interface PlainAnswer {
   readonly meta?: JsonObject;
 }
 
-/** The answer of a plain tool: text alone, its rest in pages that `_meta.next` names. */
+/** The result of a plain tool: the first page as text; `_meta.next` is the URI of the second. */
 export function plainResult(
   pages: Pages,
   { text, refused = [], notices = [], metadata, meta = {} }: PlainAnswer,
@@ -41,7 +39,7 @@ export function plainResult(
   };
 }
 
-/** One text about what to know of an answer, one about what was not allowed; none if there is nothing to say. */
+/** One text for the notices, one for the denied calls; none if there is nothing to say. */
 export function notesOf({ refused = [], notices = [] }: Pick<PlainAnswer, 'refused' | 'notices'>): readonly string[] {
   return [...listed('Note:', notices), ...listed('Refused by this server:', refused)];
 }
@@ -52,7 +50,7 @@ function listed(title: string, lines: readonly string[]): readonly string[] {
 
 export type TextAnswer = Pick<Answer, 'text' | 'model' | 'usage' | 'finishReason' | 'sources' | 'notices'>;
 
-/** What callers are told about an answer besides its text. */
+/** The metadata of an answer. */
 export function metadataOf({ model, usage, finishReason, sources }: TextAnswer): JsonObject {
   const { totalTokenCount } = usage;
   return {
@@ -66,7 +64,7 @@ export function metadataOf({ model, usage, finishReason, sources }: TextAnswer):
 
 type Given<Values> = { readonly [Key in keyof Values]?: Exclude<Values[Key], undefined> };
 
-/** The same without what is undefined. */
+/** Drops the undefined fields. */
 export function given<Values extends object>(values: Values): Given<Values> {
   return parseGiven(Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)));
 }

@@ -4,10 +4,10 @@ import type { Sdk, SdkMessage } from '../sdk.ts';
 import type { SdkHttp, SdkHttpTransport } from '../sdk-http.ts';
 import type { Service } from '../tool.ts';
 
-/** More clients than this at once, and of those that wait for nothing the one that was silent longest is let go. */
+/** Beyond this, the session that was silent longest is closed, unless a request is in flight. */
 const MOST_SESSIONS = 64;
 
-/** The clients that open with `initialize`: each has a session, and in it a protocol of its own. */
+/** The clients that begin with `initialize`: each has a session with an SDK server of its own. */
 interface HttpSessions {
   answer(request: Request, body: SdkMessage | undefined): Promise<Response>;
   close(): Promise<void>;
@@ -15,13 +15,12 @@ interface HttpSessions {
 
 interface Client {
   readonly transport: SdkHttpTransport;
-  /** How many of its questions are being answered. */
+  /** Number of its requests in flight. */
   waiting: number;
 }
 
-/** At most 64 of them, and those that wait for an answer. */
 export function httpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions {
-  /** The last is the one that was heard of last. */
+  /** Ordered by last use, the most recent last. */
   const open = new Map<string, Client>();
 
   function makeRoom(newest: string): void {
@@ -52,12 +51,12 @@ export function httpSessions(sdk: Sdk & SdkHttp, service: Service): HttpSessions
   async function ask(client: Client, request: Request, body: SdkMessage | undefined): Promise<Response> {
     if (request.method === 'POST') {
       client.waiting += 1;
-      // It is aborted after a complete answer, too.
+      // Also aborted after a complete response.
       request.signal.addEventListener('abort', () => (client.waiting -= 1), { once: true });
     }
     const response = await client.transport.handleRequest(request, { parsedBody: body });
     const takenBack = cancelledId(body);
-    // No answer comes to a call that was taken back, so nothing else would end its stream.
+    // A cancelled call gets no response, so nothing else would end its stream.
     if (takenBack !== undefined) client.transport.closeSSEStream(takenBack);
     return response;
   }

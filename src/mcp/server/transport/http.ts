@@ -16,16 +16,19 @@ import type { Service } from '../tool.ts';
 import { httpSessions } from './http-sessions.ts';
 
 interface HttpOptions {
-  /** 0: a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** What every request must carry. */
+  /** The bearer token every request must carry. */
   readonly token: string;
   readonly trace: (line: string) => void;
 }
 
 const PATH = '/mcp';
 
-/** Serves any number of clients on 127.0.0.1, each with a protocol of its own. Throws AppError `usage` if the port is taken. */
+/**
+ * Serves any number of clients on 127.0.0.1, each with an SDK server of its own. Throws AppError `usage` if the port is
+ * taken.
+ */
 export async function httpService(
   sdk: Sdk & SdkHttp,
   service: Service,
@@ -61,7 +64,7 @@ export async function httpService(
   };
 }
 
-/** Its body travels beside it, parsed. */
+/** Without the body, which is passed on parsed. */
 function webRequest({ method, path, query, headers }: ServedRequest, signal: AbortSignal): Request {
   const list = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, value] as const],
@@ -74,7 +77,7 @@ function webRequest({ method, path, query, headers }: ServedRequest, signal: Abo
   });
 }
 
-/** Hands an answer on as it comes; a client that leaves ends it. */
+/** Streams the response; stops if the client disconnects. */
 async function pump(response: Response, reply: ServedReply): Promise<void> {
   const headers = Object.fromEntries(response.headers);
   if (response.body === null) return reply.send(response.status, headers, '');
@@ -98,11 +101,11 @@ interface GuardOptions {
 }
 
 /**
- * Says no to whoever is not a program of this user: a page that had this name resolved to 127.0.0.1 (Host), a page of
- * another site (Origin), anybody without the token. Undefined: let it in. Nothing of the body is read before that.
+ * Rejects everybody but programs of this user: a page whose name was rebound to 127.0.0.1 (Host), a page of another
+ * site (Origin), anybody without the token. Undefined admits the request. The body is read only after that.
  */
 function guard({ path, token }: GuardOptions): (head: RequestHead) => Refusal | undefined {
-  // Digests take the same time to compare, however much of the token was right.
+  // Comparing digests reveals nothing about how much of the token was right.
   const wanted = sha256(token);
   return ({ method, path: asked, headers }) => {
     if (!isOwnHost(headers.host)) return refusal(403, 'this server answers only to the names of this machine');
@@ -117,13 +120,13 @@ function guard({ path, token }: GuardOptions): (head: RequestHead) => Refusal | 
   };
 }
 
-/** A name and a port: what else a URL may hold there would be read as something else. */
+/** Accepts only a name and a port: anything else could be parsed in another way elsewhere. */
 function isOwnHost(host = ''): boolean {
   const [, name = ''] = /^([\w.-]+|\[[\da-f:]+\])(?::\d{1,5})?$/i.exec(host) ?? [];
   return isLoopback(name.toLowerCase());
 }
 
-/** The name of the scheme is the same in any case. */
+/** The name of the scheme is case-insensitive. */
 function bearerOf(authorization = ''): string {
   return /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '';
 }

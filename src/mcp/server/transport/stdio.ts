@@ -15,10 +15,10 @@ interface StdioOptions {
   readonly loadSdk: () => Promise<Sdk>;
 }
 
-/** How long the last answers may take. */
+/** How long to wait for the last responses after the input has ended. */
 const PATIENCE_MS = 2000;
 
-/** Serves one client, one message a line, until its input ends or nobody reads the output. Never throws. */
+/** Serves one client, one message per line, until its input ends or its output is closed. Never throws. */
 export async function serveLines(service: Service, options: StdioOptions): Promise<void> {
   const { input, output } = options;
   const write = (message: SdkMessage): Promise<void> => output.write(`${JSON.stringify(message)}\n`);
@@ -33,7 +33,7 @@ export async function serveLines(service: Service, options: StdioOptions): Promi
         wire ??= openWire(await options.loadSdk(), service, { ...options, write, heard: first.heard });
         wire.deliver(read.message);
       } else if (answer !== undefined && answer !== 'heard') await write(answer);
-      // Whoever does not read its answers is not asked for more questions.
+      // Back-pressure: read no more requests while the client does not read its responses.
       await output.ready();
     }
   };
@@ -53,28 +53,28 @@ function readLine(line: Line): Read | undefined {
   return line.text.trim() === '' ? undefined : readMessage(line.text);
 }
 
-/** The SDK's side of the line. */
+/** The connection to the SDK's server. */
 interface Wire {
   deliver(message: SdkMessage): void;
-  /** Resolves when there is an answer to all that needs nobody else. */
+  /** Resolves when all quick requests are answered. */
   answered(): Promise<void>;
   close(): Promise<void>;
 }
 
 interface WireOptions extends Pick<StdioOptions, 'trace'> {
   readonly write: (message: SdkMessage) => Promise<void>;
-  /** What was answered without it. */
+  /** Messages that were answered without the SDK. */
   readonly heard: readonly SdkMessage[];
 }
 
 function openWire(sdk: Sdk, service: Service, { write, trace, heard }: WireOptions): Wire {
-  /** Under which the SDK is told of an `initialize` that was answered without it. */
+  /** The id under which `initialize` is replayed to the SDK. */
   const openingId = randomId();
   const unanswered = pending(service);
   const transport: SdkTransport = {
     start: async () => {},
     async send(message) {
-      // The client has its answer to that.
+      // The client already has this response.
       if (!('id' in message) || message.id !== openingId) await write(message).catch(() => {});
       unanswered.sent(message);
     },
@@ -96,15 +96,13 @@ function openWire(sdk: Sdk, service: Service, { write, trace, heard }: WireOptio
   };
 }
 
-/** The questions without an answer so far that need nobody else: no model, no job, no time. */
+/** The quick requests in flight: those that need no model, no job and no waiting. */
 interface Pending {
   heard(message: SdkMessage): void;
   sent(message: SdkMessage): void;
-  /** Resolves when there are none. */
   none(): Promise<void>;
 }
 
-/** Nothing is pending at first. */
 function pending({ tools }: Pick<Service, 'tools'>): Pending {
   const ids = new Set<unknown>();
   let done: () => void = () => {};
@@ -118,7 +116,7 @@ function pending({ tools }: Pick<Service, 'tools'>): Pending {
       if (!('method' in message)) return;
       const { method, params } = message;
       if ('id' in message && isQuick(method, params)) ids.add(message.id);
-      // What is taken back is not answered.
+      // A cancelled request gets no response.
       if (method === 'notifications/cancelled' && isObject(params)) remove(params.requestId);
     },
     sent(message) {
