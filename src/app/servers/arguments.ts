@@ -12,14 +12,14 @@ const MAX_BYTES = 16_000_000;
 /** For a command without arguments. Throws AppError `usage`. */
 export function noWords(args: readonly string[], command: string): void {
   if (args.length > 0) {
-    throw new AppError('usage', `"gmn ${command}" takes no words`, { hint: `Run: gmn ${command} --help` });
+    throw new AppError('usage', `"gmn ${command}" takes no arguments`, { hint: `Run: gmn ${command} --help` });
   }
 }
 
 /** For a command with at most `most` arguments. Throws AppError `usage`. */
 export function onlyWords(args: readonly string[], most: number, command: string): readonly string[] {
   if (args.length <= most) return args;
-  throw new AppError('usage', `"gmn ${command}" takes ${most === 1 ? 'one word' : `${most} words`}`, {
+  throw new AppError('usage', `"gmn ${command}" takes ${most === 1 ? 'one argument' : `${most} arguments`}`, {
     hint: `Run: gmn ${command} --help`,
   });
 }

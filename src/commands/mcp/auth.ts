@@ -25,7 +25,7 @@ export async function run(options: McpAuthOptions, app: App): Promise<number> {
   const isOpened = !options.noBrowser && app.io.err.isTerminal;
   const prompt = signInPrompt({ isOpened, lend: shown.lend }, app);
   const isSignedIn = await signIn(server, { ...app, signIn: prompt }, app.signal).finally(shown.end);
-  const text = isSignedIn ? `Signed in to ${visible(name)}\n` : `${visible(name)} wants no sign-in\n`;
+  const text = isSignedIn ? `Signed in to ${visible(name)}\n` : `${visible(name)} needs no sign-in\n`;
   await printReport({ text, json: { name, signedIn: isSignedIn }, notices }, options, app);
   return 0;
 }

@@ -42,7 +42,7 @@ export async function printLooks<Found>(options: LookOptions, app: App, interest
     interest.notes(value, server).map((note) => `${visible(server)}: ${note}`),
   );
   const sections = found.map(({ name: server, value }) => section(server, value, interest, name === undefined));
-  const text = looks.length === 0 ? 'No MCP server to look at. To see why, run: gmn mcp list\n' : sections.join('\n');
+  const text = looks.length === 0 ? 'No usable MCP server. To see why, run: gmn mcp list\n' : sections.join('\n');
   const report = { text, json: { servers: looks.map((look) => lookJson(look, interest)) } };
   // JSON has them beside their server already.
   const troubles = options.json ? [] : failed.map(({ error }) => troubleWords(error));

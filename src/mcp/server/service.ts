@@ -80,7 +80,7 @@ function openHost(options: ServiceOptions, tools: readonly ServerTool[]): Host {
 }
 
 function overloaded(inside: number, waiting: number): AppError {
-  return new AppError('limit', `${inside} calls are running and ${waiting} are waiting: no more are taken`, {
+  return new AppError('limit', `${inside} calls are running and ${waiting} are waiting: the queue is full`, {
     hint: 'Wait for some of them to end.',
   });
 }

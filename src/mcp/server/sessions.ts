@@ -90,7 +90,7 @@ async function visibleOne(
   });
   if (summary !== undefined && isVisible(host, summary)) return summary;
   throw new CodedError('SESSION_NOT_FOUND', words, {
-    hint: 'Give the whole id. The resource gmn://sessions lists those begun inside the roots. Whoever runs the server can add one: --root <dir>',
+    hint: 'Give the full id. The resource gmn://sessions lists those begun inside the roots. Whoever runs the server can add one: --root <dir>',
   });
 }
 

@@ -125,7 +125,7 @@ function issuerOf(asked: { readonly issuer?: string } | undefined): string {
 /** The URL comes from the server, and a browser is started with it. */
 function checkPage(url: URL): void {
   if (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))) return;
-  throw new AppError('mcp', `its page to sign in at is no https address (${url.protocol})`);
+  throw new AppError('mcp', `its sign-in page is not at an https address (${url.protocol})`);
 }
 
 type Client = Awaited<ReturnType<SdkAuthProvider['clientInformation']>>;

@@ -60,7 +60,7 @@ function outOfReach(url: URL, address: string): AppError {
     'mcp',
     `its sign-in leads to ${where}, which is not on the open internet, nor where the server is`,
     {
-      hint: 'A server elsewhere has no business there. If it is yours, give it an address in the same network.',
+      hint: 'Such a server must not lead gmn there. If it is yours, give it an address in the same network.',
     },
   );
 }

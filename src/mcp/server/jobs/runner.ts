@@ -219,7 +219,7 @@ function stopError(by: Stop, timeoutMs: number): AppError {
 }
 
 function overloaded(running: number, queued: number): AppError {
-  return new CodedError('OVERLOADED', `${running} jobs are running and ${queued} are waiting: no more are taken`, {
+  return new CodedError('OVERLOADED', `${running} jobs are running and ${queued} are waiting: the queue is full`, {
     hint: 'Wait for some to end, or cancel them. Whoever runs the server can raise --max-running and --max-queued.',
   });
 }

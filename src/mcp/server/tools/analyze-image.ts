@@ -88,7 +88,7 @@ async function imageOf(
   const { imagePath, imageUrl, imageBase64 } = args;
   const ways = [imagePath, imageUrl, imageBase64].filter((way) => way !== undefined);
   if (ways.length !== 1) {
-    throw wrong('give the image in one way', 'Use one of imagePath, imageUrl and imageBase64.');
+    throw wrong('give the image in exactly one way', 'Use one of imagePath, imageUrl and imageBase64.');
   }
   const bytes = await bytesOf(args, context);
   const mimeType = sniffMedia(bytes, imagePath ?? '');

@@ -109,7 +109,8 @@ function guard({ path, token }: GuardOptions): (head: RequestHead) => Refusal | 
   const wanted = sha256(token);
   return ({ method, path: asked, headers }) => {
     if (!isOwnHost(headers.host)) return refusal(403, 'this server answers only to the names of this machine');
-    if (headers.origin !== undefined && !isOwnOrigin(headers.origin)) return refusal(403, 'pages are not served');
+    if (headers.origin !== undefined && !isOwnOrigin(headers.origin))
+      return refusal(403, 'requests of web pages are not accepted');
     if (sha256(bearerOf(headers.authorization)) !== wanted) {
       return refusal(401, 'send the token of this server: Authorization: Bearer …', { 'www-authenticate': 'Bearer' });
     }
