@@ -3,50 +3,48 @@ import type { ApprovalMode } from '../approval/policy.ts';
 import type { Part } from '../core/content.ts';
 import type { ReadResource } from '../input/prompt-input.ts';
 
-/** How the chat is set up. All of it can be changed on the way. */
+/** The chat's settings. All of them can change while it runs. */
 export interface Setup {
-  /** As it was named; undefined: the default. */
+  /** As the user named it; undefined means the default. */
   readonly model: string | undefined;
   /** What stands in the place of the context's own instruction. */
   readonly system: string | undefined;
-  /** What `--tools` takes. */
+  /** In the format of `--tools`. */
   readonly tools: string;
   readonly mode: ApprovalMode;
   readonly showThoughts: boolean;
 }
 
-/** Who answers. */
 export interface Assistant {
   readonly setup: Setup;
-  /** As it is set up now. */
+  /** Built from the current `setup`. */
   readonly agent: Agent;
-  /** The names of the tools that are on, those that the mode keeps back included. */
+  /** The names of the enabled tools, including those that the approval mode withholds from the model. */
   readonly tools: readonly string[];
-  /** The names of all tools there are. */
   readonly allTools: readonly string[];
-  /** Where the model is, for people: `demo`, `gemini-api`, … */
+  /** Where the model runs, for display: `demo`, `gemini-api`, … */
   readonly service: string;
-  /** The names that `/model` takes there, as far as they are known. */
+  /** The model names that `/model` accepts, as far as they are known. */
   models(): readonly { readonly name: string; readonly about: string }[];
-  /** The MCP servers; undefined if there are none, or none are wanted. */
+  /** Undefined if no MCP servers are configured, or they are turned off. */
   readonly servers: Servers | undefined;
   /**
-   * Reads from the settings which MCP servers there are now, ends those of before, and asks them all what they offer. Returns what the
-   * person should know. Throws AppError `config` if the settings are broken, and then all stays as it was.
+   * Reads the MCP servers from the settings again, stops the old ones and lists the tools of the new ones. Returns
+   * notices for the user. Throws AppError `config` if the settings are broken; then nothing changes.
    */
   reloadServers(): Promise<readonly string[]>;
-  /** Sets it up anew and returns what the person should know. Throws AppError, and then all stays as it was. */
+  /** Applies the change and returns notices for the user. Throws AppError; then nothing changes. */
   change(change: Partial<Setup>): Promise<readonly string[]>;
 }
 
-/** An MCP server as a chat knows it. Untrusted text, as all that comes from one. */
+/** An MCP server as the chat shows it. All strings come from the server and are untrusted. */
 export interface ChatServer {
   readonly name: string;
-  /** In a few words: `ready`, or why it cannot be used. */
+  /** Short: `ready`, or why the server cannot be used. */
   readonly state: string;
-  /** As the model has them. */
+  /** The names under which the model knows them. */
   readonly tools: readonly string[];
-  /** Those the model does not have since they say something else about themselves than before. */
+  /** Tools kept from the model because their descriptions changed since they were allowed. */
   readonly withheld: readonly string[];
   readonly isUsable: boolean;
 }
@@ -63,18 +61,18 @@ export interface ServerPrompt {
 
 export type PromptArguments = Readonly<Record<string, string>>;
 
-/** The MCP servers of a chat; one is started when something is wanted of it. */
+/** The MCP servers of a chat; each is started when it is first used. */
 export interface Servers {
-  /** As they are now, in the order of the settings. */
+  /** In the order of the settings. */
   readonly all: readonly ChatServer[];
-  /** Those that a usable server lists. Throws AppError `mcp`, as all that follow. */
+  /** The prompts that a usable server lists. This and the methods below throw AppError `mcp`. */
   prompts(server: string, signal: AbortSignal): Promise<readonly ServerPrompt[]>;
-  /** A prompt with these arguments, as it is to be asked. */
+  /** The prompt filled in with these arguments, ready to send. */
   prompt(
     wanted: { readonly server: string; readonly name: string; readonly args: PromptArguments },
     signal: AbortSignal,
   ): Promise<readonly Part[]>;
-  /** What an argument of a prompt could be, as its server suggests it; often nothing. */
+  /** The server's completions for one argument of a prompt; often empty. */
   suggestions(
     wanted: {
       readonly server: string;
@@ -84,7 +82,7 @@ export interface Servers {
     },
     signal: AbortSignal,
   ): Promise<readonly string[]>;
-  /** The addresses of what a usable server lists. */
+  /** The resources that a usable server lists. */
   resources(server: string, signal: AbortSignal): Promise<readonly { readonly uri: string; readonly name: string }[]>;
   readonly readResource: ReadResource;
 }

@@ -14,12 +14,11 @@ const MODE_WORDS: Readonly<Record<ApprovalMode, string>> = {
   yolo: 'nothing asks first',
 };
 
-/** What an approval mode means, in a few words. */
 export function modeWords(mode: ApprovalMode): string {
   return MODE_WORDS[mode];
 }
 
-/** `gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help`, in rows that fit the window. */
+/** `gmn 0.1.0 · demo · gemini-2.5-flash · ~/work · edits ask first · /help`, broken into rows that fit the window. */
 export function greeting(chat: Chat): string {
   const { version, assistant, cwd, env, session } = chat;
   const { service, agent, setup } = assistant;
@@ -36,7 +35,7 @@ export function greeting(chat: Chat): string {
   return rowsOf(words, err.isTerminal ? err.columns - 1 : Number.POSITIVE_INFINITY).join('\n');
 }
 
-/** Broken between words, never within one. */
+/** Breaks only between words. */
 function rowsOf(words: readonly string[], columns: number): readonly string[] {
   const rows: string[] = [];
   for (const word of words) {
@@ -48,7 +47,7 @@ function rowsOf(words: readonly string[], columns: number): readonly string[] {
   return rows;
 }
 
-/** What was used, and the command that goes on from here if there is one. */
+/** The stats, and the command that resumes this session if it can be resumed. */
 export async function goodbye(chat: Chat): Promise<readonly string[]> {
   const { isSaved, turns, unanswered } = chat.session;
   const canGoOn = isSaved && (turns > 0 || unanswered !== undefined);
@@ -59,7 +58,7 @@ export async function goodbye(chat: Chat): Promise<readonly string[]> {
   ];
 }
 
-/** The shortest word that really finds this session; undefined if none does, as where nothing could be written. */
+/** The shortest reference that really finds this session; undefined if none does, as when nothing could be written. */
 async function referenceOf({ session, store }: Chat): Promise<string | undefined> {
   const { name, id } = session;
   const words = [...(name !== undefined && /^[\w.-]+$/.test(name) ? [name] : []), shortId(id), id];
@@ -72,7 +71,7 @@ async function referenceOf({ session, store }: Chat): Promise<string | undefined
 
 const MAX_TITLE = 50;
 
-/** A session as a row: number and short id; name, where it is held, turns, age, title. Nothing in it can move the cursor. */
+/** A session as a row: number and short id; name, source, turns, age, title. Sanitized for the terminal. */
 export function sessionRow(summary: SessionSummary, number: string, now: number): Row {
   const { id, name, title, turns, isUnanswered, source, updatedAt } = summary;
   const words = title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title;

@@ -9,33 +9,34 @@ import { unifiedDiff } from '../tools/diff.ts';
 import { type Change, type TakenBack, takeBackAll, type UndoStore } from '../tools/workspace/journal.ts';
 import { ALL_SHOWN, type Journal, MAX_FILE_BYTES, type Workspace } from '../tools/workspace/workspace.ts';
 
-/** What the tools changed in the course of a session, turn by turn. */
+/** What the tools changed during a session, grouped by turn. */
 export interface Changes {
-  /** The model is shown all that a file holds: from now on it may change it, if nobody else does before. */
+  /**
+   * Records that the model has seen the whole file, so that tools may change it, unless someone else changes it first.
+   */
   shown(path: string, bytes: Uint8Array): Promise<void>;
-  /** From now on changes belong to a new turn of this session. */
+  /** Starts a new turn: changes from now on belong to it. */
   begin(session: Session): void;
-  /** What belonged to `session` belongs to the one that goes on in its place, too. */
+  /** Lets `next`, which continues `session` under another id, own the changes of `session` too. */
   handOn(session: Session, next: Session): void;
   /**
-   * Puts back what the last turn of the session changed, of those that changed anything and were not taken back. Throws
-   * AppError `usage` if there is none (`config` if the journal is damaged), and the first time also if the last turn of all changed nothing: who asks again means
-   * one before it.
+   * Undoes the session's latest turn that changed files and is not undone yet. Throws AppError `usage` if there is none
+   * (`config` if the journal is damaged). If the very last turn changed nothing, the first call throws `usage` too, so
+   * that an earlier turn is undone only when the user asks again.
    */
   undo(session: Session): Promise<readonly TakenBack[]>;
-  /** All that is different now from what it was, as unified diffs; empty if nothing is. */
+  /** Everything that differs from before the session, as unified diffs; empty if nothing does. */
   diff(session: Session): Promise<string>;
 }
 
-/** A journal whose changes are told apart by turns. `gmn undo` takes them back turn by turn, too. */
+/** A journal that groups changes by turn, so that `gmn undo` can undo them turn by turn too. */
 interface TurnJournal {
-  /** Opens it, for the directories that may be written to. */
+  /** Opens it for the writable directories. */
   open(roots: readonly string[]): Journal;
-  /** From now on changes belong to a new turn, whose name it returns. */
+  /** Starts a new turn and returns its run id. */
   begin(sessionId: string): string;
 }
 
-/** Notes changes in `store`. */
 export function turnJournal(store: UndoStore): TurnJournal {
   let roots: readonly string[] = [];
   let current = store.journal(randomId());
@@ -52,15 +53,14 @@ export function turnJournal(store: UndoStore): TurnJournal {
   };
 }
 
-/** The changes that `begin` tells apart. */
 export function sessionChanges(
   store: UndoStore,
   { workspace, begin, cwd }: { readonly workspace: Workspace; readonly cwd: string } & Pick<TurnJournal, 'begin'>,
 ): Changes {
   const ids = new WeakMap<Session, ReadonlySet<string>>();
-  /** The last turn, until somebody has asked to undo it. */
+  /** The last turn, until the user has asked once to undo it. */
   let lastTurn: string | undefined;
-  // One that goes on as a copy has another id after that.
+  // A session that continues as a copy has a new id; keep the old ones.
   const idsOf = (session: Session): ReadonlySet<string> => new Set(ids.get(session)).add(session.id);
   const changesOf = async (session: Session): Promise<readonly Change[]> => {
     const wanted = idsOf(session);
@@ -73,7 +73,7 @@ export function sessionChanges(
     },
     handOn: (session, next) => void ids.set(next, idsOf(session)),
     shown: async (path, bytes) => {
-      // What the fence does not let through cannot be changed either.
+      // A path outside the fence cannot be changed either, so there is nothing to record.
       const place = await workspace.place(path, 'read').catch(() => undefined);
       if (place !== undefined) workspace.remember(place, bytes, ALL_SHOWN);
     },
@@ -105,14 +105,13 @@ export function sessionChanges(
         if (!firsts.has(change.path)) firsts.set(change.path, change);
       }
       let diffs = '';
-      // One after the other: each may need a thread.
+      // One at a time: each diff may need a thread.
       for (const change of firsts.values()) diffs += await diffOf(change, store, cwd);
       return diffs;
     },
   };
 }
 
-/** The difference between what was there before a change and what is there now. */
 async function diffOf(change: Change, store: UndoStore, cwd: string): Promise<string> {
   const name = relative(cwd, change.path);
   const before = await store.before(change);
@@ -128,7 +127,7 @@ async function diffOf(change: Change, store: UndoStore, cwd: string): Promise<st
   return now === undefined ? diff.replace(`+++ b/${name}`, '+++ /dev/null') : diff;
 }
 
-/** Nothing is the empty text; undefined if it is no text. */
+/** A missing file is the empty text; undefined if the bytes are not text. */
 function textOf(bytes: Uint8Array | undefined): string | undefined {
   const decoded = decode(bytes ?? new Uint8Array());
   return decoded.isText ? decoded.text : undefined;

@@ -13,7 +13,7 @@ import type { Changes } from './changes.ts';
 import type { LineSource } from './line/source.ts';
 import { type Tally, tally } from './stats.ts';
 
-/** What a chat is made of; `commands/chat.ts` puts it together. */
+/** The parts of a chat; `commands/chat/` puts them together. */
 interface ChatParts {
   readonly version: string;
   readonly io: Io;
@@ -22,54 +22,54 @@ interface ChatParts {
   readonly homes: () => Homes;
   readonly cwd: string;
   readonly clock: Clock;
-  /** Aborted by a signal from the system: the chat ends. */
+  /** Aborted by a signal from the system; ends the chat. */
   readonly signal: AbortSignal;
   readonly isQuiet: boolean;
-  /** Nothing is laid out, coloured or redrawn. */
+  /** No layout, colours or redrawing. */
   readonly isPlain: boolean;
   readonly lines: LineSource;
   readonly assistant: Assistant;
-  /** The approval modes that may be chosen, in the order of Shift+Tab. */
+  /** The approval modes that the user may choose, in the order of Shift+Tab. */
   readonly modes: readonly ApprovalMode[];
   readonly store: SessionStore;
   readonly session: Session;
-  /** Whether `session` is kept on disk. */
+  /** Whether `session` is stored on disk. */
   readonly isSaved: boolean;
   readonly changes: Changes;
   readonly shell: Shell;
-  /** What the parts have had to say since it was asked last. */
+  /** Returns the notices that the parts have collected since the last call. */
   readonly takeReports: () => readonly string[];
-  /** What stands after `gmn chat` in the command that goes on with this chat. */
+  /** Flags to put after `gmn chat` in the command that resumes this chat. */
   readonly resumeFlags: string;
-  /** Paths that go with the next prompt. */
+  /** Paths to attach to the next prompt. */
   readonly files: readonly string[];
 }
 
-/** A chat that runs: all that a slash command may look at and change. */
+/** A running chat: everything that a slash command may read and change. */
 export interface Chat extends ChatParts {
-  /** To be asked for anew by everything that begins: `hush` ends it. */
+  /** Read this anew for each piece of work, do not keep it: `hush` replaces it. */
   io: Io;
   session: Session;
   isSaved: boolean;
   files: readonly string[];
-  /** Texts that go with the next prompt: what a command printed, what was taken back. */
+  /** Texts to send with the next prompt: the output of commands, notes about undone changes. */
   notes: readonly string[];
-  /** What was asked last, for `/retry`. */
+  /** The last prompt, for `/retry`. */
   lastPrompt: Content | undefined;
   readonly tally: Tally;
-  /** Shows nothing more of what has begun; what begins from now on is shown. */
+  /** Silences all work that has already started; work that starts later is shown again. */
   hush(): Promise<void>;
-  /** Writes lines to the person; what a terminal would obey is taken out of them. */
+  /** Writes lines for the user, without control sequences if stderr is a terminal. */
   say(text: string): Promise<void>;
   /** Writes rows in two columns, wrapped to the window if there is one. */
   list(rows: readonly Row[]): Promise<void>;
-  /** Tells of something that happened by the way; not if it is to be quiet. */
+  /** Writes a notice, unless the chat is quiet. */
   note(text: string): Promise<void>;
-  /** Shows a failure, as it is shown everywhere. */
+  /** Shows an error in the same form as the other commands do. */
   fail(error: AppError): Promise<void>;
 }
 
-/** Opens the chat; nothing is written yet. */
+/** Writes nothing yet. */
 export function openChat(parts: ChatParts): Chat {
   const { err } = parts.io;
   let voice = voiceOn(parts.io);
@@ -94,14 +94,13 @@ export function openChat(parts: ChatParts): Chat {
   return chat;
 }
 
-/** The streams of something that may be left before it is done. */
+/** Output streams that can be silenced, for work that may be abandoned. */
 interface Voice {
   readonly io: Io;
-  /** From now on nothing that is written there is shown; what stood on an unfinished line is ended, or taken away. */
+  /** Drops everything written from now on; ends an unfinished line, or erases it if it is a spinner. */
   hush(): Promise<void>;
 }
 
-/** The same streams, until they are hushed. */
 function voiceOn({ out, err }: Io): Voice {
   let isHushed = false;
   let last = '\n';
@@ -126,20 +125,19 @@ function voiceOn({ out, err }: Io): Voice {
     async hush() {
       isHushed = true;
       if (!err.isTerminal || last.endsWith('\n')) return;
-      // Only what is drawn again and again, as a spinner is, begins at the edge; it is not worth keeping.
+      // Only text that redraws itself, such as a spinner, starts with a carriage return; erase it.
       await err.write(last.startsWith('\r') ? '\r\u001b[K' : '\n');
     },
   };
 }
 
-/** A word or two, and what is to be said about it. */
 export type Row = readonly [name: string, text: string];
 
 const INDENT = '  ';
-/** Beside less room than this, a text stands below its name. */
+/** With fewer columns than this left for the text, it goes below its name. */
 const MIN_TEXT = 24;
 
-/** Rows as two columns, the texts wrapped at words so that none is wider than `columns`, as far as their words allow. */
+/** Rows as two columns, wrapped at words. A line is wider than `columns` only if a single word is. */
 export function rowLines(rows: readonly Row[], columns: number): readonly string[] {
   const nameWidth = Math.max(...rows.map(([name]) => widthOf(name)));
   const beside = INDENT.length + nameWidth + INDENT.length;

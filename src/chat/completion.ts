@@ -9,7 +9,10 @@ import type { Candidate, Complete, Completion } from './line/source.ts';
 
 const MAX_PATHS = 20;
 
-/** Completes slash commands, what they take, and `@paths`. `chat` is asked for late: the line editor is made before it. */
+/**
+ * Completes slash commands, their arguments and `@paths`. The chat is looked up at each call because the line editor is
+ * created before it.
+ */
 export function completion(chatOf: () => Chat | undefined): Complete {
   return async (before, signal) => {
     const chat = chatOf();
@@ -17,7 +20,7 @@ export function completion(chatOf: () => Chat | undefined): Complete {
     try {
       return await completed(chat, before, signal);
     } catch {
-      // A completion is a courtesy.
+      // A failed completion must not disturb typing.
       return undefined;
     }
   };
@@ -55,7 +58,10 @@ function aliased({ aliases = [], ...command }: SlashCommand): readonly Candidate
   return aliases.map((name) => named({ ...command, name }));
 }
 
-/** What `/server:prompt`, its arguments and `@server:uri` could become; undefined if it is none of these. Throws AppError. */
+/**
+ * Completions for `/server:prompt`, its arguments and `@server:uri`; undefined if the text is none of these. Throws
+ * AppError.
+ */
 async function remoteCompletion(
   { assistant: { servers } }: Chat,
   before: string,
@@ -89,7 +95,7 @@ async function promptCompletion(servers: Servers, before: string, signal: AbortS
       { server, prompt: name, argument: { name: argument, value }, given },
       signal,
     );
-    // The server knows better than a comparison of letters what goes with what was typed.
+    // Not filtered by prefix: the server decides what matches the typed text.
     return {
       start: before.length - word.length,
       candidates: values.map((each) => ({ insert: `${argument}=${asWord(each)} ` })),
@@ -109,12 +115,12 @@ function givenIn(text: string): PromptArguments {
   );
 }
 
-/** So that `wordsOf` takes it for one word. */
+/** Quotes a value so that `splitWords` reads it as one word. */
 function asWord(value: string): string {
   return /^[^\s"'\\]+$/.test(value) ? value : `"${value.replace(/["\\]/g, '\\$&')}"`;
 }
 
-/** The candidates that begin with what was typed from `start` on; if none does, those that have it in them. */
+/** The candidates that begin with the text typed from `start` on; if none does, those that contain it. */
 function found(start: number, typed: string, candidates: readonly Candidate[]): Completion {
   const wanted = typed.toLowerCase();
   const beginning = candidates.filter(({ insert }) => insert.toLowerCase().startsWith(wanted));

@@ -27,7 +27,7 @@ export const COPY: SlashCommand = {
       await chat.say(`Copied ${size}.`);
     } else {
       await io.err.write(`\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`);
-      // No terminal says whether it did.
+      // OSC 52 has no reply: no terminal reports whether it copied.
       await chat.say(`Handed ${size} to the terminal to copy.`);
     }
     return undefined;
@@ -53,7 +53,7 @@ export const PIPE: SlashCommand = {
   help: 'Hand the last answer to a command',
   async run(argument, chat, signal) {
     if (argument === '') throw new AppError('usage', '/pipe needs a command', { hint: 'Example: /pipe less' });
-    // As the lines of every text: without its end, what is said next would stand on the last of them.
+    // The command gets a final newline, so that gmn's next message starts on a line of its own.
     await feed(chat, argument, wantedText(chat, '').replace(/\n?$/, '\n'), signal);
     return undefined;
   },
@@ -98,12 +98,12 @@ export const EXPORT: SlashCommand = {
   },
 };
 
-/** A name as that of a file in this directory: without what has a meaning in a path, on any system. */
+/** Replaces the characters that have a meaning in a path on any system. */
 function fileName(name: string): string {
   return name.replace(/[\u0000-\u001f/\\:*?"<>|]/g, '-');
 }
 
-/** The text that `/copy` and `/pipe` are about. Throws AppError `usage` if there is none. */
+/** The text that `/copy` and `/pipe` use. Throws AppError `usage` if there is none. */
 function wantedText({ session }: Chat, which: string): string {
   const answers = session.contents.filter(isAnswer).map(textOf);
   const back = which === '' || which === 'code' ? 1 : Number(which);

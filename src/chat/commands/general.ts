@@ -28,7 +28,7 @@ export const KEYS: SlashCommand = {
   },
 };
 
-/** What the keys do at the prompt of a terminal, in a few words; a test compares them with docs/chat.md, which has more. */
+/** The keys at a terminal prompt, briefly; a test compares them with docs/chat.md, which says more. */
 export const KEY_TABLE: readonly (readonly [keys: string, meaning: string])[] = [
   ['Enter', 'send'],
   ['Ctrl+J, Alt+Enter, \\ and Enter', 'begin a new line'],

@@ -33,7 +33,7 @@ function wordsAbout({ name, state, tools, withheld }: ChatServer): string {
   ].join(' · ');
 }
 
-/** The usable server that the first word of an entry, `/server:…`, names, and what stands behind the colon. */
+/** Splits an entry `/server:rest` if it names a usable server; undefined otherwise. */
 export function serverIn(
   servers: Servers | undefined,
   entry: string,
@@ -42,7 +42,10 @@ export function serverIn(
   return found === undefined ? undefined : { server: found.name, rest: entry.slice(found.name.length + 2) };
 }
 
-/** `/server:prompt name=value …`: what is to be asked; undefined if the entry is none. Throws AppError `usage` or `mcp`. */
+/**
+ * Runs an entry `/server:prompt name=value …`; undefined if the entry is no such thing. Throws AppError `usage` or
+ * `mcp`.
+ */
 export async function serverPrompt(entry: string, chat: Chat, signal: AbortSignal): Promise<Next> {
   const { servers } = chat.assistant;
   const named = serverIn(servers, entry);
@@ -66,7 +69,10 @@ function unknownPrompt(server: string, name: string, prompts: readonly ServerPro
   });
 }
 
-/** `name=value` by name; the words that are left go to the arguments that are, the last of which takes all of them. */
+/**
+ * Takes `name=value` by name; other words fill the remaining arguments in order, and the last one takes all that are
+ * left.
+ */
 function argumentsIn(text: string, prompt: ServerPrompt): PromptArguments {
   const names = prompt.arguments.map(({ name }) => name);
   const given = new Map<string, string>();

@@ -62,14 +62,14 @@ export const SAVE: SlashCommand = {
   },
 };
 
-/** Why is told where it was noticed. */
+/** The reason has already been reported where it was noticed. */
 function notSaved(): AppError {
   return new AppError('usage', 'this session could not be saved', {
     hint: 'Write it to a file of yours: /export <file>',
   });
 }
 
-/** A chat that began with `--no-session` is saved from the moment somebody says so; a name that cannot be is refused before. */
+/** Starts to save a chat that began with `--no-session`. An invalid name is rejected before anything changes. */
 async function beginSaving(chat: Chat, name: string): Promise<void> {
   const { contents } = chat.session;
   const session = await chat.store.create({ cwd: chat.cwd, by: 'chat', ...(name === '' ? {} : { name }) });
@@ -108,7 +108,7 @@ export const LOAD: SlashCommand = {
   },
 };
 
-/** Sets the chat up as the session was; where that cannot be, it stays as it is. */
+/** Applies the model and system instruction of the loaded session. */
 async function restore(chat: Chat): Promise<void> {
   const { setup } = chat.session;
   const words = restoredWords(setup);
@@ -118,7 +118,7 @@ async function restore(chat: Chat): Promise<void> {
   await chat.note(words);
 }
 
-/** Lists the sessions, and lets the person choose where there is one. */
+/** Lists the sessions and, on a terminal, asks for one. */
 async function chosen(chat: Chat): Promise<string | undefined> {
   await SESSIONS.run('', chat, chat.signal);
   if (!chat.lines.isTerminal || (await chat.store.list()).length === 0) return undefined;

@@ -29,7 +29,10 @@ const HELP: SlashCommand = {
   },
 };
 
-/** Every slash command, in the order of help. To add one, add it here; help, completion and the check of docs/chat.md follow. */
+/**
+ * Every slash command, in the order of help. A new command is added here; help, completion and the check of
+ * docs/chat.md follow.
+ */
 export const COMMANDS: readonly SlashCommand[] = [
   ...[HELP, KEYS, EXIT, STATS, CONTEXT],
   ...[MODEL, SYSTEM, THOUGHTS, TOOLS, APPROVE, MCP],
@@ -44,7 +47,10 @@ export function usageOf({ name, aliases = [], argument }: SlashCommand): string 
   return argument === undefined ? names : `${names} ${argument}`;
 }
 
-/** The command that an entry names, and what stands after it. Throws AppError `usage`, with the nearest, if there is none. */
+/**
+ * The command that an entry names, and its argument. Throws AppError `usage` that suggests the nearest name if there is
+ * none.
+ */
 export function findCommand(entry: string): { readonly command: SlashCommand; readonly argument: string } {
   const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(entry) ?? [];
   const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name));

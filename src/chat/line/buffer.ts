@@ -1,25 +1,25 @@
 import { lastWord } from '../../core/text/trim.ts';
 import { FOLD } from './folds.ts';
 
-/** A text that is being written, and the place in it. The caret is always on a grapheme border. */
+/** A text being edited, with its caret. The caret is always on a grapheme border. */
 export interface Buffer {
   readonly text: string;
   readonly caret: number;
   insert(text: string): void;
   move(motion: Motion): void;
   delete(motion: Motion): void;
-  /** Deletes, and keeps what was deleted for `yank`; kills in a row are kept as one. */
+  /** Deletes, and stores the deleted text for `yank`; consecutive kills are joined. */
   kill(motion: Motion): void;
-  /** Puts the last killed text in. */
+  /** Inserts the last killed text. */
   yank(): void;
-  /** Right after `yank` or itself: puts the one killed before in its place. */
+  /** Right after `yank` or `yankEarlier`: replaces the yanked text with the one killed before it. */
   yankEarlier(): void;
-  /** Swaps the characters around the caret, and moves on. */
+  /** Swaps the characters around the caret and moves on. */
   transpose(): void;
   undo(): void;
-  /** Puts another text in, as one change that can be undone. */
+  /** Replaces the whole text, as one undoable change. */
   replace(text: string, caret?: number): void;
-  /** Starts over with an empty line; what was killed stays, as `keep` makes it. */
+  /** Empties the line and its undo history; the kill ring stays, each text passed through `keep`. */
   reset(keep: (killed: string) => string): void;
 }
 
@@ -34,7 +34,6 @@ const MAX_KILLS = 20;
 const MAX_UNDO = 200;
 const EMPTY: Line = { text: '', caret: 0 };
 
-/** An empty buffer. */
 export function buffer(): Buffer {
   const kept = changes();
   const ring = killRing();
@@ -88,7 +87,7 @@ export function buffer(): Buffer {
   };
 }
 
-/** The line with its past. */
+/** The line with its undo history. */
 function changes() {
   let line = EMPTY;
   let past: Line[] = [];
@@ -135,7 +134,7 @@ function transposed({ text, caret }: Line): Line | undefined {
   return { text: text.slice(0, start) + second + first + text.slice(end), caret: end };
 }
 
-/** What was killed, the newest last; `earlier` goes back through it, round and round. */
+/** Killed texts, the newest last; `earlier` goes back through them and wraps around. */
 function killRing() {
   let kills: string[] = [];
   let place = 0;
@@ -158,13 +157,15 @@ function killRing() {
   };
 }
 
-/** From a place in a text to another one: where a key moves the caret, or how far it deletes. Both are grapheme borders. */
+/**
+ * Maps a position in a text to another: where a key moves the caret, or how far it deletes. Both are grapheme borders.
+ */
 type Motion = (text: string, at: number) => number;
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 const words = new Intl.Segmenter(undefined, { granularity: 'word' });
 
-/** The nearest grapheme border that is not before `at`. */
+/** The nearest grapheme border at or after `at`. */
 function border(text: string, at: number): number {
   if (at <= 0) return 0;
   if (at >= text.length) return text.length;
@@ -187,7 +188,7 @@ export const right: Motion = (text, at) => (at >= text.length ? at : border(text
 export const lineStart: Motion = (text, at) => lineAround(text, at).from;
 export const lineEnd: Motion = (text, at) => lineAround(text, at).to;
 
-/** To the start of the line; from there over the line break, so that killing again goes on. */
+/** To the start of the line; if already there, over the line break, so that repeated kills continue. */
 export const killStart: Motion = (text, at) => {
   const start = lineStart(text, at);
   return start === at ? left(text, at) : start;
@@ -198,7 +199,7 @@ export const killEnd: Motion = (text, at) => {
   return end === at ? right(text, at) : end;
 };
 
-/** Words as their language has them: those of Japanese have no spaces between them. */
+/** Uses the word borders of the language: Japanese has no spaces between words. */
 export const wordLeft: Motion = (text, at) => {
   for (let end = at; end > 0; ) {
     const { from, to } = lineAround(text, end);
@@ -219,7 +220,7 @@ export const wordRight: Motion = (text, at) => {
   return text.length;
 };
 
-/** Back over spaces, then to the space before. */
+/** Back over spaces, then to the previous space. */
 export const spaceLeft: Motion = (text, at) => {
   const before = text.slice(0, at).trimEnd();
   return border(text, before.length - lastWord(before).length);
@@ -236,7 +237,7 @@ function wordsIn(line: string): readonly Word[] {
     .map(({ index, segment }) => ({ start: index, end: index + segment.length }));
 }
 
-/** No grapheme reaches over a line break, so looking at one line is enough. */
+/** No grapheme spans a line break, so looking at one line is enough. */
 function lineAround(text: string, at: number): { readonly from: number; readonly to: number } {
   const end = text.indexOf('\n', at);
   return { from: at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1, to: end === -1 ? text.length : end };

@@ -14,7 +14,7 @@ import { FOLD, isOpenBlock, withoutMarks } from './folds.ts';
 import { find } from './modes.ts';
 import { type Editing, walked } from './state.ts';
 
-/** What a key asks of the world outside the line. */
+/** What a key asks the reader of the line to do. */
 export type Request =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'end' }
@@ -33,7 +33,7 @@ const CLEARED = 'Cleared. Ctrl+_ brings it back, Ctrl+C again leaves.';
 const up: Command = (editing) => moveRow(editing, -1);
 const down: Command = (editing) => moveRow(editing, 1);
 
-/** What the keys do that reach beyond the line: to its rows, to earlier entries, to the world. */
+/** Keys that reach beyond the line: its rows on the screen, earlier entries, the terminal. */
 export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['enter', send],
   ['tab', tab],
@@ -50,7 +50,7 @@ export const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['ctrl-n', down],
 ]);
 
-/** Whether a key goes on with a walk from row to row and entry to entry. */
+/** Whether a key continues to move through rows and earlier entries. */
 export function isRowKey(name: string): boolean {
   return COMMANDS.get(name) === up || COMMANDS.get(name) === down;
 }
@@ -67,7 +67,7 @@ function send({ line, pastes }: Editing): Request | undefined {
   return undefined;
 }
 
-/** Behind a large paste it shows that; elsewhere it completes. */
+/** After a pasted block it expands the block; elsewhere it completes. */
 function tab({ line, pastes }: Editing): Request | undefined {
   const before = line.text[line.caret - 1] ?? '';
   if (!FOLD.test(before)) return { kind: 'complete' };
@@ -96,7 +96,7 @@ function startSearch(editing: Editing): undefined {
   find(editing, '', editing.entries().length);
 }
 
-/** Within the text first; beyond its first and last row lie the entries from before. */
+/** Moves within the text; from its first or last row, on to earlier or later entries. */
 function moveRow(editing: Editing, step: 1 | -1): undefined {
   const { line } = editing;
   const { caret, offsetAt } = editing.layout();
@@ -130,7 +130,7 @@ const toLineEnd: Edit = (line) => line.move(lineEnd);
 const deleteLeft: Edit = (line) => line.delete(left);
 const newline: Edit = (line) => line.insert('\n');
 
-/** What the keys do that only change the line. */
+/** Keys that only change the line. */
 export const EDITS: ReadonlyMap<string, Edit> = new Map<string, Edit>([
   ['left', (line) => line.move(left)],
   ['ctrl-b', (line) => line.move(left)],

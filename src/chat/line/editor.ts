@@ -9,44 +9,43 @@ import type { Completion } from './source.ts';
 import type { Editing } from './state.ts';
 import { type Below, framed, type Size } from './view.ts';
 
-/** A line that is being edited: keys in, frames out. */
+/** A line being edited: keys in, frames out. */
 export interface LineEditor {
-  /** Up to the caret, large pastes in full. */
+  /** The text up to the caret, with pasted blocks expanded. */
   readonly before: string;
-  /** All of it, large pastes in full. */
+  /** The whole text, with pasted blocks expanded. */
   readonly text: string;
-  /** What would be lost if nobody came back: the text, or what Ctrl+C has just cleared. */
+  /** What would be lost if the chat ended now: the text, or what Ctrl+C has just cleared. */
   readonly draft: string;
-  /** Ctrl+C was pressed, and was somebody else's: it counts when it is pressed again. */
+  /** Notes a Ctrl+C that was handled elsewhere, so that a second one counts as the second. */
   interrupted(now: number): void;
-  /** A new prompt; `draft` goes before what stands in the line. */
+  /** Starts a new prompt; `draft` is put before the text in the line. */
   begin(prompt: string, draft: string): void;
   press(key: Key, now: number): Request | undefined;
-  /** Answers the request `complete`. */
+  /** Shows the result of the request `complete`. */
   offer(completion: Completion): void;
-  /** Another text for the whole line, as one change that can be undone. */
+  /** Replaces the whole line, as one undoable change. */
   replace(text: string): void;
-  /** Shows words to the person below the line, until the next key. */
+  /** Shows a notice below the line until the next key. */
   tell(note: string): void;
-  /** Starts over, after an entry was taken. */
+  /** Empties the line after it was sent. */
   clear(): void;
   frame(): Frame;
-  /** The line without what may stand below it: what is left on the screen when it has been sent. */
+  /** The line without anything below it: what stays on the screen after it is sent. */
   lastFrame(): Frame;
 }
 
 interface EditorOptions {
-  /** Earlier entries, the oldest first. */
+  /** The oldest first. */
   readonly entries: () => readonly string[];
   readonly size: () => Size;
   readonly isStyled: boolean;
-  /** The caret cannot be shown anywhere but at the end. */
+  /** For terminals that cannot place the cursor: the caret stays at the end. */
   readonly isPlain: boolean;
 }
 
 const IN_BLOCK = 'A line with """ ends the block.';
 
-/** An empty line. */
 export function lineEditor({ entries, size, isStyled, isPlain }: EditorOptions): LineEditor {
   const editing = newEditing(entries, size);
   const { line, pastes } = editing;

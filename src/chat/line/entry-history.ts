@@ -3,25 +3,25 @@ import { parseJson } from '../../core/json.ts';
 import { tellsSecret } from '../../core/text/secrets.ts';
 import { appendLine, readLines, trimLines } from '../../platform/files/append.ts';
 
-/** What was entered before, in this chat and in others. */
+/** The entries of this chat and earlier ones. */
 export interface EntryHistory {
-  /** The oldest first; read when first asked for. */
+  /** The oldest first; read at the first call. */
   load(): Promise<readonly string[]>;
-  /** Keeps an entry, unless it looks as if a secret were in it. What cannot be kept is not; nothing is said about it. */
+  /** Stores an entry, unless it seems to contain a secret. A failure to write is ignored. */
   add(entry: string): Promise<void>;
 }
 
 interface HistoryOptions {
-  /** How many are kept; the file holds at most twice as many. */
+  /** How many entries are kept; the file holds at most twice as many. */
   readonly maxEntries?: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** Longer ones are remembered in this chat only. */
+/** Longer entries are kept in memory only. */
 const MAX_LENGTH = 20_000;
 
-/** The history in a file: a JSON string a line, for our eyes only, appended to by any number of chats at once. */
+/** History in a private file, one JSON string per line; any number of chats may append to it at once. */
 export function entryHistory(path: string, { maxEntries = 1000, ...rest }: HistoryOptions): EntryHistory {
   let entries: Promise<string[]> | undefined;
   const read = async (): Promise<string[]> => {

@@ -1,4 +1,4 @@
-/** Stands in the line for a large paste. Unicode keeps these code points out of every text. */
+/** Characters that stand in the line for pasted blocks: Unicode noncharacters, which occur in no text. */
 export const FOLD = /[\ufdd0-\ufdef]/;
 
 const FIRST = 0xfdd0;
@@ -6,19 +6,17 @@ const COUNT = 32;
 const MAX_LINES = 20;
 const MAX_LENGTH = 4000;
 
-/** The pastes of a line that are too large to be shown. */
+/** The pasted blocks of a line: pastes too large to be shown. */
 export interface Folds {
-  /** What to put into the line for this text: itself, or one character that stands for it. */
+  /** What to insert for a pasted text: the text itself, or one character that stands for it. */
   fold(text: string): string;
-  /** The text with every such character replaced by what it stands for. */
+  /** The text with every such character replaced by its pasted block. */
   unfold(text: string): string;
-  /** How such a character is shown: `[pasted 84 lines]`; undefined for any other. */
+  /** How such a character is displayed: `[pasted 84 lines]`; undefined for any other. */
   label(character: string): string | undefined;
-  /** Forgets them all. */
   clear(): void;
 }
 
-/** No folds yet. */
 export function folds(): Folds {
   let pastes: string[] = [];
   const pasteOf = (character: string): string | undefined => pastes[character.charCodeAt(0) - FIRST];
@@ -42,7 +40,7 @@ export function folds(): Folds {
   };
 }
 
-/** Text from outside as the line may hold it: line breaks are LF, and nothing passes for a fold. */
+/** Normalizes outside text for the line: line breaks become LF, and no character can pass for a pasted block. */
 export function cleaned(text: string): string {
   return text
     .replace(/\r\n?/g, '\n')
@@ -52,18 +50,18 @@ export function cleaned(text: string): string {
 
 const MARK = '"""';
 
-/** Whether a line is one that begins or ends a block: three quotes and nothing else. */
+/** Whether a line begins or ends a block: three quotes and nothing else. */
 export function isBlockMark(line: string): boolean {
   return line.trim() === MARK;
 }
 
-/** Whether a text begins with the mark of a block whose end has not come. */
+/** Whether a text begins a block that has not ended. */
 export function isOpenBlock(text: string): boolean {
   const lines = text.split('\n');
   return isBlockMark(lines[0] ?? '') && (lines.length === 1 || !isBlockMark(lines.at(-1) ?? ''));
 }
 
-/** What stands between the marks of a block; any other text as it is. */
+/** The text between the marks of a block; any other text unchanged. */
 export function withoutMarks(text: string): string {
   const lines = text.split('\n');
   const isBlock = lines.length > 1 && isBlockMark(lines[0] ?? '') && isBlockMark(lines.at(-1) ?? '');

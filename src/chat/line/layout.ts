@@ -5,27 +5,27 @@ import type { Cell, Piece, Row } from '../terminal/screen.ts';
 export interface Layout {
   readonly rows: readonly Row[];
   readonly caret: Cell;
-  /** The place in the text whose cell is nearest to this one on the same row; undefined if the row has none. */
+  /** The text offset whose cell is nearest to this one on the same row; undefined if the row has none. */
   offsetAt(cell: Cell): number | undefined;
 }
 
 interface Laying {
-  /** May carry styles (SGR), nothing else that is not printed. */
+  /** May contain styles (SGR), but no other control sequences. */
   readonly prompt: string;
   readonly text: string;
   readonly caret: number;
   readonly columns: number;
-  /** How a grapheme that stands for more is shown; undefined for all others. */
+  /** The label of a grapheme that stands for a pasted block; undefined for all others. */
   readonly label?: (grapheme: string) => string | undefined;
 }
 
 const TAB = 4;
 
-/** A text broken into the rows of a terminal, with the cell of its caret, which is always a cell of the screen. */
+/** Breaks a text into terminal rows and finds the cell of the caret, which is always on the screen. */
 export function layOut({ prompt, text, caret, columns, label }: Laying): Layout {
   const page = pageOf(Math.max(1, columns));
   for (const piece of piecesOf(prompt)) page.put(piece);
-  // Rows line up behind a short prompt.
+  // Later rows are indented to line up behind a short prompt.
   const indent = page.cell().row === 0 && page.cell().column * 3 <= columns ? page.cell().column : 0;
   page.indent(indent);
   const places: (Cell & { readonly offset: number })[] = [];
@@ -47,7 +47,7 @@ export function layOut({ prompt, text, caret, columns, label }: Laying): Layout 
   return { rows: page.rows, caret: caretCell, offsetAt: (cell) => nearest(places, cell) };
 }
 
-/** Text that is only looked at: one row of it, no wider than `columns`, styles kept. */
+/** One row of text, cut to `columns`, styles kept. */
 export function clipped(text: string, columns: number): Row {
   const row: Piece[] = [];
   let room = columns;
@@ -80,7 +80,7 @@ interface Page {
   indent(columns: number): void;
 }
 
-/** A row that is full is followed by another at once, so that there is a cell for the caret behind it. */
+/** A full row is followed by a new one at once, so that the caret has a cell after it. */
 function pageOf(columns: number): Page {
   const rows: Piece[][] = [[]];
   let column = 0;
@@ -94,7 +94,7 @@ function pageOf(columns: number): Page {
     cell: (width = 0) =>
       column + width > columns ? { row: rows.length, column: indent } : { row: rows.length - 1, column },
     put(piece) {
-      // A character that is wider than the whole window cannot be shown in it.
+      // A character wider than the whole window cannot be shown.
       const fitting = piece.width > columns - indent ? { text: '?', width: 1 } : piece;
       if (column + fitting.width > columns) breakRow();
       rows.at(-1)?.push(fitting);
@@ -123,8 +123,8 @@ function shown(grapheme: string, column: number, label?: (grapheme: string) => s
 }
 
 /**
- * Joiners, variation selectors and the tags of a flag are no harm inside of a character that can be seen: emoji and some
- * scripts are written with them. Everything else that is not visible is shown as its escape.
+ * Joiners, variation selectors and flag tags are harmless inside a visible character: emoji and some scripts need them.
+ * Everything else that is invisible is shown as its escape.
  */
 function isDrawable(grapheme: string): boolean {
   const bare = grapheme
@@ -136,7 +136,7 @@ function isDrawable(grapheme: string): boolean {
 function singles(text: string): readonly Piece[] {
   return graphemesOf(text).map((grapheme) => {
     const width = widthOf(grapheme);
-    // A mark that has nothing to stand on gets the circle that is made for that.
+    // A combining mark without a base is shown on a dotted circle.
     return width > 0 ? { text: grapheme, width } : { text: `◌${grapheme}`, width: 1 };
   });
 }

@@ -3,18 +3,18 @@ import { cleaned } from './folds.ts';
 import type { Completion } from './source.ts';
 import { chosenWord, type Editing, type Menu, menuOf, searched, stepped, type Use } from './state.ts';
 
-/** Puts in what a completion makes certain, and opens a menu for the rest. */
+/** Inserts what all candidates have in common, and opens a menu for the rest. */
 export function offer(editing: Editing, completion: Completion): void {
   const { line, pastes } = editing;
   const before = line.text.slice(0, line.caret);
-  // A completion counts the characters of a text that has its pastes in full.
+  // The offset of a completion refers to the expanded text, so a line with pasted blocks cannot be completed.
   if (pastes.unfold(before) !== before) return;
   const { word, menu } = menuOf(completion, before);
   put(editing, { start: completion.start, candidates: [], word, chosen: -1 });
   editing.menu = menu;
 }
 
-/** What a key does while the menu is open. One that is none of its own closes it, and then does what it always does. */
+/** Handles a key while the menu is open. Any other key closes the menu and keeps its usual meaning. */
 export function pressInMenu(editing: Editing, name: string): Use {
   const { menu } = editing;
   if (menu === undefined) return 'free';
@@ -40,12 +40,12 @@ function put({ line }: Editing, menu: Menu): void {
   if (text !== line.text) line.replace(text, start.length);
 }
 
-/** Begins a search through earlier entries, or goes on with it: the line shows what is found. */
+/** Begins or continues a search through earlier entries; the line shows the match. */
 export function find(editing: Editing, query: string, place: number, step: 1 | -1 = -1): void {
   const { line, entries, search: before } = editing;
   const draft = before?.draft ?? line.text;
   const found = searched(entries(), query, place, step);
-  // Further on in vain: what was found stays.
+  // No further match: keep the last one.
   const isStuck = found.hasFailed && query === before?.query;
   const search = isStuck ? { ...before, hasFailed: true } : { ...found, draft };
   editing.search = search;
@@ -55,10 +55,10 @@ export function find(editing: Editing, query: string, place: number, step: 1 | -
   line.move(() => Math.max(0, at));
 }
 
-/** Keys that give up or accept what is found, and do nothing else. */
+/** Keys that cancel or accept the search and do nothing else. */
 const ENDINGS: ReadonlySet<string> = new Set(['ctrl-g', 'ctrl-c', 'enter', 'tab', 'escape']);
 
-/** What a key does in a search. One that is none of its own ends it, and then does what it always does. */
+/** Handles a key during a search. Any other key ends the search and keeps its usual meaning. */
 export function pressInSearch(editing: Editing, key: Key): Use {
   const { search, line, entries } = editing;
   if (search === undefined || key.kind === 'kitty') return 'free';

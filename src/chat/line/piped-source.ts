@@ -6,8 +6,8 @@ import type { Entry, LineSource } from './source.ts';
 const NEVER = (): void => {};
 
 /**
- * The lines of a pipe or a file, each an entry; what stands between two lines of `"""` is one entry. Lines end with LF or
- * CRLF, the last one may do without. UTF-8, strictly, or UTF-16 if a byte order mark says so; the mark is dropped. `read`
+ * The lines of a pipe or a file, each an entry; the lines between two lines of `"""` are one entry. Lines end with LF
+ * or CRLF; the last one needs no end. Strict UTF-8, or UTF-16 with a byte order mark; the mark is dropped. `read`
  * rejects if `bytes` does, and with AppError `usage` at a line that is not text.
  */
 export function pipedLines(bytes: AsyncIterable<Uint8Array>): LineSource {
@@ -20,11 +20,11 @@ export function pipedLines(bytes: AsyncIterable<Uint8Array>): LineSource {
       return entry;
     },
     watch: () => NEVER,
-    // Lines of a pipe are not typed ahead: they were all written before.
+    // Nothing to do: lines of a pipe are not typed ahead.
     putDown: NEVER,
     lend: (work) => work(),
     async close() {
-      // The source lets go of its descriptor when it is left; that it is waiting for more must not matter.
+      // Ends the source, which closes its descriptor. Not awaited: a pending read could block forever.
       entries.return().catch(NEVER);
     },
   };
@@ -39,7 +39,7 @@ async function* entriesOf(lines: AsyncIterable<string>): AsyncGenerator<string, 
     } else if (block !== undefined) block.push(line);
     else yield line;
   }
-  // The end of the pipe ends a block, too.
+  // The end of the pipe also ends a block.
   if (block !== undefined) yield block.join('\n');
 }
 
@@ -63,7 +63,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
     pieces.push(chunk.subarray(start));
   }
   const rest = Buffer.concat(pieces);
-  // Files made by PowerShell; nobody waits for an answer between two lines of theirs, so they are read to their end first.
+  // UTF-16 files come from PowerShell and are never interactive, so they are read whole.
   if (count === 0 && isMarkedWide(rest)) yield* wideLines(rest);
   else {
     const last = textOf(rest, count + 1);
@@ -71,7 +71,7 @@ async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string
   }
 }
 
-/** Whether a byte order mark says that it is UTF-16. */
+/** Whether it begins with a byte order mark of UTF-16. */
 function isMarkedWide([first, second]: Uint8Array): boolean {
   return (first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff);
 }
@@ -84,9 +84,9 @@ function* wideLines(bytes: Uint8Array): Generator<string, void> {
   for (const line of lines) yield withoutReturn(line);
 }
 
-/** Strictly UTF-8; at the beginning of the first line a mark is dropped. */
+/** Strict UTF-8; a byte order mark is dropped on the first line only. */
 function textOf(bytes: Uint8Array, line: number): string {
-  // Behind a line feed nothing is taken for a mark.
+  // After a line feed the decoder takes nothing for a byte order mark.
   const decoded = decode(line === 1 ? bytes : Buffer.concat([LINE_FEED, bytes]));
   if (decoded.isText) return line === 1 ? decoded.text : decoded.text.slice(1);
   throw noText(`line ${line} of stdin is not text`);

@@ -5,22 +5,22 @@ import type { Request } from './commands.ts';
 import type { LineEditor } from './editor.ts';
 import type { Complete, Entry } from './source.ts';
 
-/** What the reading of an entry works with. */
+/** What is needed to read an entry. */
 export interface Desk {
   readonly editor: LineEditor;
   readonly screen: Screen;
   readonly clock: Clock;
   readonly complete: Complete | undefined;
-  /** Typed and not yet acted upon, the oldest first. */
+  /** Keys typed and not yet handled, the oldest first. */
   readonly typed: Key[];
   readonly columns: () => number;
-  /** The text as the person's editor leaves it; undefined if that failed. */
+  /** Opens the text in the user's editor; undefined if that failed. */
   edit(text: string): Promise<string | undefined>;
-  /** Calls `action` after `ms`, unless the returned function is called before. */
+  /** Calls `action` after `ms`, unless the returned function is called first. */
   after(ms: number, action: () => void): () => void;
-  /** False where there is no background to go to. */
+  /** False where the process cannot go to the background. */
   suspend(): boolean;
-  /** Entries from before are at hand. */
+  /** Resolves when earlier entries are loaded. */
   ready(): Promise<void>;
 }
 
@@ -28,19 +28,19 @@ export interface Desk {
 export interface Reading {
   /** Rejects only by `fail`. */
   readonly entry: Promise<Entry>;
-  /** Acts on what has been typed. */
+  /** Handles the typed keys. */
   proceed(): void;
   resized(): void;
-  /** Back from the background: draws the line again, where the cursor is now. */
+  /** After coming back from the background: draws the line again at the current cursor position. */
   redraw(): void;
-  /** Ends it, whatever stands in the line. */
+  /** Ends the reading, whatever is in the line. */
   finish(entry: Entry): void;
   fail(reason: unknown): void;
 }
 
 const COMPLETE_MS = 1000;
 
-/** Begins to read an entry. Once it has one, it leaves the rest of what was typed alone. */
+/** Starts to read an entry. After the entry is complete, the remaining typed keys stay in `typed`. */
 export function reading(desk: Desk): Reading {
   const { editor, screen, typed } = desk;
   const outcome = pending<Entry>();
@@ -99,10 +99,10 @@ export function reading(desk: Desk): Reading {
 interface Course {
   /** Keys wait until `redraw`. */
   hold(): void;
-  /** Keys wait until that is done: what they mean depends on it. */
+  /** Keys wait until the work is done, because their meaning depends on it. */
   wait(work: Promise<void>): void;
   finish(entry: Entry): void;
-  /** The same, but the line is taken off the screen, and kept for the next reading. */
+  /** Like `finish`, but erases the line from the screen and keeps its text for the next reading. */
   put(entry: Entry): void;
 }
 
@@ -131,7 +131,7 @@ function pending<Value>() {
   return { promise, resolve, reject };
 }
 
-/** A look-up that takes long is given up: the person types on. */
+/** Gives up after `COMPLETE_MS`, so that the user can go on typing. */
 async function completed({ editor, complete, after }: Desk): Promise<void> {
   if (complete === undefined) return;
   const controller = new AbortController();

@@ -13,9 +13,9 @@ interface TerminalLinesOptions {
   /** Where the line is shown. */
   readonly err: Out;
   readonly clock: Clock;
-  /** `TERM`; `VISUAL` and `EDITOR` for Ctrl+G. */
+  /** `TERM`, and `VISUAL` and `EDITOR` for Ctrl+G. */
   readonly env: Env;
-  /** Ends a `read`, which then rejects with its reason. */
+  /** Ends a `read`, which then rejects with the signal's reason. */
   readonly signal: AbortSignal;
   readonly history: EntryHistory;
   readonly complete?: Complete;
@@ -24,7 +24,7 @@ interface TerminalLinesOptions {
 const LEAVE_WITHIN_MS = 2000;
 const HANGUP_MS = 100;
 
-/** The line editor on a terminal, which it takes at the first `read` or `watch`. */
+/** The line editor on a terminal. It takes the terminal at the first `read` or `watch`. */
 export function terminalLines(options: TerminalLinesOptions): LineSource {
   const { terminal, signal, history, env } = options;
   const isPlain = env.TERM === 'dumb' || env.TERM === '';
@@ -44,7 +44,7 @@ export function terminalLines(options: TerminalLinesOptions): LineSource {
       continued: () => current?.redraw(),
       ended() {
         isEnded = true;
-        // The signal that tells why comes with it, and says more.
+        // Wait a moment: the hangup signal arrives about now and says more about the cause.
         terminal.after(HANGUP_MS, () => current?.finish({ kind: 'end' }));
       },
     },
@@ -90,7 +90,7 @@ async function entryOf({ entry, fail }: Reading, signal: AbortSignal): Promise<E
   return entry.finally(() => signal.removeEventListener('abort', onAbort));
 }
 
-/** What the keys mean while nobody reads an entry. */
+/** Handles keys while no entry is being read. */
 function watching({ terminal, clock }: TerminalLinesOptions, desk: Desk) {
   let cancel: (() => void) | undefined;
   let interruptedAt = Number.NEGATIVE_INFINITY;
@@ -102,7 +102,7 @@ function watching({ terminal, clock }: TerminalLinesOptions, desk: Desk) {
         if (cancel === onCancel) cancel = undefined;
       };
     },
-    /** Obeys a key, or keeps it for the next entry. */
+    /** Acts on a key, or keeps it for the next entry. */
     press(key: Key): void {
       const isInterrupt = isNamed(key, 'ctrl-c');
       if (isNamed(key, 'ctrl-z')) terminal.suspend();
@@ -116,7 +116,7 @@ function watching({ terminal, clock }: TerminalLinesOptions, desk: Desk) {
       interruptedAt = clock.now();
       desk.editor.interrupted(interruptedAt);
     },
-    /** Whether Ctrl+C was typed twice in a row; says so once. */
+    /** Whether Ctrl+C was typed twice in a row; true only once. */
     hasLeft(): boolean {
       const hasLeft = isLeaving;
       isLeaving = false;
@@ -125,10 +125,10 @@ function watching({ terminal, clock }: TerminalLinesOptions, desk: Desk) {
   };
 }
 
-/** These reach beyond the line. */
+/** Keys that reach beyond the line, dropped from what was typed ahead. */
 const OUTWARD: ReadonlySet<string> = new Set(['ctrl-c', 'ctrl-d', 'ctrl-g', 'ctrl-l', 'ctrl-r', 'tab', 'shift-tab']);
 
-/** Writes what was typed into the line; Enter only begins another one. */
+/** Types the waiting keys into the line; Enter inserts a newline instead of sending. */
 function putDown({ editor, typed, clock }: Desk): void {
   const keys = typed.splice(0).filter((key) => key.kind !== 'key' || !OUTWARD.has(key.name));
   const end = keys.findLastIndex((key) => !isNamed(key, 'enter')) + 1;
@@ -162,7 +162,7 @@ function deskOf(options: TerminalLinesOptions, { isPlain, typed, lend }: Means):
   };
 }
 
-/** The terminal is taken again when the last who borrowed it is done, unless it was closed meanwhile. */
+/** Takes the terminal back when the last borrower is done, unless it was closed meanwhile. */
 function lending(keyboard: Keyboard, isClosed: () => boolean): LineSource['lend'] {
   let borrowers = 0;
   return async (work) => {
