@@ -7,7 +7,7 @@ import type { ReadResource } from '../input/prompt-input.ts';
 export interface Setup {
   /** As the user named it; undefined means the default. */
   readonly model: string | undefined;
-  /** What stands in the place of the context's own instruction. */
+  /** Replaces the system instruction from the context files. */
   readonly system: string | undefined;
   /** In the format of `--tools`. */
   readonly tools: string;

@@ -11,15 +11,18 @@ import { nextMode, unansweredWords } from './setup.ts';
 import { runShellLine } from './shell.ts';
 import { ask } from './turn.ts';
 
-/** `/exit` and the end of input leave with 0, Ctrl+C with 130; a failure decides only where nobody sat and saw it. */
+/**
+ * `/exit` and the end of input exit with 0, Ctrl+C with 130. A failure sets the exit code only if input is not a
+ * terminal.
+ */
 type Leaving = { readonly exitCode: number };
 
 const WIND_DOWN_MS = 1000;
 
 /**
- * Reads entries and answers them until the person leaves; `first`, if there is one, is asked before anything is read. Returns
- * the exit code: of a pipe that of the first failure, of a signal that of the signal. However it ends, what was said is
- * saved and the terminal is given back. Throws AppError if entries cannot be read.
+ * Reads entries and answers them until the user leaves; `first`, if given, is asked before anything is read. Returns
+ * the exit code: that of the first failure if input is a pipe, that of the signal if one ended the chat. However it
+ * ends, the conversation is saved and the terminal restored. Throws AppError if entries cannot be read.
  */
 export async function runChat(chat: Chat, first: string | undefined): Promise<number> {
   const { lines } = chat;
@@ -41,18 +44,18 @@ export async function runChat(chat: Chat, first: string | undefined): Promise<nu
 
 async function untilLeft(chat: Chat, first: string | undefined, failures: AppError[]): Promise<Leaving> {
   let entry: Entry = first === undefined ? await nextEntry(chat) : { kind: 'text', text: first };
-  // What was asked on the command line is a prompt, whatever it begins with.
+  // A prompt from the command line is never a slash or shell command.
   let isLiteral = first !== undefined;
-  // What was left to wind down may still write to the session.
+  // Abandoned work that may still write to the session.
   let rest: Promise<void> | undefined;
   for (;;) {
     const leaving = leavingBy(chat, entry);
     if (leaving !== undefined) {
-      // What had come of an answer that was left is worth a moment.
+      // Give an abandoned answer a moment to be saved.
       if (rest) await Promise.race([rest, chat.clock.sleep(WIND_DOWN_MS, chat.signal).catch(() => {})]);
       return leaving;
     }
-    // What has changed behind the prompt counts for this answer.
+    // Apply and report what changed while the user was typing.
     await report(chat);
     const outcome = await cancellable(chat, (signal, hasLeft) =>
       answered(chat, entry, { isLiteral, failures, signal, hasLeft, rest }),
@@ -81,7 +84,7 @@ async function report(chat: Chat): Promise<void> {
   for (const message of chat.takeReports()) await chat.note(message);
 }
 
-/** Also `leave` when a signal of the system comes while nobody types. */
+/** Returns `leave` if a signal of the system arrives while it waits. */
 async function nextEntry({ lines, signal, isPlain }: Chat): Promise<Entry> {
   try {
     return await lines.read({ prompt: isPlain ? '> ' : '❯ ' });
@@ -94,15 +97,14 @@ async function nextEntry({ lines, signal, isPlain }: Chat): Promise<Entry> {
 interface Answering {
   readonly isLiteral: boolean;
   readonly signal: AbortSignal;
-  /** Whether the person no longer waits for it. */
+  /** Whether the user no longer waits for it. */
   readonly hasLeft: () => boolean;
-  /** What has to be over before. */
+  /** Abandoned work that must end first. */
   readonly rest: Promise<void> | undefined;
-  /** What went wrong, all of it shown. */
+  /** Failures so far, all of them already shown. */
   readonly failures: AppError[];
 }
 
-/** Does what an entry asks for. */
 async function answered(
   chat: Chat,
   entry: Entry,
@@ -116,18 +118,18 @@ async function answered(
     if (next === undefined || next === 'leave') return next;
     const failure = await ask(chat, next.ask, signal);
     if (failure === undefined) return undefined;
-    // Who stops the turn at a question types there, where `watch` sees no key.
+    // Keys typed at an approval question bypass `watch`, so put the rest into the line here.
     if (failure.fault === 'interrupted' && !hasLeft()) chat.lines.putDown();
     failures.push(failure);
     return undefined;
   } catch (thrown) {
     const error = AppError.from(thrown);
-    // Nobody reads the answers any more.
+    // The reader of stdout has gone.
     if (error.fault === 'pipe') return 'leave';
     if (hasLeft()) return undefined;
     if (error.fault === 'interrupted') chat.lines.putDown();
     failures.push(error);
-    // There was no answer of which the rest could be had.
+    // A system signal's error may carry a hint about resuming the answer; there is no answer here.
     await chat.fail(error === chat.signal.reason ? new AppError(error.fault, error.message) : error);
     error.isTold = true;
     return undefined;
@@ -144,7 +146,7 @@ async function woundDown(chat: Chat, rest: Promise<void>, signal: AbortSignal): 
   signal.throwIfAborted();
 }
 
-/** Carries out a slash command or a shell line; what is neither, or has a slash too many, is to be asked. */
+/** Runs a slash command or a shell line; anything else, or an entry that begins with `//`, becomes a prompt. */
 async function done(chat: Chat, text: string, signal: AbortSignal): Promise<Next> {
   const words = text.trim();
   if (words === '') return undefined;
@@ -159,17 +161,16 @@ async function done(chat: Chat, text: string, signal: AbortSignal): Promise<Next
   return { ask: prompt };
 }
 
-/** What came of something that can be cancelled. */
 type Outcome<Result> =
   | { readonly kind: 'done'; readonly result: Result }
-  /** The person does not want to wait until it has wound down; `rest` is fulfilled when it has. */
+  /** The user does not wait for the work to stop; `rest` resolves when it has. */
   | { readonly kind: 'left'; readonly rest: Promise<void> };
 
 const NOTHING = (): void => {};
 
 /**
- * Runs what an entry asked for. Esc or Ctrl+C aborts its signal, and only that; once more, and nobody waits for it any
- * longer, of which `hasLeft` tells. The system's signals abort it too. Throws what `work` throws.
+ * Runs the work for an entry. Esc or Ctrl+C aborts its signal; a second time, the chat stops waiting for it and
+ * `hasLeft` becomes true. Signals of the system abort it too. Throws what `work` throws.
  */
 async function cancellable<Result>(
   { lines, signal: chatSignal }: Chat,

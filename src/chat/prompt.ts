@@ -8,7 +8,7 @@ import { lookUp } from '../platform/files/read.ts';
 import type { Stdin } from '../platform/terminal/stdin.ts';
 import type { Chat } from './chat.ts';
 
-/** Entries come through the line source; nothing else reads there. */
+/** Entries come through the line source; nothing else may read stdin. */
 const NO_STDIN: Stdin = {
   kind: () => 'none',
   isTerminal: async () => false,
@@ -16,9 +16,9 @@ const NO_STDIN: Stdin = {
 };
 
 /**
- * What is sent for the words of a person: the files they mention with `@` or named before, then the notes, then the words.
- * Tells what is attached. What goes along goes once. Throws AppError `usage`; files and notes then wait for the next one,
- * but for the files that are to blame.
+ * Builds the prompt for an entry: the notes, the attached files (named before or mentioned with `@`), the text. Reports
+ * what is attached. Files and notes are sent once. Throws AppError `usage`; files and notes then stay for the next
+ * prompt, except the files that caused the error.
  */
 export async function promptOf(chat: Chat, words: string, signal: AbortSignal): Promise<Content> {
   const shown: (readonly [path: string, bytes: Uint8Array])[] = [];
@@ -63,7 +63,7 @@ async function spoken(
   }
 }
 
-/** A file that cannot be sent would make every prompt fail after this one. */
+/** Otherwise a file that cannot be sent would make every later prompt fail. */
 async function dropBadFiles(chat: Chat, signal: AbortSignal): Promise<void> {
   const isFine = async (files: readonly string[]): Promise<boolean> => {
     try {
@@ -86,13 +86,13 @@ function takenNotes(chat: Chat): readonly Part[] {
   return parts;
 }
 
-/** Throws AppError `usage` if a path that is to be attached names nothing; a pattern is looked at when it is used. */
+/** Throws AppError `usage` if a path to attach does not exist; a pattern is checked when it is used. */
 export async function checkFile(path: string, cwd: string): Promise<void> {
   if (/[*?[{]/.test(path) || (await lookUp(resolve(cwd, path), path)) !== undefined) return;
   throw new AppError('usage', `no such file: ${visible(path)}`, { hint: `Paths start at ${visible(cwd)}.` });
 }
 
-/** The paths of which `isFine` says that they can be sent; none if each can, but not all together. */
+/** The paths that pass `isFine`; none if each passes alone but not all together. */
 export async function fineFiles(
   paths: readonly string[],
   isFine: (paths: readonly string[]) => Promise<boolean>,

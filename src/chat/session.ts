@@ -4,7 +4,7 @@ import { exchanges, recordOf } from '../session/load.ts';
 import { titleOf } from '../session/record.ts';
 import type { Chat } from './chat.ts';
 
-/** A conversation of which nothing is kept when the chat ends. */
+/** A session that is not stored on disk. */
 export function memorySession(id: string, earlier: SessionSetup = {}): Session {
   const talk = exchanges<KeptContent>();
   let name: string | undefined;
@@ -56,7 +56,9 @@ export function memorySession(id: string, earlier: SessionSetup = {}): Session {
   };
 }
 
-/** The session of a chat as it is read back, also where it is not, or not all of it, on disk: then without its times. */
+/**
+ * The chat's session as saved. If it is not, or not fully, on disk, it is built from memory without its original times.
+ */
 export async function savedSession({ store, session, cwd, clock, assistant }: Chat): Promise<SavedSession> {
   if (session.isSaved) return store.read(await store.find(session.id));
   const { id, name, turns, contents, unanswered } = session;

@@ -5,12 +5,12 @@ import type { Setup } from './assistant.ts';
 import { modeWords } from './banner.ts';
 import type { Chat } from './chat.ts';
 
-/** What of a setup belongs to the conversation, and is kept with it. */
+/** The part of the setup that is saved with the session. */
 export function chosenIn({ model, system }: Pick<Setup, 'model' | 'system'>): SessionSetup {
   return { ...(model === undefined ? {} : { model }), ...(system === undefined ? {} : { system }) };
 }
 
-/** What is said where a session brings back what was chosen in it; undefined if that is nothing. */
+/** The notice when a session restores its model or system instruction; undefined if it has neither. */
 export function restoredWords({ model, system }: SessionSetup): string | undefined {
   const words = [
     ...(model === undefined ? [] : [`the model ${visible(model)}`]),
@@ -19,18 +19,18 @@ export function restoredWords({ model, system }: SessionSetup): string | undefin
   return words.length === 0 ? undefined : `As before in this session: ${words.join(' and ')}.`;
 }
 
-/** What is said where the last prompt of a session that is gone on with had no answer; undefined if it had one. */
+/** The notice when the last prompt of a resumed session had no answer; undefined if it had one. */
 export function unansweredWords({ unanswered }: Pick<Session, 'unanswered'>): string | undefined {
   return unanswered === undefined ? undefined : 'Its last prompt had no answer: /retry asks it again.';
 }
 
-/** Shift+Tab: the mode after this one. */
+/** Shift+Tab. */
 export async function nextMode(chat: Chat): Promise<undefined> {
   const { modes, assistant } = chat;
   await setMode(chat, modes[(modes.indexOf(assistant.setup.mode) + 1) % modes.length] ?? 'default');
 }
 
-/** Changes how much is asked, and says so. Throws AppError `usage` if there is no such mode here. */
+/** Changes the approval mode and reports it. Throws AppError `usage` if the mode is not available. */
 export async function setMode(chat: Chat, wanted: string): Promise<void> {
   const mode = chat.modes.find((candidate) => candidate === wanted);
   if (mode === undefined) {

@@ -5,12 +5,12 @@ import { progress } from '../render/spinner.ts';
 import type { Chat } from './chat.ts';
 
 const TIMEOUT_MS = 600_000;
-/** As much as is shown. */
+/** Limit of the output shown. */
 const MAX_CHARS = 100_000;
-/** As much as goes with the next prompt. */
+/** Limit of the output sent with the next prompt. */
 const TOLD_CHARS = 20_000;
 
-/** `!command`: runs it without input, shows what it prints, and lets that go with the next prompt. Throws AppError. */
+/** `!command`: runs it without input, shows its output and adds that to the next prompt. Throws AppError. */
 export async function runShellLine(chat: Chat, command: string, signal: AbortSignal): Promise<void> {
   if (command === '') throw new AppError('usage', '! needs a command', { hint: 'Example: !git status' });
   const result = await shownWhileItRuns(chat, command, signal);
@@ -36,7 +36,7 @@ async function shownWhileItRuns(chat: Chat, command: string, signal: AbortSignal
   }
 }
 
-/** Errors come last. */
+/** Keeps the end, where errors usually are. */
 function shortened(text: string): string {
   if (text.length <= TOLD_CHARS) return text;
   return `[… ${text.length - TOLD_CHARS} characters are left out …]\n${text.slice(-TOLD_CHARS).toWellFormed()}`;

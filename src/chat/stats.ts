@@ -9,21 +9,20 @@ import { spending } from '../render/text.ts';
 /** What this chat has used so far. */
 export interface Tally {
   readonly turns: number;
-  /** The tokens of the last request and its reply: so full is the window. Undefined: not known. */
+  /** Tokens of the last request and its reply, that is, how full the window is. Undefined if unknown. */
   readonly windowTokens: number | undefined;
-  /** A prompt was asked. */
+  /** Counts a prompt. */
   turn(): void;
-  /** Counts the calls of tools. */
+  /** Counts tool calls. */
   event(event: TurnEvent): void;
-  /** The same model, its tokens counted. */
+  /** Wraps a model so that its tokens are counted. */
   counted(model: Model): Model;
-  /** The conversation is another one: what is known of its window counts no more. */
+  /** Call when the conversation is replaced: `windowTokens` no longer applies. */
   forgetWindow(): void;
-  /** `2 turns · 96 in · 41 out · 137 tokens · 14s`, and the tools on a line of their own if there were any. */
+  /** `2 turns · 96 in · 41 out · 137 tokens · 14s`, and a second line with the tools if any were called. */
   lines(): readonly string[];
 }
 
-/** Counts from now on. */
 export function tally(clock: Pick<Clock, 'now'>): Tally {
   const startedMs = clock.now();
   const tools = new Map<string, { readonly calls: number; readonly failed: number }>();
@@ -66,7 +65,7 @@ export function tally(clock: Pick<Clock, 'now'>): Tally {
   };
 }
 
-/** What the next request will hold of this one: thoughts stay behind. */
+/** What of this call is sent again with the next request; thoughts are not. */
 function tokensOf({ promptTokenCount, candidatesTokenCount }: Usage): number | undefined {
   return promptTokenCount === undefined ? undefined : promptTokenCount + (candidatesTokenCount ?? 0);
 }

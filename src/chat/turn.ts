@@ -11,9 +11,9 @@ import { chosenIn } from './setup.ts';
 import { windowNotice } from './window.ts';
 
 /**
- * Asks, shows what comes, and keeps it in the session; the prompt is there before the request leaves. A turn that fails, or
- * is cancelled, keeps what had come; if that is nothing, the prompt does not count either, and waits for `/retry`. Returns the failure, shown
- * already, if there was one.
+ * Runs a turn, shows it and stores it in the session; the prompt is stored before the request is sent. A turn that
+ * fails or is cancelled keeps what has arrived; if nothing has, the prompt is removed as well and waits for `/retry`.
+ * Returns the failure, if any, already shown.
  */
 export async function ask(chat: Chat, prompt: Content, signal: AbortSignal): Promise<AppError | undefined> {
   const { assistant, session, tally, changes } = chat;
@@ -33,7 +33,7 @@ export async function ask(chat: Chat, prompt: Content, signal: AbortSignal): Pro
   return failure;
 }
 
-/** What the model says to a question that is not part of the conversation. Throws AppError. */
+/** Asks the model something outside the conversation and returns its text. Throws AppError. */
 export async function askAside(chat: Chat, question: Content, signal: AbortSignal): Promise<string> {
   const { assistant, session, tally } = chat;
   const agent = { ...assistant.agent, model: tally.counted(assistant.agent.model), tools: [] };
@@ -42,7 +42,7 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
   const render = rendererFor(chat, signal);
   for await (const event of settle(runTurn(agent, { history, prompt: question, signal }))) {
     if (event.type === 'text') text += event.delta;
-    // Only what is awaited is shown; an end takes that off the screen.
+    // Only progress is shown; the `end` event below removes it from the screen.
     else if (event.type !== 'failure') await render(event);
     else {
       await render({ type: 'end', finishReason: '', usage: {}, model: '' });
@@ -54,7 +54,7 @@ export async function askAside(chat: Chat, question: Content, signal: AbortSigna
 
 interface Showing {
   readonly event: (event: TurnEvent) => void;
-  /** Whether something of the answer is in the session. */
+  /** Whether some of the answer is in the session. */
   readonly isKept: () => boolean;
   readonly signal: AbortSignal;
 }
@@ -73,7 +73,7 @@ async function shown(chat: Chat, events: AsyncIterable<TurnEvent>, showing: Show
   return failure;
 }
 
-/** One for each turn: it knows where the line stands. */
+/** Create one per turn: it tracks the position in the line. */
 function rendererFor({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: AbortSignal): Renderer {
   return textRenderer(io, {
     quiet: isQuiet,
@@ -91,7 +91,7 @@ function rendererFor({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: A
   });
 }
 
-/** The failure in words that help inside a chat. */
+/** Rewords a failure for use inside a chat. */
 function inChat({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: Showing): AppError {
   if (error.fault === 'api' && error.objection === 'length') {
     return new AppError('api', error.message, {

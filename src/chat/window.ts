@@ -3,23 +3,22 @@ import { estimateTokens, MEDIA_TOKENS } from '../core/usage.ts';
 import { modelFacts } from '../models/table.ts';
 import type { Chat } from './chat.ts';
 
-/** From here on it is time to think about the window. */
+/** The share of the window from which the user is warned. */
 const NOTICE_SHARE = 0.8;
 
-/** What takes room in the model's window. */
 interface WindowShare {
   readonly what: string;
   readonly tokens: number;
 }
 
-/** Words for the person when the window is nearly full; undefined while it is not, or where its size is not known. */
+/** The warning that the window is nearly full; undefined while it is not, or if its size is unknown. */
 export function windowNotice({ tally: { windowTokens }, assistant }: Chat): string | undefined {
   const limit = windowLimit(assistant.agent.request.model);
   if (limit === undefined || windowTokens === undefined || windowTokens < limit * NOTICE_SHARE) return undefined;
   return `${percent(windowTokens, limit)} of the model's window is full. /compress makes a summary and goes on from there.`;
 }
 
-/** How many tokens a model takes; undefined if gmn does not know it. */
+/** The input limit of a model in tokens; undefined if gmn does not know the model. */
 export function windowLimit(model: string): number | undefined {
   return modelFacts(model)?.inputLimit;
 }
@@ -30,10 +29,9 @@ export function percent(tokens: number, limit: number): string {
   return `${share < 10 ? share.toFixed(1) : Math.round(share)} %`;
 }
 
-/** What fills a window. */
 export type Windowed = Pick<Chat, 'assistant'> & { readonly session: Pick<Chat['session'], 'contents'> };
 
-/** What the next request will hold, estimated: four characters of plain text are taken for a token. */
+/** What the next request will contain, estimated at four characters of plain text per token. */
 export function windowShares({ session, assistant: { agent } }: Windowed): readonly WindowShare[] {
   const declared = agent.tools.map(({ name, description, input }) => JSON.stringify({ name, description, input }));
   const system = agent.request.systemInstruction;

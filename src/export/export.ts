@@ -10,7 +10,7 @@ import { reasonOf } from '../platform/runtime/system.ts';
 
 type Export = (saved: SavedSession) => Iterable<string>;
 
-/** Every format a session can be exported in, each loaded only when it is asked for; the keys are the endings of files. */
+/** The export formats by file extension; each is loaded only when used. */
 const formats = {
   md: async () => (await import('./markdown.ts')).markdownExport,
   json: async () => (await import('./json.ts')).jsonExport,
@@ -19,12 +19,12 @@ const formats = {
 
 export type ExportFormat = keyof typeof formats;
 
-/** The session in that format, in pieces to be written one after the other. The same session gives the same bytes. */
+/** The session in that format, in pieces to write in order. Deterministic: the same session gives the same bytes. */
 export async function exportSession(saved: SavedSession, format: ExportFormat): Promise<Iterable<string>> {
   return batches((await formats[format]())(saved));
 }
 
-/** Small enough that others have their turn before long, large enough to be worth a write. */
+/** In characters: small enough not to block the event loop, large enough to be worth a write. */
 const BATCH_LENGTH = 8192;
 
 function* batches(pieces: Iterable<string>): Generator<string, void> {
@@ -46,25 +46,23 @@ const ENDINGS: ReadonlyMap<string, ExportFormat> = new Map([
   ['.htm', 'html'],
 ]);
 
-/** The format that the ending of a file's name stands for; undefined if it is none of them. */
 export function formatOf(file: string): ExportFormat | undefined {
   return ENDINGS.get(extname(file).toLowerCase());
 }
 
-/** Where an export goes. */
 interface ExportPlace {
   readonly path: string;
-  /** As the person wrote it. */
+  /** As the user wrote it. */
   readonly name: string;
-  /** Whether a file that is there is replaced. */
+  /** Whether to replace an existing file. */
   readonly force: boolean;
-  /** What to do if there is one and it is not. */
+  /** The hint of the error if the file exists and `force` is not set. */
   readonly hint: string;
 }
 
 /**
- * Writes an export, for its owner's eyes only. Throws AppError `usage` if there is a file and `force` is not set, if what is
- * there is no regular file, and if it cannot be written; what was there is then untouched.
+ * Writes an export, readable by its owner only. Throws AppError `usage` if the file exists and `force` is not set, if
+ * the path is not a regular file, and if it cannot be written; an existing file is then untouched.
  */
 export async function writeExport(place: ExportPlace, pieces: Iterable<string>): Promise<void> {
   const { path, force, hint } = place;

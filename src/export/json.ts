@@ -3,8 +3,8 @@ import { encode } from '../render/json-text.ts';
 import { timeCode, totalUsage } from './transcript.ts';
 
 /**
- * A session as one JSON document, piece by piece; docs/schemas/session-export.schema.json describes it. `contents` is what
- * was said, parts exactly as they were, and the n-th of `records` tells of the n-th content when and by whom.
+ * A session as one JSON document, in pieces; docs/schemas/session-export.schema.json describes it. `contents` holds the
+ * parts unchanged; the n-th of `records` says when and by whom the n-th content was made.
  */
 export function* jsonExport({ summary, records, notices }: SavedSession): Generator<string, void> {
   const { id, name, title, cwd, model, createdAt, updatedAt, turns } = summary;
@@ -23,7 +23,10 @@ export function* jsonExport({ summary, records, notices }: SavedSession): Genera
   yield '\n}\n';
 }
 
-/** Everything about a record but what it says. Who made the signatures stands here: the API takes no such key in a content. */
+/**
+ * Everything about a record but its content. The origin of signatures is here because the API rejects that key in a
+ * content.
+ */
 function aboutRecord({ content: { origin }, at, ...rest }: SavedRecord): object {
   return { ...rest, at: timeCode(at), ...(origin === undefined ? {} : { origin }) };
 }
@@ -31,7 +34,7 @@ function aboutRecord({ content: { origin }, at, ...rest }: SavedRecord): object 
 function* list(name: string, items: readonly object[]): Generator<string, void> {
   yield `,\n  "${name}": [`;
   for (const [index, item] of items.entries()) {
-    // A line break in the text is never inside a string.
+    // A raw line break is never inside a JSON string.
     yield `${index === 0 ? '' : ','}\n    ${encode(item, 2).replaceAll('\n', '\n    ')}`;
   }
   yield items.length === 0 ? ']' : '\n  ]';

@@ -18,8 +18,8 @@ import {
 } from './transcript.ts';
 
 /**
- * A session as a Markdown transcript, piece by piece. What was said is as it was said, and ends no section but its own; only
- * where it defines a link, that counts for the whole document.
+ * A session as a Markdown transcript, in pieces. Texts are unchanged and cannot run into the next section; only their
+ * link definitions apply to the whole document.
  */
 export function* markdownExport(saved: SavedSession): Generator<string, void> {
   const facts = factsOf(saved).map(([name, value]) => `- ${name}: ${inline(value)}\n`);
@@ -38,7 +38,7 @@ function* turnPieces({ number, at, prompt, steps, model, usage }: Turn): Generat
   if (tokens !== '') yield `\n*${tokens}*\n`;
 }
 
-/** Whole lines. */
+/** Always ends with a newline. */
 function itemText(item: Item): string {
   switch (item.type) {
     case 'text':
@@ -70,7 +70,7 @@ function mediaLine(media: Media): string {
   return `*[${inline(media.mimeType)}, ${formatSize(bytesOf(media))}]*\n`;
 }
 
-/** Its marks outrun any in the text. */
+/** The fence is longer than any run of backticks in the text. */
 function fenced(text: string, language = ''): string {
   const mark = '`'.repeat(Math.max(3, longestRun(text) + 1));
   return `${mark}${language}\n${text}${text === '' || text.endsWith('\n') ? '' : '\n'}${mark}\n`;
@@ -94,7 +94,7 @@ function quoted(text: string): string {
   return lines.map((line) => (line.trim() === '' ? '>\n' : `> ${line}\n`)).join('');
 }
 
-/** Untrusted words on a line of ours, as they are and not as Markdown. */
+/** Untrusted text on one line, with Markdown escaped. */
 function inline(text: string): string {
   return visible(text).replace(/[\\`*_[\]<>&#|~]/g, '\\$&');
 }
@@ -103,12 +103,12 @@ function json(value: JsonObject): string {
   return JSON.stringify(value, undefined, 2);
 }
 
-/** What ends a block of HTML that goes on over blank lines. https://spec.commonmark.org/0.31.2/#html-blocks */
+/** What ends an HTML block that may span blank lines. https://spec.commonmark.org/0.31.2/#html-blocks */
 const HTML_ENDS = ['-->', '?>', ']]>', '>', '</pre>', '</script>', '</style>', '</textarea>'];
 
 /**
- * Markdown as it was written, ending in a newline, and after that the end of what it left open, so that what follows is
- * not taken for a part of it. Undefined if no such end is found, or the text is too long to tell.
+ * Markdown as written, ending in a newline, followed by the end of any block it left open, so that the next section is
+ * not read as part of it. Undefined if no such end is found, or the text is too long to check.
  */
 function closed(text: string): string | undefined {
   if (isLong(text)) return undefined;
@@ -119,22 +119,22 @@ function closed(text: string): string | undefined {
   return ends.map((end) => `${body}${end}\n`).find(isClosed);
 }
 
-/** Beyond this it is data rather than prose. */
+/** In characters; longer texts are data rather than prose. */
 const MAX_LENGTH = 262_144;
-/** Blocks in blocks, a hundred deep on one line: reading them takes the square of the line. */
+/** A hundred nested blocks on one line: parsing takes quadratic time. */
 const DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){100}/m;
 
 function isLong(text: string): boolean {
   return text.length > MAX_LENGTH || DEEP.test(text);
 }
 
-/** Whether a heading right after it is a heading. */
+/** Whether a heading right after the text is parsed as a heading. */
 function isClosed(text: string): boolean {
   try {
     const last = new Lexer().blockTokens(`${text}\n## end\n`).at(-1);
     return last?.type === 'heading' && last.raw === '## end\n';
   } catch {
-    // Thousands of nested quotes exhaust the stack.
+    // Thousands of nested quotes overflow the stack.
     return false;
   }
 }

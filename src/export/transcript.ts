@@ -4,16 +4,16 @@ import type { SavedRecord, SavedSession } from '../core/session.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 import { addUsage, NO_USAGE, type Usage } from '../core/usage.ts';
 
-/** A session as people read it: one turn for every prompt. */
+/** A session for reading: one turn per prompt. */
 export interface Turn {
   /** From 1. */
   readonly number: number;
   readonly at: number;
-  /** What the person said; empty if the session begins without a prompt. */
+  /** Empty if the session begins without a prompt. */
   readonly prompt: readonly Item[];
-  /** What happened then, in order. */
+  /** Everything after the prompt, in order. */
   readonly steps: readonly Item[];
-  /** The model that answered last. */
+  /** The model of the last reply. */
   readonly model: string | undefined;
   /** The sum over the turn. */
   readonly usage: Usage;
@@ -24,16 +24,16 @@ export type Item =
   | { readonly type: 'thought'; readonly text: string }
   | (Media & { readonly type: 'media' })
   | (Named & { readonly type: 'call'; readonly args: JsonObject; readonly answer: Answer | undefined })
-  /** An answer to no call that is there. */
+  /** A result without a recorded call. */
   | (Named & { readonly type: 'answer'; readonly answer: Answer })
-  /** Words of ours about what stands before. */
+  /** A note by gmn about the item before. */
   | { readonly type: 'note'; readonly text: string }
-  /** A part of a kind we do not read. */
+  /** A part of an unknown kind. */
   | { readonly type: 'other'; readonly part: Part };
 
 export type Media = MediaPart['inlineData'];
 
-/** How many bytes are behind the base64. */
+/** The decoded size of the base64 data. */
 export function bytesOf({ data }: Media): number {
   return Math.floor((trimTrailing(data, '=').length * 3) / 4);
 }
@@ -48,7 +48,7 @@ export interface Answer {
   readonly media: readonly Media[];
 }
 
-/** The turns of a session one by one, each call with its answer. Costs the same for every record. */
+/** The turns of a session one by one, each tool call with its result. Takes linear time. */
 export function* turnsOf(records: readonly SavedRecord[]): Generator<Turn, void> {
   let number = 0;
   let open: SavedRecord[] = [];
@@ -97,13 +97,15 @@ function stepsOf(records: readonly SavedRecord[]): readonly Item[] {
   return steps;
 }
 
-/** A call that waits for its answer, and where it stands. */
+/** A call without a result yet, and its index in the steps. */
 interface Pending {
   readonly id: string | undefined;
   readonly index: number;
 }
 
-/** Puts answers to their calls, by id, else to the first that has none; media belong to the answer before them. */
+/**
+ * Adds each result to its call: by id, else to the first call without an id; media belong to the result before them.
+ */
 function addAnswers(parts: readonly Part[], steps: Item[], pending: Pending[]): void {
   let place: number | undefined;
   for (const part of parts) {
@@ -134,7 +136,9 @@ function itemsOf(parts: readonly Part[]): readonly Item[] {
   return items;
 }
 
-/** Neighbouring texts of one kind are one item: where the wire cut them means nothing. Those before `begin` are closed. */
+/**
+ * Joins adjacent texts of one kind, because the API splits them arbitrarily. Items before `begin` are never joined to.
+ */
 function add(items: Item[], item: Item | undefined, begin: number): void {
   if (item === undefined) return;
   const last = items.length > begin ? items.at(-1) : undefined;
@@ -162,7 +166,7 @@ function endingNote(finishReason: string | undefined): string | undefined {
   return finishReason === undefined ? 'The answer was cut off here.' : `The answer ended with ${finishReason}.`;
 }
 
-/** What is said about a session before it is told: names and values for people; untrusted text. */
+/** The facts at the head of an export, as names and values; untrusted text. */
 export function factsOf({ summary, records }: SavedSession): readonly (readonly [name: string, value: string])[] {
   const { id, name, model, cwd, createdAt, updatedAt, turns } = summary;
   const tokens = tokenLine(totalUsage(records));
@@ -177,7 +181,6 @@ export function factsOf({ summary, records }: SavedSession): readonly (readonly 
   ];
 }
 
-/** The tokens of all model calls. */
 export function totalUsage(records: SavedSession['records']): Usage {
   let total = NO_USAGE;
   for (const record of records) if ('usage' in record) total = addUsage(total, record.usage);
@@ -196,12 +199,12 @@ export function tokenLine({ promptTokenCount, candidatesTokenCount, thoughtsToke
   ].join(' · ');
 }
 
-/** A time in words that mean the same everywhere: `2026-01-31 09:05 UTC`. */
+/** `2026-01-31 09:05 UTC` */
 export function timeText(at: number): string {
   return `${timeCode(at).slice(0, 16).replace('T', ' ')} UTC`;
 }
 
-/** A time for programs, as ISO 8601. A number that is no time becomes the first one there is: it must not lose a session. */
+/** ISO 8601. An invalid time becomes 1970 instead of throwing, so that one bad record does not prevent the export. */
 export function timeCode(at: number): string {
   const time = new Date(at);
   return (Number.isNaN(time.getTime()) ? new Date(0) : time).toISOString();
@@ -212,13 +215,12 @@ export function count(amount: number): string {
   return amount.toLocaleString('en-GB');
 }
 
-/** What a tool gave in words. */
 interface PlainResult {
   readonly text: string;
   readonly isError: boolean;
 }
 
-/** The words of a response that is nothing else: `{ output }` or `{ error }`; undefined if there is more to it. */
+/** The text of a response that has only `{ output }` or `{ error }`; undefined if there is more to it. */
 export function plainResult(response: JsonObject): PlainResult | undefined {
   const [entry, ...rest] = Object.entries(response).filter(([, value]) => value !== undefined);
   if (entry === undefined || rest.length > 0) return undefined;

@@ -7,7 +7,7 @@ import { geminiErrorFields, keepText, type Member, unlessEmpty, writeDocument } 
 import { encode, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
-/** `-o json` with the official CLI's field names; unlike there, an error is on stdout too. */
+/** `-o json` with the official CLI's field names; unlike there, errors are on stdout too. */
 export function geminiJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
   const response = keepText();
   const stats = geminiStats(options.clock);
@@ -57,7 +57,8 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
   const timestamp = (): string => new Date(options.clock.now()).toISOString();
   const line = (type: string, fields: JsonObject): Promise<void> =>
     out.write(encodeLine({ type, timestamp: timestamp(), ...fields }));
-  // The only event the official CLI has for words to the person is `error`; that a file was attached is none.
+  // The official CLI has only `error` for messages to the user, and a notice is not an error; so notices go into
+  // `result`.
   const warnings: string[] = [];
   let isBegun = false;
   const begin = async (model: string, sessionId: string | undefined): Promise<void> => {
@@ -98,7 +99,7 @@ export function geminiStreamJsonRenderer({ out }: Io, options: RenderOptions): R
   };
 }
 
-/** What the official CLI has no names for. */
+/** Fields that the official CLI does not have. */
 function addedFields({ extracted, sources }: Extract<TurnEvent, { type: 'end' }>): JsonObject {
   return { extracted, sources };
 }
@@ -114,18 +115,18 @@ function outcomeFields({ ok, response }: ToolOutcome): JsonObject {
   return { status: 'error', output: message, error: { type: 'TOOL_EXECUTION_ERROR', message } };
 }
 
-/** The official CLI shows a string; a result that has none is shown as its JSON. */
+/** The official CLI gives a string; a response without one is given as JSON. */
 function shownResult(value: unknown, response: JsonObject): string {
   return typeof value === 'string' ? value : encode(response);
 }
 
-/** What the gemini dialect counts over a run. */
+/** Statistics of a run in the gemini dialect. */
 interface GeminiStats {
-  /** Takes note of any event; what does not count is ignored. */
+  /** Counts an event; irrelevant ones are ignored. */
   note(event: TurnEvent): void;
   /** `stats` of the json format. */
   ofRun(model: string, usage: Usage): JsonObject;
-  /** `stats` of the `result` event. Without a model, a run that never got an answer. */
+  /** `stats` of the `result` event. The model is undefined if the run never got a reply. */
   ofStream(model: string | undefined, usage: Usage): JsonObject;
 }
 
@@ -139,8 +140,8 @@ interface ToolCount {
 const NO_DECISIONS = { accept: 0, reject: 0, modify: 0, auto_accept: 0 };
 
 /**
- * Counts model calls, tools and time from the events alone; what they do not tell (decisions, lines changed) stays zero. A
- * call that was tried again counts once.
+ * Counts model calls, tools and time from the events alone; what they do not contain (decisions, changed lines) stays
+ * zero. A retried call counts once.
  */
 function geminiStats(clock: RenderOptions['clock']): GeminiStats {
   const startedMs = clock.now();
@@ -149,7 +150,7 @@ function geminiStats(clock: RenderOptions['clock']): GeminiStats {
   let requests = 0;
   let isCounted = false;
   let hasAnswers = false;
-  /** `begin` comes once a turn; after that, whatever comes once all tools have answered tells of the next call. */
+  /** `begin` comes once per turn; later model calls show by the first event after all tools have answered. */
   const isCall = ({ type }: TurnEvent): boolean =>
     type === 'begin' || (hasAnswers && calledMs.size === 0 && ['wait', 'thought', 'text'].includes(type));
   const elapsedMs = (): number => clock.now() - startedMs;

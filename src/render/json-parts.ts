@@ -4,7 +4,7 @@ import type { Out } from '../core/io.ts';
 import type { JsonObject, JsonValue } from '../core/json.ts';
 import { encode, encodeInner } from './json-text.ts';
 
-/** One key of an object that is written piece by piece. A member whose value is undefined is left out. */
+/** One key of an object that is written in pieces. A member whose value is undefined is omitted. */
 export type Member =
   | { readonly key: string; readonly value: JsonValue | undefined }
   | { readonly key: string; readonly text: KeptText }
@@ -13,8 +13,8 @@ export type Member =
 const PIECE_LENGTH = 65_536;
 
 /**
- * Writes one object, two spaces deep, with a newline at its end: byte for byte what JSON.stringify(object, null, 2)
- * would give, but never in memory as a whole. Awaits the writer every 64 KB or so.
+ * Writes one object, indented by two spaces, with a final newline: byte for byte what JSON.stringify(object, null, 2)
+ * gives, but never in memory as a whole. Awaits the writer about every 64 KB.
  */
 export async function writeDocument(out: Out, members: readonly Member[]): Promise<void> {
   let pending = '';
@@ -46,16 +46,16 @@ function* memberPieces(member: Member, indent: string): Generator<string> {
     for (const piece of member.text.pieces()) yield encodeInner(piece);
     return yield '"';
   }
-  // A raw line break is never part of a JSON string, so this indents structure only.
+  // A raw line break is never inside a JSON string, so this indents structure only.
   yield encode(member.value ?? null, 2).replaceAll('\n', () => `\n${indent}`);
 }
 
-/** The list, or undefined, so that an empty one leaves no key behind. */
+/** Undefined for an empty list, so that its key is omitted. */
 export function unlessEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length === 0 ? undefined : list;
 }
 
-/** The fields every error object has, in their order; `suggestion` only if there is a next step to name. */
+/** The fields of every error object, in their order; `suggestion` only if there is a hint. */
 export function errorFields(error: AppError): JsonObject {
   const { answer: partialResponse } = error;
   return {
@@ -79,15 +79,15 @@ function suggestion({ hint }: AppError): JsonObject {
 type Call = Extract<TurnEvent, { type: 'call' }>;
 type Answer = Extract<TurnEvent, { type: 'answer' }>;
 
-/** What `toolCalls` of the json format lists. */
+/** The `toolCalls` of the json format. */
 interface ToolLog {
   call(event: Call): void;
   answer(event: Answer): void;
-  /** The calls in their order, each with its answer; a call that was never answered has no `result`. */
+  /** The calls in their order, each with its result; a call without one has no `result`. */
   entries(): readonly JsonObject[];
 }
 
-/** Pairs calls with answers by id. */
+/** Pairs calls with results by id. */
 export function toolLog(): ToolLog {
   const calls: Call[] = [];
   const answers = new Map<string, Answer>();
@@ -107,14 +107,14 @@ export function resultFields({ outcome }: Answer): JsonObject {
   return { result: outcome.response, ...(outcome.ok ? {} : { isError: true }) };
 }
 
-/** A text that grows delta by delta and is read once, piece by piece, without ever being one string. */
+/** A text that grows by deltas and is read once, in pieces, without ever being one string. */
 export interface KeptText {
   add(delta: string): void;
   readonly length: number;
   /** The text, in order, in pieces of about 64 KB. */
   pieces(): readonly string[];
 }
-/** Joins small deltas as they come: a string of its own for each would cost more than the text itself. */
+/** Joins small deltas as they arrive: one string for each would cost more than the text itself. */
 export function keepText(): KeptText {
   const whole: string[] = [];
   let open: string[] = [];

@@ -26,7 +26,7 @@ export interface Desk {
 
 /** One entry while it is being typed. */
 export interface Reading {
-  /** Rejects only by `fail`. */
+  /** Rejects only through `fail`. */
   readonly entry: Promise<Entry>;
   /** Handles the typed keys. */
   proceed(): void;

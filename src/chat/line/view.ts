@@ -9,7 +9,7 @@ export interface Size {
   readonly rows: number;
 }
 
-/** What stands below the line: at most one of these. */
+/** What is shown below the line: at most one of these. */
 export type Below =
   | { readonly kind: 'menu'; readonly menu: Menu }
   | { readonly kind: 'search'; readonly search: Search }
@@ -23,11 +23,14 @@ const PLAIN = '\u001b[0m';
 interface ViewOptions {
   readonly size: Size;
   readonly isStyled: boolean;
-  /** The first row of the text that was shown last. */
+  /** The first row of the text in the last frame. */
   readonly top: number;
 }
 
-/** The line, as much of it as fits with the caret in sight, and what stands below it. `top` is the first row shown. */
+/**
+ * The frame of the line and what is below it, cut to the window so that the caret is visible. `top` is the first row
+ * shown.
+ */
 export function framed(
   { rows, caret }: Layout,
   below: Below | undefined,
@@ -44,7 +47,7 @@ export function framed(
 
 interface Foot {
   readonly rows: readonly Row[];
-  /** Where the person types, if that is down there. */
+  /** Where the user types, if that is below the line. */
   readonly caret?: Cell;
 }
 
@@ -61,7 +64,7 @@ function footOf(below: Below | undefined, size: Size, isStyled: boolean): Foot {
       const { query, hasFailed } = below.search;
       const prompt = hasFailed ? 'not found: ' : 'search: ';
       const { rows, caret } = layOut({ prompt, text: query, caret: query.length, columns: size.columns });
-      // The end of the query is what is being typed.
+      // Show the end of the query: that is where the user types.
       const first = Math.max(0, caret.row - room + 1);
       return room === 0 ? { rows: [] } : { rows: rows.slice(first), caret: { ...caret, row: caret.row - first } };
     }

@@ -3,25 +3,25 @@ import { type Key, keyDecoder } from './keys.ts';
 
 interface KeyboardListener {
   keys(keys: readonly Key[]): void;
-  /** The window has another size, and has kept it for a moment. */
+  /** Called once the window has kept its new size for `RESIZE_MS`. */
   resized(): void;
   continued(): void;
   ended(): void;
 }
 
 export interface Keyboard {
-  /** Takes the terminal, unless we have it. */
+  /** Takes the terminal, unless it is already taken. */
   take(): void;
-  /** What had come of an unfinished key or paste is told before: its end goes to somebody else. */
+  /** Reports an unfinished key or paste first, because its end will go to another reader. */
   giveBack(): void;
 }
 
-/** After this long an Esc is the key, not the beginning of another one's sequence. */
+/** After this long, an Esc is the key itself and not the start of a sequence. */
 const ESCAPE_MS = 50;
-/** A window that is being dragged sends a size for each of its steps. */
+/** Dragging a window sends many sizes; wait for the last. */
 const RESIZE_MS = 100;
 
-/** The keys of a terminal, whose bytes may come in any pieces. */
+/** Keys of a terminal, whose bytes may arrive in any pieces. */
 export function keyboardOf(terminal: TerminalInput, listener: KeyboardListener, isPlain: boolean): Keyboard {
   let decoder = keyDecoder();
   let stopEscape = (): void => {};
@@ -59,7 +59,7 @@ export function keyboardOf(terminal: TerminalInput, listener: KeyboardListener, 
   };
 }
 
-/** Characters that came together go into the line together: one by one, a long text would take its square in time. */
+/** Joins adjacent characters: inserting a long text one by one would take quadratic time. */
 function joined(keys: readonly Key[]): readonly Key[] {
   const result: Key[] = [];
   for (const key of keys) {

@@ -1,20 +1,20 @@
 import { textBefore } from '../../core/text/trim.ts';
 
 interface KeyDecoder {
-  /** The keys that are complete after these bytes. However the bytes are cut, the same keys come out. */
+  /** The keys completed by these bytes. The result does not depend on how the bytes are cut. */
   push(bytes: Uint8Array): readonly Key[];
-  /** Whether an Esc waits for what may follow it. The caller calls `flush` if nothing comes for a moment. */
+  /** Whether an unfinished Esc sequence is pending. The caller calls `flush` if nothing follows for a moment. */
   readonly isWaiting: boolean;
-  /** Nothing followed: the Esc was the key itself; a sequence that was begun and not finished is dropped. */
+  /** Nothing followed: reports a lone Esc as the key, and drops an unfinished sequence. */
   flush(): readonly Key[];
-  /** No more will come: a paste that was not finished is what had come of it; the rest is as in `flush`. */
+  /** The input ended: reports an unfinished paste as far as it came; otherwise like `flush`. */
   end(): readonly Key[];
 }
 
 const ESC = '\u001b';
 const PASTE_END = `${ESC}[201~`;
 
-/** Turns a terminal's bytes into keys. Sequences it does not know are swallowed whole. */
+/** Turns a terminal's bytes into keys. Unknown sequences are dropped whole. */
 export function keyDecoder(): KeyDecoder {
   const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
   let pending = '';
@@ -43,7 +43,7 @@ export function keyDecoder(): KeyDecoder {
     return keys;
   };
   const flush = (): readonly Key[] => {
-    // Behind the numbers of a sequence its end is sure to come.
+    // After the numbers of a sequence its end is certain to follow.
     if (/^\u001b\[[\d;?<>=:]+$/.test(pending)) return [];
     const isEscape = pending === ESC;
     pending = '';
@@ -65,11 +65,11 @@ export function keyDecoder(): KeyDecoder {
 
 interface PasteReader {
   push(text: string): { readonly text: string; readonly rest: string } | undefined;
-  /** What has come, without the beginning of an end. */
+  /** The text so far, without a partial end mark. */
   end(): string;
 }
 
-/** Pieces are joined once, at the end: a large paste comes in thousands of them. */
+/** Joins the pieces only once: a large paste arrives in thousands of them. */
 function pasteReader(): PasteReader {
   const pieces: string[] = [];
   let tail = '';
@@ -90,26 +90,26 @@ function pasteReader(): PasteReader {
   };
 }
 
-/** Control Sequence: its end is one character from `@` to `~`. The console of Linux has `ESC [ [ A` besides. */
+/** Control sequence: ends with one character from `@` to `~`. The Linux console also sends `ESC [ [ A`. */
 const CONTROL_SEQUENCE = /^\u001b\[(?:\[[\s\S]|[0-?]*[ -/]*(?:[@-Z\\-~]|(?<=[0-? -/])\[))/;
 const UNFINISHED_CONTROL = /^\u001b\[(?:\[|[0-?]*[ -/]*)$/;
 const SINGLE_SHIFT = /^\u001bO[\d;]*[@-~]/;
 const UNFINISHED_SHIFT = /^\u001bO[\d;]*$/;
-/** Answers of the terminal that carry text, up to BEL or ST. */
+/** Replies of the terminal that carry text, up to BEL or ST. */
 const STRING = /^\u001b[\]PX^_][^\u0007\u001b]*(?:\u0007|\u001b\\)/;
 const UNFINISHED_STRING = /^\u001b[\]PX^_][^\u0007\u001b]*\u001b?$/;
 
-/** How many code units the first key takes; 0 if more has to come to tell. */
+/** The length of the first key in code units; 0 if it is incomplete. */
 function lengthOfKey(text: string): number {
   if (!text.startsWith(ESC)) return characterLength(text, 0);
   if (text.length === 1) return 0;
   const whole = CONTROL_SEQUENCE.exec(text) ?? SINGLE_SHIFT.exec(text) ?? STRING.exec(text);
   if (whole !== null) return whole[0].length;
   if (UNFINISHED_CONTROL.test(text) || UNFINISHED_SHIFT.test(text) || UNFINISHED_STRING.test(text)) return 0;
-  // A sequence broken off by something that cannot be a part of it: that much is swallowed.
+  // A sequence interrupted by a character that cannot belong to it: drop the part before that.
   const broken = /^\u001b(?:\[[0-?]*[ -/]*|O[\d;]*|[\]PX^_][^\u0007\u001b]*)/.exec(text);
   if (broken !== null) return broken[0].length;
-  // Esc twice is Esc, and whatever the second one begins.
+  // Esc twice: the first is the key, the second may start a sequence.
   return text[1] === ESC ? 1 : 1 + characterLength(text, 1);
 }
 
@@ -130,7 +130,7 @@ function keyOf(text: string): Key | 'paste' | undefined {
   if (/^\u001b[[O\]PX^_]/.test(text)) return keyOfSequence(text);
   const plain = plainKey(text.slice(1));
   if (plain.kind === 'text') return { kind: 'key', name: `alt-${plain.text}` };
-  // Alt with Enter, whichever of the two codes the terminal sends for it.
+  // Alt+Enter, whichever of its two codes the terminal sends.
   return plain.kind === 'key'
     ? { kind: 'key', name: `alt-${plain.name}`.replace('alt-ctrl-j', 'alt-enter') }
     : undefined;
@@ -152,7 +152,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
   ...{ 1: 'home', 7: 'home', 4: 'end', 8: 'end', 3: 'delete' },
 };
 
-/** Keys that have a character of their own, and the Enter of the number pad. */
+/** Keys with a character code of their own, and Enter of the number pad. */
 const CODES: Readonly<Record<number, string>> = {
   ...{ 9: 'tab', 13: 'enter', 27: 'escape', 127: 'backspace', 57414: 'enter' },
 };
@@ -161,7 +161,7 @@ const SHIFT = 1;
 const ALT = 2;
 const CONTROL = 4;
 
-/** The key that a whole escape sequence stands for; undefined if it stands for none we know. */
+/** The key of a complete escape sequence; undefined if unknown. */
 function keyOfSequence(sequence: string): Key | undefined {
   if (/^\u001b\[\?\d+u$/.test(sequence)) return { kind: 'kitty' };
   const match = /^\u001b[[O]([\d;:]*)([A-Za-z~])$/.exec(sequence);
@@ -172,13 +172,15 @@ function keyOfSequence(sequence: string): Key | undefined {
   if (final === 'u') return keyOfCode(codeOf(first), second);
   if (final === '~' && first === '27') return keyOfCode(codeOf(third), second);
   const name = final === '~' ? NUMBERS[first] : LETTERS[final];
-  // Old terminals write the modifier of a letter as its only number.
+  // Old terminals send the modifier of a letter as the only number.
   const modifiers = modifiersOf(second !== '' || final === '~' ? second : first);
   if (name === undefined || modifiers === undefined) return undefined;
   return { kind: 'key', name: withModifiers(name, modifiers) };
 }
 
-/** `1089::99`: the character, the same with Shift, and the one at this place of a Latin keyboard, which is what we bind. */
+/**
+ * `1089::99`: the character, the shifted one, and the one at this position of a Latin layout, which is the one bound.
+ */
 function codeOf(parameter: string): number {
   const [code = '', , latin = ''] = parameter.split(':');
   return Number(latin || code);
@@ -189,7 +191,7 @@ function keyOfCode(code: number, modifier: string): Key | undefined {
   if (modifiers === undefined || !isCharacter(code)) return undefined;
   const named = CODES[code];
   if (named !== undefined) return { kind: 'key', name: withModifiers(named, modifiers) };
-  // Those of the private area are keys without a character, e.g. Caps Lock.
+  // Codes in the private use area are keys without a character, e.g. Caps Lock.
   if (code < 0x20 || (code >= 0xe000 && code <= 0xf8ff)) return undefined;
   const text = String.fromCodePoint(code);
   if ((modifiers & (ALT | CONTROL)) === 0) return { kind: 'text', text: modifiers & SHIFT ? text.toUpperCase() : text };
@@ -201,7 +203,7 @@ function isCharacter(code: number): boolean {
   return Number.isInteger(code) && code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
 }
 
-/** The bits of Shift, Alt and Control; undefined if the key was let go rather than pressed. */
+/** The bits of Shift, Alt and Control; undefined for a key release. */
 function modifiersOf(parameter: string): number | undefined {
   const [bits = '', event = ''] = parameter.split(':');
   return event === '3' ? undefined : (Math.max(1, Number(bits) || 1) - 1) & (SHIFT | ALT | CONTROL);
@@ -212,13 +214,14 @@ function withModifiers(name: string, modifiers: number): string {
   return `${prefix}${modifiers & SHIFT && !name.startsWith('shift-') ? 'shift-' : ''}${name}`;
 }
 
-/** What a person did at the keyboard. */
 export type Key =
-  /** Printable text, one character (code point) at a time. */
+  /** Printable text, one code point at a time. */
   | { readonly kind: 'text'; readonly text: string }
-  /** What stood between the marks of a bracketed paste, as it came. */
+  /** The unchanged text of a bracketed paste. */
   | { readonly kind: 'paste'; readonly text: string }
-  /** A named key: `enter`, `tab`, `up`, `ctrl-a`, `alt-b`, `shift-enter`, … Modifiers come in the order ctrl, alt, shift. */
+  /**
+   * A named key: `enter`, `tab`, `up`, `ctrl-a`, `alt-b`, `shift-enter`, … Modifiers are in the order ctrl, alt, shift.
+   */
   | { readonly kind: 'key'; readonly name: string }
-  /** The terminal says that it speaks the kitty keyboard protocol. */
+  /** The terminal supports the kitty keyboard protocol. */
   | { readonly kind: 'kitty' };

@@ -1,6 +1,6 @@
 import type { Out } from '../../core/io.ts';
 
-/** Something that takes room on a row, or, with a width of 0, a change of style. */
+/** Text on a row, or, with a width of 0, a change of style. */
 export interface Piece {
   readonly text: string;
   readonly width: number;
@@ -13,28 +13,28 @@ export interface Cell {
   readonly column: number;
 }
 
-/** The place on the terminal where the line is drawn. What other people write there, they write while nothing is drawn. */
+/** Draws the line on the terminal. Other output may be written only while no frame is drawn. */
 export interface Screen {
-  /** Shows a frame for this width of the window in the place of the one before. Nothing is written if nothing changed. */
+  /** Draws a frame, for this window width, over the previous one. Writes nothing if nothing changed. */
   show(frame: Frame, columns: number): void;
-  /** Takes the frame off the screen. */
+  /** Removes the frame from the screen. */
   erase(): void;
-  /** Leaves the frame where it is; the cursor goes to a free row below it. */
+  /** Leaves the frame on the screen and moves the cursor to a free row below it. */
   leave(): void;
-  /** An empty screen. */
+  /** Clears the screen. */
   clear(): void;
-  /** Something else was written meanwhile: the next frame starts anew, where the cursor is. */
+  /** Call after other output: the next frame starts at the cursor. */
   forget(): void;
 }
 
-/** Nothing is drawn yet. `isPlain`: a terminal that can only print. */
+/** `isPlain` is for a terminal that can only print. */
 export function screenOn(err: Out, isPlain: boolean): Screen {
   let drawn: Frame | undefined;
   let drawnColumns = 0;
   const paint = isPlain ? plainlyPainted : painted;
   const write = (text: string): void => {
     if (text === '') return;
-    // The terminal takes what it gets in order.
+    // Not awaited: the terminal receives writes in order.
     err.write(text).catch(() => {});
   };
   const forget = (): void => {
@@ -46,7 +46,7 @@ export function screenOn(err: Out, isPlain: boolean): Screen {
   };
   return {
     show(frame, columns) {
-      // The terminal has made something else of what stood there.
+      // The terminal has rewrapped the previous frame.
       if (columns !== drawnColumns) finish((before) => erasing(rewrapped(before, columns)));
       write(paint(drawn, frame));
       drawn = frame;
@@ -62,7 +62,7 @@ export function screenOn(err: Out, isPlain: boolean): Screen {
   };
 }
 
-/** What stands on the screen: rows, each ended by us and not by the terminal, and where the cursor is among them. */
+/** Rows on the screen, none of them wrapped by the terminal, and the position of the cursor. */
 export interface Frame {
   readonly rows: readonly Row[];
   readonly caret: Cell;
@@ -71,7 +71,7 @@ export interface Frame {
 const ERASE_BELOW = '\u001b[J';
 const ERASE_RIGHT = '\u001b[K';
 
-/** What to write so that `next` stands where `before` did; without a `before`, the cursor is at the start of a free row. */
+/** The output that replaces `before` by `next`; without a `before`, the cursor is at the start of a free row. */
 export function painted(before: Frame | undefined, next: Frame): string {
   let output = '';
   let at = before?.caret ?? { row: 0, column: 0 };
@@ -102,20 +102,20 @@ export function painted(before: Frame | undefined, next: Frame): string {
   return output;
 }
 
-/** What to write to get to the start of a free row below all of it. */
+/** The output that moves the cursor to the start of a free row below the frame. */
 export function leaving(frame: Frame): string {
   const last = frame.rows.length - 1;
   return `${moved(frame.caret, { row: last, column: 0 }, frame.rows.length)}\n`;
 }
 
-/** What to write to take it off the screen; the cursor is then where its first row began. */
+/** The output that removes the frame; the cursor ends where its first row began. */
 export function erasing({ caret }: Frame): string {
   return `${moved(caret, { row: 0, column: 0 }, caret.row + 1)}\r${ERASE_BELOW}`;
 }
 
 /**
- * The same frame after the window's width has changed, as far as `erasing` is concerned: rows that no longer fit have been
- * broken by the terminal, as all do that rewrap at all.
+ * The frame after the window's width changed, as `eraseFrame` needs it: terminals that rewrap break the rows that no
+ * longer fit.
  */
 export function rewrapped({ rows, caret }: Frame, columns: number): Frame {
   const above = rows.slice(0, caret.row).reduce((sum, row) => sum + broken(row, columns).row + 1, 0);
@@ -124,8 +124,8 @@ export function rewrapped({ rows, caret }: Frame, columns: number): Frame {
 }
 
 /**
- * Where the cursor is on a row that the terminal has broken, after so many cells of it. A character that is too wide for what
- * is left goes to the next row; behind a row that is full and has no more, the cursor waits at its edge.
+ * Where the cursor is after `end` cells of a row that the terminal has wrapped. A character too wide for the rest of a
+ * row goes to the next one; after a full last row, the cursor stays at its edge.
  */
 function broken(row: Row, columns: number, end = Number.POSITIVE_INFINITY): Cell {
   let at = { row: 0, column: 0 };
@@ -144,7 +144,7 @@ function widthOf(row: Row): number {
   return row.reduce((sum, { width }) => sum + width, 0);
 }
 
-/** How many pieces need not be written again; none if that would begin in the middle of a style. */
+/** How many leading pieces need not be written again; 0 if the rest would begin inside a style. */
 function commonStart(old: Row, row: Row): number {
   const differs = row.findIndex((piece, index) => !isSame(piece, old[index]));
   const same = differs === -1 ? row.length : differs;
@@ -160,7 +160,7 @@ function isSame(piece: Piece, other: Piece | undefined): boolean {
   return piece.text === other?.text && piece.width === other.width;
 }
 
-/** Only CR leaves the edge of a full row in the same way everywhere, and only LF makes a new row at the bottom. */
+/** Only CR leaves the edge of a full row in the same way on all terminals, and only LF adds a row at the bottom. */
 function moved(from: Cell, to: Cell, made: number): string {
   if (from.row === to.row && from.column === to.column) return '';
   const down = Math.min(to.row, made - 1) - from.row;
@@ -169,7 +169,7 @@ function moved(from: Cell, to: Cell, made: number): string {
   return `\r${vertical}${'\n'.repeat(Math.max(0, to.row - made + 1))}${horizontal}`;
 }
 
-/** The same as `painted` for a terminal that can print, and go back a column, and nothing else: the line only grows and shrinks at its end. */
+/** Like `diffFrames` for a terminal that can only print and go back a column: the line grows and shrinks at its end. */
 function plainlyPainted(before: Frame | undefined, next: Frame): string {
   const old = textOf(before);
   const text = textOf(next);

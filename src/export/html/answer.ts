@@ -5,14 +5,14 @@ import { segmenter } from '../../render/markdown/segments.ts';
 import { isComplete } from '../../render/markdown/table.ts';
 import { attribute, codeBlock, escaped } from './text.ts';
 
-/** Markdown as HTML, piece by piece. No word of it is lost: what cannot be read as Markdown is shown as it was written. */
+/** Markdown as HTML, in pieces. Nothing is lost: what cannot be parsed as Markdown is shown as written. */
 export function* markdownHtml(text: string): Generator<string, void> {
   const whole = blocksOf(text, blockLexer());
   if (whole === undefined) yield* segmentsHtml(text);
   else yield whole;
 }
 
-/** A long text is read in stretches, so that its cost grows with its length and not with the square of it. */
+/** Parses a long text in segments, so that the cost grows linearly and not quadratically. */
 function* segmentsHtml(text: string): Generator<string, void> {
   const lexer = blockLexer();
   const segments = segmenter();
@@ -38,7 +38,7 @@ function blocksOf(text: string, lexer: BlockLexer): string | undefined {
     const tokens = lexer(text);
     return tokens === undefined ? undefined : blocksHtml(tokens);
   } catch {
-    // Thousands of nested quotes exhaust the stack, here or in the lexer.
+    // Thousands of nested quotes overflow the stack, here or in the lexer.
     return undefined;
   }
 }
@@ -53,7 +53,7 @@ function blockHtml(token: MarkedToken): string {
     case 'checkbox':
       return '';
     case 'heading': {
-      // The page's own headings stand above those of an answer.
+      // The page uses h1 to h3 itself.
       const level = Math.min(6, token.depth + 3);
       return `<h${level}>${inlineHtml(token.tokens)}</h${level}>\n`;
     }
@@ -106,7 +106,7 @@ function asWritten(text: string): string {
 
 const SCHEMES = /^(?:https?|mailto):/i;
 
-/** The inline tokens of one block. HTML that was written in the Markdown is shown as it was written. */
+/** The inline tokens of one block. HTML in the Markdown is shown as written. */
 function inlineHtml(tokens: readonly Token[]): string {
   return parseTokens(tokens).map(tokenHtml).join('');
 }
@@ -122,7 +122,7 @@ function tokenHtml(token: MarkedToken): string {
     case 'em':
       return `<em>${inlineHtml(token.tokens)}</em>`;
     case 'del':
-      // One tilde means "about" far more often than it means deletion.
+      // A single tilde means "about" far more often than deletion.
       return token.raw.startsWith('~~') ? `<del>${inlineHtml(token.tokens)}</del>` : `~${inlineHtml(token.tokens)}~`;
     case 'codespan':
       return `<code>${escaped(token.text.replaceAll('\n', ' '))}</code>`;
@@ -144,7 +144,9 @@ interface Link {
   readonly title?: string | null | undefined;
 }
 
-/** Where a link leads is on the page too: it must not be able to say one place and mean another. Nothing is loaded. */
+/**
+ * Shows the link's target beside it, so that its text cannot disguise where it leads. Loads nothing, not even images.
+ */
 function linkHtml({ href, title }: Link, label: string, text: string): string {
   const address = decodeEntities(href);
   const target = linkTarget(address, SCHEMES);
@@ -159,7 +161,7 @@ function linkHtml({ href, title }: Link, label: string, text: string): string {
   return `<a href="${attribute(target)}" rel="noreferrer noopener nofollow">${label || escaped(address)}</a>${note}`;
 }
 
-/** The host as the browser will see it, or the mailbox; undefined if the address is none. */
+/** The host as the browser sees it, or the mailbox; undefined if the address is invalid. */
 function placeOf(target: string): string | undefined {
   if (!URL.canParse(target)) return undefined;
   const { protocol, host, pathname } = new URL(target);

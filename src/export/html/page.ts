@@ -7,8 +7,8 @@ import { attribute, escaped } from './text.ts';
 import { turnHtml, turnLink } from './turn.ts';
 
 /**
- * A session as one HTML page, piece by piece. It loads nothing from anywhere, and its policy lets nothing run or apply but
- * the script and the style that are ours; every word of the session is escaped all the same.
+ * A session as one HTML page, in pieces. The page loads nothing, and its Content-Security-Policy allows only our own
+ * script and style; all text of the session is escaped as well.
  */
 export function* htmlExport(saved: SavedSession): Generator<string, void> {
   const title = saved.summary.title.trim() || 'Session';
@@ -25,7 +25,7 @@ export function* htmlExport(saved: SavedSession): Generator<string, void> {
   yield `</main>\n<footer>Exported by gmn. This page loads nothing from anywhere.</footer>\n<script>${SCRIPT}</script>\n</body>\n</html>\n`;
 }
 
-/** Without the script there is nothing to find with: it shows this. */
+/** Hidden until the script shows it: search does not work without the script. */
 const FINDER = `<div class="finder" role="search" hidden>
 <input type="search" id="find" placeholder="Search" aria-label="Search the conversation" autocomplete="off" spellcheck="false">
 <output id="found" for="find"></output>

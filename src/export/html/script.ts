@@ -1,6 +1,6 @@
 /**
- * The script of the page: searching, unfolding, copying. It is hashed for the page's policy, so it must hold nothing of a
- * session; it makes no HTML, and everything can be read without it.
+ * The script of the page: search, unfold, copy. The Content-Security-Policy has its hash, so it must not contain
+ * session data. It creates no HTML, and the page is readable without it.
  */
 export const SCRIPT = `
 'use strict';

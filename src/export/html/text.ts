@@ -1,8 +1,8 @@
 import { codeReader, portions, type Run } from '../../render/markdown/highlight.ts';
 
 /**
- * What HTML would read as more than text, and what a reader would not see: line ends, controls, marks that reorder what
- * stands around them, halves of a pair, and the tag characters, which are invisible unless they make the flag of a region.
+ * What HTML would read as markup, and what a reader would not see: line ends, control characters, bidirectional marks,
+ * lone surrogates, and tag characters, which are invisible except in the flag of a region.
  */
 const SPECIAL =
   /[&<>"'`]|\r\n?|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]|\p{Cs}|\u{1f3f4}[\u{e0030}-\u{e007a}]+\u{e007f}|[\u{e0000}-\u{e007f}]/gu;
@@ -18,12 +18,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '\r': '\n',
 };
 
-/** Any text as the content of an element: shown as it is, and what cannot be seen is named. */
+/** Text as the content of an element; invisible characters are shown by their code points. */
 export function escaped(text: string): string {
   return replaced(text, (name) => `<span class="unseen">${name}</span>`);
 }
 
-/** The same for a quoted attribute or a title, where nothing but text can stand. */
+/** The same for a quoted attribute or a title, which cannot contain elements. */
 export function attribute(text: string): string {
   return replaced(text, (name) => `[${name}]`);
 }
@@ -39,10 +39,10 @@ function codeOf(char: string): string {
   return (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
 }
 
-/** Beyond this, colour costs more than it gives. */
+/** Longer code is not highlighted, for speed. */
 const MAX_CODE_LENGTH = 50_000;
 
-/** The class of a run by the first word of its scope. No other class is ever written. */
+/** The CSS class by the first word of a highlight scope. No other class is ever written. */
 const CLASSES: ReadonlyMap<string, string> = new Map([
   ['comment', 'c'],
   ['quote', 'c'],
@@ -68,7 +68,7 @@ const CLASSES: ReadonlyMap<string, string> = new Map([
   ['variable', 'a'],
 ]);
 
-/** A block of code, in colour if its language is known, piece by piece. */
+/** A code block in pieces, highlighted if its language is known. */
 export function* codeBlock(code: string, language: string): Generator<string, void> {
   const label = language === '' ? '' : `<span class="language">${escaped(language)}</span>`;
   yield `<div class="code">${label}<pre tabindex="0"><code>`;
@@ -76,7 +76,7 @@ export function* codeBlock(code: string, language: string): Generator<string, vo
   yield '</code></pre></div>\n';
 }
 
-/** Code as the content of an element; every character of it is there. */
+/** Highlighted code as the content of an element; keeps every character. */
 export function coloured(code: string, language: string): string {
   return [...colouredLines(code, language)].join('');
 }

@@ -17,7 +17,7 @@ import { attribute, codeBlock, coloured, escaped } from './text.ts';
 
 const MAX_TITLE = 80;
 
-/** One line of the table of turns. */
+/** An entry of the table of contents. */
 export function turnLink({ number, prompt }: Turn): string {
   const text = prompt.find((item) => item.type === 'text')?.text ?? '';
   const line = /\S.*/.exec(text.slice(0, 10_000))?.[0].trim() ?? '';
@@ -28,14 +28,14 @@ export function turnLink({ number, prompt }: Turn): string {
   return `<li><a href="#turn-${number}" dir="auto">${escaped(title)}</a></li>\n`;
 }
 
-/** One turn, piece by piece: the prompt as it was typed, then what happened, in order. */
+/** One turn, in pieces: the prompt as typed, then the steps in order. */
 export function* turnHtml({ number, at, prompt, steps, model, usage }: Turn): Generator<string, void> {
   const id = `turn-${number}`;
   const time = `<time datetime="${timeCode(at)}">${timeText(at)}</time>`;
   yield `<article class="turn" id="${id}">\n<h2><a href="#${id}">${count(number)}</a> ${time}</h2>\n`;
   if (prompt.length > 0) {
     yield sectionStart('prompt', 'Prompt');
-    // What people type is no Markdown, even if it looks like it.
+    // A prompt is not Markdown, even if it looks like it.
     for (const item of prompt) {
       if (item.type === 'text') yield foldedText(item.text, 'div');
       else yield* stepHtml(item);
@@ -81,14 +81,14 @@ function* stepHtml(item: Item): Generator<string, void> {
 
 interface ToolUse {
   readonly name: string;
-  /** Absent: only the answer is there. */
+  /** Absent if only the result was recorded. */
   readonly args?: JsonObject;
   readonly answer: Answer | undefined;
 }
 
 const MAX_HINT = 90;
 
-/** A call of a tool, folded to one line: its name, what it was about, and whether it failed. */
+/** A tool call, folded to one line: its name, what it was about, and whether it failed. */
 function toolHtml({ name, args, answer }: ToolUse): string {
   const hint = args === undefined ? '' : hintOf(args);
   const about = hint === '' ? '' : ` <span class="about">${escaped(hint)}</span>`;
@@ -102,7 +102,7 @@ function stateHtml(answer: Answer | undefined): string {
   return typeof answer.response.error === 'string' ? ' <span class="bad">failed</span>' : '';
 }
 
-/** The first words among the arguments: most often the path, the pattern or the command. */
+/** The first string among the arguments: most often the path, the pattern or the command. */
 function hintOf(args: JsonObject): string {
   const words = Object.values(args).find((value) => typeof value === 'string' && value.trim() !== '');
   const [line = ''] = typeof words === 'string' ? words.trim().split('\n', 1) : [];
@@ -121,7 +121,7 @@ function answerHtml(answer: Answer | undefined): string {
   return title + body + media.map(mediaHtml).join('');
 }
 
-/** Each value in the form it is read best in: words as they are, everything else as JSON. */
+/** Strings as they are, everything else as JSON. */
 function fieldsHtml(fields: JsonObject): string {
   const rows = Object.entries(fields).map(([name, value]) => {
     return value === undefined ? '' : `<dt>${escaped(name)}</dt><dd>${valueHtml(value)}</dd>\n`;
@@ -141,10 +141,10 @@ function valueHtml(value: JsonValue): string {
     : `<pre class="said"><code>${coloured(json, 'json')}</code></pre>`;
 }
 
-/** What a browser shows as a still or moving picture and nothing else. */
+/** Types that a browser can only display as an image; SVG could contain scripts. */
 const IMAGES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/webp', 'image/gif']);
 
-/** A picture inside the page, or a line that names what was attached. */
+/** An inline image, or a line that names the attachment. */
 function mediaHtml(media: Media): string {
   const words = `${media.mimeType}, ${formatSize(bytesOf(media))}`;
   if (!IMAGES.has(media.mimeType) || !isBase64(media.data)) return `<p class="note">Attached: ${escaped(words)}</p>\n`;
@@ -157,16 +157,16 @@ function isBase64(data: string): boolean {
   return digits !== '' && !/[^A-Za-z0-9+/]/.test(digits);
 }
 
-/** What is longer than this is folded. */
+/** Longer texts are folded. */
 const MAX_LINES = 30;
 const MAX_LENGTH = 4000;
-/** So much of it is seen all the same. */
+/** How much of a folded text stays visible. */
 const SHOWN_LINES = 12;
 const SHOWN_LENGTH = 1500;
 
-/** Text as it was written, in elements of this kind; the rest of a long one opens with a click. */
+/** Text as written, in an element of this kind; the rest of a long text is in a `<details>`. */
 function foldedText(text: string, tag: 'pre' | 'div'): string {
-  // A parser drops a line break that comes right after <pre>.
+  // The newline is there because an HTML parser drops the first line break after <pre>.
   const begin = tag === 'pre' ? '<pre class="said" dir="auto" lang="">\n' : '<div class="said" dir="auto" lang="">';
   const element = (part: string): string => `${begin}${escaped(part)}</${tag}>\n`;
   const cut = cutOf(text);
@@ -177,7 +177,10 @@ function foldedText(text: string, tag: 'pre' | 'div'): string {
   return `${element(text.slice(0, cut))}<details class="rest"><summary>${amount}</summary>\n${element(rest)}</details>\n`;
 }
 
-/** Where to cut: after a line if there are enough of them, else between two characters; the end if it is not long. */
+/**
+ * Where to cut: after a line if there are enough lines, else between two characters; the length of the text if it is
+ * short.
+ */
 function cutOf(text: string): number {
   const lineEnd = nthLineEnd(text, MAX_LINES);
   if (text.length <= MAX_LENGTH && (lineEnd === -1 || lineEnd === text.length - 1)) return text.length;
@@ -189,7 +192,7 @@ function cutOf(text: string): number {
   return isPair ? SHOWN_LENGTH + 1 : SHOWN_LENGTH;
 }
 
-/** -1 if there are fewer. */
+/** -1 if the text has fewer lines. */
 function nthLineEnd(text: string, lines: number): number {
   let end = -1;
   for (let line = 0; line < lines; line += 1) {
