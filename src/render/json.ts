@@ -3,7 +3,7 @@ import type { Io } from '../core/io.ts';
 import { errorFields, keepText, type Member, toolLog, unlessEmpty, writeDocument } from './json-parts.ts';
 import type { Renderer } from './renderer.ts';
 
-/** `-o json`: one object on stdout when the run has ended, well or badly; nothing on stderr. */
+/** `-o json`: one object on stdout when the run has ended or failed; nothing on stderr. */
 export function jsonRenderer({ out }: Io): Renderer {
   const response = keepText();
   const tools = toolLog();

@@ -4,7 +4,7 @@ import type { MakeRenderer, Renderer, RenderOptions } from './renderer.ts';
 
 type Load = (dialect: RenderOptions['dialect']) => Promise<MakeRenderer>;
 
-/** Every output format, each loaded only when it is asked for. The choices of `-o` are the keys. */
+/** Every output format, loaded only when used. The keys are the choices of `-o`. */
 export const renderers = {
   text: async () => (await import('./text.ts')).textRenderer,
   json: async (dialect) =>
@@ -19,7 +19,7 @@ export const renderers = {
 
 type OutputFormat = keyof typeof renderers;
 
-/** Enough to report a failure that came before there was a run: time stands still, nothing ticks. */
+/** Enough to report a failure before a run: the clock stands still, and nothing ticks. */
 const OUTSIDE_A_RUN: RenderOptions = {
   quiet: false,
   showThoughts: false,
@@ -33,7 +33,7 @@ const OUTSIDE_A_RUN: RenderOptions = {
   ticker: { every: () => () => {} },
 };
 
-/** The renderer of that name. Throws AppError `usage` if there is none. */
+/** Throws AppError `usage` if there is no such format. */
 export async function openRenderer(format: string, io: Io, options: RenderOptions = OUTSIDE_A_RUN): Promise<Renderer> {
   if (!isFormat(format)) {
     throw new AppError('usage', `there is no output format "${format}"`, {
@@ -44,7 +44,7 @@ export async function openRenderer(format: string, io: Io, options: RenderOption
   return (await load(options.dialect))(io, options);
 }
 
-/** Shows a failure that came before there was a run, in the shape it would have had inside one. */
+/** Shows a failure that happened before a run, in the same form as one inside a run. */
 export function failureRenderer(format: string, dialect: string, io: Io): Promise<Renderer> {
   return openRenderer(format, io, { ...OUTSIDE_A_RUN, dialect: dialect === 'gemini' ? 'gemini' : 'gmn' });
 }

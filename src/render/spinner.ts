@@ -2,30 +2,30 @@ import type { Out } from '../core/io.ts';
 import { visible } from '../core/text/terminal.ts';
 import type { RenderOptions } from './renderer.ts';
 
-/** Tells a waiting person what is awaited and for how long. */
+/** Shows the user what the program is waiting for, and for how long. */
 interface Progress {
-  /** From now on this is awaited; the same thing again does not restart its time. */
+  /** Starts to wait for something; a repeated call with the same text does not restart its time. */
   wait(what: string): void;
   /**
-   * To be called, and awaited if it returns a promise, before anything else is written: takes the spinner off the
-   * screen and counts the silence anew.
+   * Removes the spinner from the screen and restarts the silence. Call it before writing anything else, and await the
+   * promise if there is one.
    */
   clear(): Promise<void> | undefined;
   /** Clears, and shows nothing more until the next `wait`. */
   pause(): Promise<void> | undefined;
 }
 
-/** The spinners that are shown now: there is one screen, however many streams lead to it. */
+/** The visible spinners. Module-level because all streams share one screen. */
 const shown = new Set<Shown>();
 
 interface Shown {
-  /** Takes it off the screen until it is let on again. */
+  /** Hides it until `release`. */
   hold(): Promise<void> | undefined;
   release(): void;
   note(words: string): void;
 }
 
-/** Runs a question to its answer; meanwhile no spinner draws over it. */
+/** Runs `work`, usually a question to the user, without a spinner drawing over it. */
 export async function withoutSpinner<Result>(work: () => Promise<Result>): Promise<Result> {
   const held = [...shown];
   for (const spinner of held) await spinner.hold();
@@ -34,9 +34,9 @@ export async function withoutSpinner<Result>(work: () => Promise<Result>): Promi
   });
 }
 
-/** Says, beside what is awaited now, how far it is; until something else is awaited. Untrusted text. */
+/** Shows progress beside what is being waited for, until that changes. Untrusted text. */
 export function noteProgress(words: string): void {
-  // Looked at with every frame; no line is longer.
+  // Limited because it is sanitized for every frame, and no line is longer anyway.
   for (const spinner of shown) spinner.note(words.slice(0, MAX_NOTE).toWellFormed());
 }
 
@@ -52,8 +52,8 @@ type ProgressOptions = Pick<RenderOptions, 'quiet' | 'isDumb' | 'clock' | 'ticke
 };
 
 /**
- * A spinner on a terminal, after 400 ms of silence; elsewhere one line for every 30 s of it. A stderr that cannot be
- * written to is not worth failing for. `err` is not even looked at before there is something to say.
+ * A spinner on a terminal after 400 ms of silence; elsewhere one line for every 30 s of it. Write errors on stderr are
+ * ignored. `err` is not touched before there is something to show.
  */
 export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: ProgressOptions): Progress {
   const spinner = spinnerOn(err);
@@ -114,21 +114,21 @@ export function progress(err: Out, { quiet, isDumb, clock, ticker, mayDraw }: Pr
   };
 }
 
-/** Ctrl+C shows as ^C where the cursor stands. */
+/** The terminal echoes Ctrl+C as `^C` at the cursor. */
 const ECHO = '^C'.length;
 
 interface Spinner {
-  /** `note` is shown in full, `what` as far as it fits. */
+  /** Shows `note` in full and cuts `what` to fit. */
   draw(what: string, note: string): void;
   line(text: string): void;
   erase(): Promise<void> | undefined;
 }
 
-/** Spaces overwrite what was there: no terminal is too simple for that, as long as it keeps its size. */
+/** Overwrites with spaces, which works on every terminal as long as its size stays the same. */
 function spinnerOn(err: Out): Spinner {
   let frame = 0;
   let drawnWidth = 0;
-  /** How far from the beginning of its line the cursor stands, at least. */
+  /** A lower bound for the cursor's column. */
   let cursor = 0;
   let pending: Promise<void> | undefined;
   const write = (text: string): void => {
@@ -140,14 +140,14 @@ function spinnerOn(err: Out): Spinner {
   };
   return {
     draw(what, note) {
-      // A terminal that is slow to take a frame gets the next one later, not both at once.
+      // A slow terminal skips frames instead of queueing them.
       if (pending !== undefined) return;
       const room = err.columns - 1 - widthOf(note);
       const text = clip(`${FRAMES[frame % FRAMES.length]} ${what}`, room) + note;
       const width = widthOf(text);
       frame += 1;
       const { back, isClear } = lineStart(cursor, err.columns);
-      // It may be narrower than that: then more of the last frame stands behind it.
+      // The real width may be smaller; then more of the last frame remains behind the text.
       const rest = isClear ? 0 : Math.max(0, Math.min(drawnWidth - [...text].length, err.columns - 1 - width));
       write(`${back}${text}${' '.repeat(rest)}`);
       drawnWidth = width;
@@ -167,8 +167,8 @@ function spinnerOn(err: Out): Spinner {
 }
 
 /**
- * What brings the cursor back to the beginning of what was drawn. A window that has become narrower has broken it into rows: those
- * are taken away on the way.
+ * Moves the cursor back to the start of what was drawn. If a narrower window has wrapped it into rows, those are
+ * erased.
  */
 function lineStart(cursor: number, columns: number): { readonly back: string; readonly isClear: boolean } {
   const rows = Math.floor(Math.max(0, cursor - 1) / columns);
@@ -182,9 +182,9 @@ function widthOf(text: string): number {
   return width;
 }
 
-/** Never more than the real width: who goes up too many rows takes away what is not theirs. */
+/** Never more than the real width: going up too many rows would erase other output. */
 function leastWidthOf(text: string): number {
-  // Made here, since few runs come to draw anything, and the classes of Unicode are costly to make.
+  // Created here because Unicode classes are costly to compile and few runs draw a spinner.
   const shown = text.replace(/\u200d\p{Extended_Pictographic}|\p{M}|\u200d/gu, '');
   const wide = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/g;
   return [...shown].length + (shown.match(wide)?.length ?? 0);

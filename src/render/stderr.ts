@@ -4,19 +4,18 @@ import type { Out } from '../core/io.ts';
 import { filterTerminal, terminalFilter } from '../core/text/terminal.ts';
 import type { ToolLine } from './tool-line.ts';
 
-/** What the text format says to the person. Whole lines, but for thoughts, which stream. */
+/** The messages of the text format. Whole lines, except for thoughts, which stream. */
 export interface Stderr {
   /** Whether a thought has left the cursor in the middle of a line. */
   readonly isMidLine: boolean;
   notice(message: string): Promise<void>;
-  /** What a tool did. */
   tool(line: ToolLine): Promise<void>;
-  /** What an answer is founded on, numbered; nothing if there is nothing. */
+  /** The sources of an answer, numbered; writes nothing if there are none. */
   sources(sources: readonly Source[]): Promise<void>;
   usage(line: string): Promise<void>;
   error(error: AppError): Promise<void>;
   thought(delta: string): Promise<void>;
-  /** Ends the line of a thought that was left open. */
+  /** Ends the unfinished line of a thought. */
   endThought(): Promise<void>;
 }
 
@@ -25,13 +24,13 @@ const RED = ['\u001b[31m', '\u001b[39m'] as const;
 const DIM = ['\u001b[2m', '\u001b[22m'] as const;
 
 interface StderrOptions {
-  /** Passes thoughts as they are, even to a terminal. */
+  /** Passes thoughts unfiltered, even to a terminal. */
   readonly rawThoughts?: boolean;
-  /** What stands before a notice; `gmn: ` unless given. */
+  /** The prefix of a notice; `gmn: ` by default. */
   readonly opening?: string;
 }
 
-/** Outside strings are made harmless if stderr is a terminal, styled if it may be. */
+/** Sanitizes untrusted text if stderr is a terminal, and styles it if allowed. */
 export function stderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: StderrOptions = {}): Stderr {
   const clean = (text: string): string => (err.isTerminal ? filterTerminal(text) : text);
   const paint = (text: string, [on, off]: readonly [string, string]): string =>
@@ -64,13 +63,13 @@ export function stderr(err: Out, { rawThoughts = false, opening = 'gmn: ' }: Std
   };
 }
 
-/** Someone who pressed Ctrl+C knows what happened: no alarm. */
+/** No "Error:" after Ctrl+C: the user knows what happened. */
 function headline({ fault, message }: AppError): string {
   const isStopped = fault === 'interrupted' || fault === 'terminated' || fault === 'hangup';
   return isStopped ? message : `Error: ${message}`;
 }
 
-/** What stdout was not to have is not lost: the person may still want to read it. */
+/** An answer that was withheld from stdout is shown here, so that it is not lost. */
 function heldBack({ answer }: AppError): string {
   return answer ? `What the model said:\n${answer}${answer.endsWith('\n') ? '' : '\n'}` : '';
 }

@@ -5,10 +5,13 @@ import { errorFields, type KeptText, keepText, resultFields } from './json-parts
 import { encode, encodeLine } from './json-text.ts';
 import type { Renderer, RenderOptions } from './renderer.ts';
 
-/** How much text is kept for `partialResponse`. Beyond it the content events are the only record: memory stays flat. */
+/**
+ * In characters: how much text is kept for `partialResponse`, to bound memory. Beyond it, only the content events have
+ * the text.
+ */
 const KEPT_LENGTH = 1_000_000;
 
-/** `-o stream-json`: one object a line as things happen, `done` or `error` last; nothing on stderr. */
+/** `-o stream-json`: one object per line as things happen, `done` or `error` last; nothing on stderr. */
 export function streamJsonRenderer({ out }: Io, options: RenderOptions): Renderer {
   const partial = boundedText();
   const warnings: string[] = [];
@@ -85,7 +88,7 @@ function warningFields(warnings: readonly string[]): JsonObject {
 
 interface BoundedText {
   add(delta: string): void;
-  /** The whole text, or undefined once it grew too long to be kept. */
+  /** The whole text; undefined once it is too long to keep. */
   readonly text: string | undefined;
 }
 

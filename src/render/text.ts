@@ -11,7 +11,7 @@ import { progress } from './spinner.ts';
 import { type Stderr, stderr } from './stderr.ts';
 
 /**
- * `-o text`: the model's text on stdout as it streams, ended by exactly one newline; everything said to the person on
+ * `-o text`: the model's text on stdout as it streams, ended by exactly one newline; all messages to the user on
  * stderr. A pipe gets the exact text.
  */
 export function textRenderer(io: Io, options: RenderOptions): Renderer {
@@ -30,10 +30,10 @@ export function textRenderer(io: Io, options: RenderOptions): Renderer {
         return options.showThoughts ? page.say((err) => err.thought(event.delta)) : undefined;
       case 'call':
         calls.set(event.id, event.args);
-        // What came so far is shown before anybody is asked whether the call may run.
+        // Show everything so far before the user is asked whether the call may run.
         return page.rest();
       case 'answer': {
-        // A one-shot tells of the files that were changed; a chat of everything.
+        // A one-shot reports only changed files; a chat reports every tool result.
         if (!options.isChat && (options.quiet || event.outcome.change === undefined)) return;
         const { toolLine } = await import('./tool-line.ts');
         return page.tell((err) => err.tool(toolLine(event, event.args ?? calls.get(event.id) ?? {})));
@@ -69,23 +69,23 @@ type Say = (err: Stderr) => Promise<void>;
 interface TextPage {
   wait(what: string): void;
   text(delta: string): Promise<void>;
-  /** Writes to stderr, beginning on a line of its own, but not ending the line of an open thought. */
+  /** Writes to stderr on a line of its own, but does not end the line of an open thought. */
   say(words: Say): Promise<void>;
   /** Writes whole lines to stderr. */
   tell(words: Say): Promise<void>;
-  /** Writes a notice; if the answer is in the middle of a line that cannot be broken, behind that line. */
+  /** Writes a notice; if the answer is in the middle of a line on a pipe, after that line. */
   note(message: string): Promise<void>;
-  /** Shows all that has come and leaves the screen to others until the next `wait` or text. */
+  /** Shows everything so far, and draws nothing more until the next `wait` or text. */
   rest(): Promise<void>;
-  /** Shows all that has come and ends the last line. */
+  /** Shows everything so far and ends the last line. */
   close(): Promise<void>;
-  /** Stops without a word. */
+  /** Stops without output. */
   abandon(): Promise<void>;
 }
 
 function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
   const err = stderr(errOut, { rawThoughts: options.rawOutput, ...(options.isChat ? { opening: '' } : {}) });
-  // Made when first needed: asking a stream whether it is a terminal opens it.
+  // Created when first needed: asking a stream whether it is a terminal opens it.
   let shape: Presentation | undefined;
   let isMidLine = false;
   let unshown = '';
@@ -125,14 +125,14 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
       const pushed = shape.push(delta);
       const shown = typeof pushed === 'string' ? pushed : await pushed;
       await show(shown);
-      // A paragraph is laid out when it is whole; until then its last words tell that it comes.
+      // A paragraph is laid out when it is complete; until then the spinner shows its last words.
       unshown = shown === '' ? (unshown + delta).slice(-MAX_UNSHOWN) : '';
       if (unshown !== '') waiting.wait(lastWords(unshown, errOut.columns));
     },
     say,
     tell,
     async note(message) {
-      // stdout and stderr may well be one pipe, and an answer is not ours to break.
+      // stdout and stderr may be the same pipe, and a notice must not split a line of the answer.
       if (isMidLine && !out.isTerminal) held.push(message);
       else await tell(() => err.notice(message));
     },
@@ -147,14 +147,14 @@ function textPage({ out, err: errOut }: Io, options: RenderOptions): TextPage {
 
 const MAX_UNSHOWN = 400;
 
-/** As much of the end of a text as fits on a line beside a spinner. */
+/** As much of the end of a text as fits beside a spinner. */
 function lastWords(text: string, columns: number): string {
   let room = columns - 16;
   const characters = [...text.replace(/\s+/g, ' ').trim()];
   let start = characters.length;
   while (start > 0 && room > 0) {
     start -= 1;
-    // What is not Latin may be two columns wide.
+    // Characters beyond Latin-1 may be two columns wide.
     room -= (characters[start] ?? '') > '\u00ff' ? 2 : 1;
   }
   return `…${characters.slice(start).join('')}`;
@@ -162,15 +162,15 @@ function lastWords(text: string, columns: number): string {
 
 /** Turns the model's text into what is written to stdout. */
 interface Presentation {
-  /** What can be written now that this delta has come. */
+  /** What can be written after this delta. */
   push(delta: string): string | Promise<string>;
-  /** What is left when the text ends, or pauses for a tool. Text that follows starts afresh. */
+  /** The rest, when the text ends or pauses for a tool. Later text starts afresh. */
   end(): string | Promise<string>;
 }
 
 type PresentationOptions = Pick<RenderOptions, 'render' | 'rawOutput' | 'isDumb' | 'openTextWork'>;
 
-/** Exact for a pipe and for `rawOutput`, laid out or at least made harmless for a terminal. */
+/** Exact for a pipe and for `rawOutput`; laid out, or at least sanitized, for a terminal. */
 function presentation(out: Out, options: PresentationOptions): Presentation {
   const { render, rawOutput, isDumb } = options;
   if (render === 'always') return laidOut(out, options);
@@ -180,7 +180,7 @@ function presentation(out: Out, options: PresentationOptions): Presentation {
 
 const exact: Presentation = { push: (delta) => delta, end: () => '' };
 
-/** As much of a delta as is looked at before others have their turn. */
+/** In characters: how much of a delta is processed before yielding to the event loop. */
 const SLICE = 16_384;
 
 function harmless({ openTextWork }: PresentationOptions): Presentation {
@@ -218,7 +218,7 @@ function openPage(out: Out, work?: TextWork): Promise<Presentation> {
   return openMarkdown({ columns: () => out.columns, isStyled: out.isStyled, work });
 }
 
-/** What a step makes of a long text, piece by piece. */
+/** Applies `step` to a long text in slices, yielding in between. */
 async function inSlices(
   text: string,
   work: Promise<TextWork> | undefined,
@@ -238,7 +238,7 @@ interface Spent {
   readonly elapsedMs: number;
 }
 
-/** `gemini-2.5-flash · 48 in · 31 out · 79 tokens · 0.1s`; a count the server did not give is left out. */
+/** `gemini-2.5-flash · 48 in · 31 out · 79 tokens · 0.1s`; counts that the server did not give are omitted. */
 function usageLine({ model, usage, elapsedMs }: Spent): string {
   return `${model} · ${spending(usage, elapsedMs)}`;
 }

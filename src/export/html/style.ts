@@ -1,4 +1,4 @@
-/** The style of the page. It is hashed for the page's policy, so it must hold nothing of a session. */
+/** The style of the page. The Content-Security-Policy has its hash, so it must not contain session data. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

@@ -3,7 +3,9 @@ import type { OpenHighlighter } from './lazy.ts';
 import { type Links, lexBlocks } from './lexer.ts';
 import { themeFor } from './theme.ts';
 
-/** Some blocks of Markdown, and what of the text before them matters: everything can be sent to another thread. */
+/**
+ * Some Markdown blocks with the state from the text before them. Plain data, so that it can be sent to another thread.
+ */
 export interface BlockJob {
   readonly text: string;
   readonly width: number;
@@ -18,7 +20,10 @@ export interface LaidOutBlocks {
   readonly numbering: Numbering;
 }
 
-/** Lays out blocks; undefined if they cannot be read as Markdown without loss. Takes as long as it takes: see `isCostly`. */
+/**
+ * Lays out blocks; undefined if they cannot be parsed as Markdown without loss. Blocks the thread for as long as it
+ * takes: check `isCostly` first.
+ */
 export function layOutBlocks(job: BlockJob, openHighlighter: OpenHighlighter | undefined): LaidOutBlocks | undefined {
   const { text, width, isStyled, links } = job;
   try {
@@ -28,7 +33,7 @@ export function layOutBlocks(job: BlockJob, openHighlighter: OpenHighlighter | u
     const lines = blockLines(tokens, { width, theme: themeFor(isStyled), openHighlighter, numbering });
     return { lines, links: tokens.links, numbering };
   } catch {
-    // Thousands of nested quotes exhaust the stack, here or in the lexer.
+    // Thousands of nested quotes overflow the stack, here or in the lexer.
     return undefined;
   }
 }

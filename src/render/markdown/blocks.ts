@@ -7,12 +7,12 @@ import { tableLines } from './table.ts';
 import { plain, type Theme } from './theme.ts';
 import { wrap } from './wrap.ts';
 
-/** What laying out a block depends on. */
+/** What the layout of a block depends on. */
 interface Layout {
   readonly width: number;
   readonly theme: Theme;
   readonly openHighlighter: OpenHighlighter | undefined;
-  /** Where the count of an ordered list stands that goes on from block to block. */
+  /** The current number of an ordered list that spans several blocks. */
   readonly numbering: Numbering;
 }
 
@@ -21,15 +21,14 @@ export interface Numbering {
   shown: number;
 }
 
-/** A list that has not begun. */
 export function newNumbering(): Numbering {
   return { written: undefined, shown: 0 };
 }
 
-/** Narrower than this there is no point in wrapping. */
+/** Below this width, wrapping is pointless. */
 const MIN_WIDTH = 10;
 
-/** The lines of some blocks, spaced as their author spaced them: at most one empty line, none at either end. */
+/** The lines of some blocks. Keeps the author's spacing, but at most one empty line in a row and none at either end. */
 export function blockLines(tokens: readonly Token[], layout: Layout): string[] {
   const lines: string[] = [];
   let isSpaced = false;
@@ -44,7 +43,6 @@ export function blockLines(tokens: readonly Token[], layout: Layout): string[] {
   return lines;
 }
 
-/** Whether an empty line is the last of a text. */
 function endsBlank(raw: string): boolean {
   return /\n[ \t]*\n/.test(raw.slice(raw.trimEnd().length));
 }
@@ -77,7 +75,7 @@ function linesOf(token: MarkedToken, layout: Layout): readonly string[] {
   }
 }
 
-/** Items keep the numbers they were written with; only a number that repeats the one before is counted up. */
+/** Items keep their written numbers; only a number that repeats the previous one is counted up. */
 function listLines(list: Tokens.List, layout: Layout): readonly string[] {
   const lines: string[] = [];
   for (const item of list.items) {
@@ -102,7 +100,7 @@ function markerOf({ raw, task, checked }: Tokens.ListItem, numbering: Numbering)
   return number === undefined ? box || '• ' : `${numbering.shown}${delimiter} ${box}`;
 }
 
-/** A fence shows its own marks, so that what is code stays clear without colour, and can be copied as it stands. */
+/** Shows the fence marks, so that code is recognizable without colour and can be copied with its fence. */
 function codeLines(token: Tokens.Code, { theme, openHighlighter }: Layout): readonly string[] {
   const code = filterTerminal(token.text).trimEnd().split('\n');
   const raw = token.raw.trimEnd().split('\n');
@@ -119,7 +117,7 @@ function narrower(layout: Layout, columns: number): Layout {
   return { ...layout, numbering: newNumbering(), width: Math.max(MIN_WIDTH, layout.width - columns) };
 }
 
-/** Text that is not taken for Markdown: its own lines, wrapped. */
+/** The lines of text that is not Markdown, wrapped. */
 export function plainLines(text: string, width: number): string[] {
   return text
     .trimEnd()

@@ -23,15 +23,15 @@ import yaml from 'highlight.js/lib/languages/yaml';
 import { decodeEntities } from './inline.ts';
 import { type Paint, plain, type Theme } from './theme.ts';
 
-/** Colours the lines of one fence, in the order they come. */
+/** Colours the lines of one fence, in the order they arrive. */
 export type Highlighter = (lines: readonly string[]) => readonly string[];
 
-/** Some grammars take the square of the length of what they read: 2 KB of one letter cost up to 50 ms. So much is read at once. */
+/** In characters, per call of a grammar. Some grammars take quadratic time: 2 KB of one letter cost up to 50 ms. */
 const MAX_PORTION = 1000;
-/** The lines of an open comment or string that are read once more before the next portion. */
+/** In characters: the lines of an open comment or string that are read again before the next portion. */
 const MAX_CONTEXT = 1000;
 
-/** A highlighter for one fence; for a language we do not know, one that gives every line back as it is. */
+/** A highlighter for one fence; for an unknown language it returns the lines unchanged. */
 export function highlighterFor(language: string, theme: Theme): Highlighter {
   const read = theme.isStyled ? codeReader(language) : undefined;
   if (read === undefined) return (lines) => lines;
@@ -41,13 +41,13 @@ export function highlighterFor(language: string, theme: Theme): Highlighter {
   };
 }
 
-/** The runs of each line; undefined for one that cannot be read. */
+/** The runs of each line; undefined for a line that cannot be highlighted. */
 type CodeReader = (lines: readonly string[]) => readonly (readonly Run[] | undefined)[];
 
-/** A reader for one piece of code, given in pieces; undefined if there is no grammar for its language. */
+/** A reader for code that arrives in pieces; undefined if there is no grammar for its language. */
 export function codeReader(language: string): CodeReader | undefined {
   if (!isKnownLanguage(language)) return undefined;
-  // The lines since the last one that ended outside of any comment, string or the like.
+  // The lines since the last one that ended outside any comment, string or similar construct.
   let context: readonly string[] = [];
   return (lines) =>
     portions(lines).flatMap((portion) => {
@@ -59,7 +59,7 @@ export function codeReader(language: string): CodeReader | undefined {
     });
 }
 
-/** The lines, as many together as may be read at once. */
+/** Groups lines into portions small enough to be read at once. */
 export function portions(lines: readonly string[]): readonly (readonly string[])[] {
   const found: string[][] = [];
   let room = 0;
@@ -75,7 +75,7 @@ export function portions(lines: readonly string[]): readonly (readonly string[])
   return found;
 }
 
-/** Where a construct begins tells what it is: of one that is long the middle is left out. */
+/** The first line says what a construct is, so the middle of a long one is dropped. */
 function shortened(lines: readonly string[]): readonly string[] {
   const [first = '', ...rest] = lines;
   let room = MAX_CONTEXT - first.length;
@@ -101,7 +101,7 @@ function paintOf(scopes: readonly string[], theme: Theme): Paint {
   return plain;
 }
 
-/** A stretch of code without a line break, and what the grammar takes it for, as in `title function_`, outermost first. */
+/** Code without a line break, and its scopes, such as `title function_`, outermost first. */
 export interface Run {
   readonly text: string;
   readonly scopes: readonly string[];
@@ -109,7 +109,7 @@ export interface Run {
 
 interface ScopedCode {
   readonly lines: readonly (readonly Run[])[];
-  /** Whether the last line ended inside a construct that goes on. */
+  /** Whether the last line ended inside an unfinished construct. */
   readonly isOpen: boolean;
 }
 
@@ -120,7 +120,6 @@ const GRAMMARS = {
 
 const registry = hljs.newInstance();
 
-/** Whether there is a grammar for a language of that name. */
 function isKnownLanguage(language: string): boolean {
   if (registry.listLanguages().length === 0) {
     for (const [name, grammar] of Object.entries(GRAMMARS)) registry.registerLanguage(name, grammar);
@@ -128,7 +127,9 @@ function isKnownLanguage(language: string): boolean {
   return registry.getLanguage(language) !== undefined;
 }
 
-/** The code line by line, with its scopes. Undefined if there is no such grammar, or it would not give back every character. */
+/**
+ * The code line by line, with its scopes. Undefined if there is no such grammar, or if it would change any character.
+ */
 function scopedLines(source: readonly string[], language: string): ScopedCode | undefined {
   if (!isKnownLanguage(language)) return undefined;
   const html = registry.highlight(`${source.join('\n')}\n`, { language, ignoreIllegals: true }).value;
@@ -145,7 +146,7 @@ function scopedLines(source: readonly string[], language: string): ScopedCode | 
       isOpen = open.length > 0;
     } else line.push({ text: decodeEntities(token.replaceAll('&#x27;', "'")), scopes: [...open] });
   }
-  // Colour is a favour; the code itself must come out exactly as it went in.
+  // Colour is optional, but the code must come out exactly as it went in.
   const isExact = lines.length === source.length && lines.every((runs, index) => textOf(runs) === source[index]);
   return isExact ? { lines, isOpen } : undefined;
 }

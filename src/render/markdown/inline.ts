@@ -4,8 +4,8 @@ import { type Paint, plain, type Theme } from './theme.ts';
 import type { Span } from './wrap.ts';
 
 /**
- * The inline tokens of one block as spans. Every word of the source is in one of them, and no control character: the
- * lexer decodes entities of its own accord, so what was harmless going in need not be coming out.
+ * The inline tokens of one block as spans. Keeps every word of the source. Control characters are filtered again here,
+ * because the lexer decodes entities and can thereby create them.
  */
 export function spansOf(tokens: readonly Token[], theme: Theme, paint: Paint = plain): Span[] {
   return parseTokens(tokens)
@@ -13,7 +13,7 @@ export function spansOf(tokens: readonly Token[], theme: Theme, paint: Paint = p
     .map((span) => ({ ...span, text: filterTerminal(span.text) }));
 }
 
-/** marked gives no other kinds as long as no extension is registered; this says so to the compiler. */
+/** A cast: marked gives no other kinds as long as no extension is registered. */
 export function parseTokens(tokens: readonly Token[]): readonly MarkedToken[] {
   return tokens as readonly MarkedToken[];
 }
@@ -31,7 +31,7 @@ function spansOfToken(token: MarkedToken, theme: Theme, paint: Paint): Span[] {
     case 'em':
       return within(token.tokens, theme.emphasis);
     case 'del': {
-      // One tilde means "about" far more often than it means deletion.
+      // A single tilde means "about" far more often than deletion.
       const mark: Span = { text: token.raw.startsWith('~~') ? '~~' : '~', paint };
       if (theme.isStyled && mark.text === '~~') return within(token.tokens, theme.strike);
       return [mark, ...spansOf(token.tokens, theme, paint), mark];
@@ -58,7 +58,7 @@ interface Link {
   readonly title?: string | null | undefined;
 }
 
-/** The address is always on the screen too: a link must not be able to say one place and mean another. */
+/** Always shows the address too, so that a link's text cannot disguise where it leads. */
 function linkSpans(
   { href, title }: Link,
   label: readonly Span[],
@@ -82,7 +82,7 @@ function linkSpans(
 const SCHEMES = /^(?:https?|ftp|mailto):/i;
 const MAX_LENGTH = 2000;
 
-/** Makes text a link a terminal can open (OSC 8); an address that `linkTarget` refuses gives no link. */
+/** Makes text a terminal hyperlink (OSC 8); plain text if `linkTarget` rejects the address. */
 function hyperlink(address: string): Paint {
   const target = linkTarget(address);
   if (target === undefined) return plain;
@@ -90,8 +90,8 @@ function hyperlink(address: string): Paint {
 }
 
 /**
- * The address percent-encoded to printable ASCII, so that it cannot end what it is written into; undefined if it is of an
- * unknown scheme, or too long.
+ * The address percent-encoded to printable ASCII, so that it cannot break out of its context; undefined if its scheme
+ * is not allowed or it is too long.
  */
 export function linkTarget(address: string, schemes = SCHEMES): string | undefined {
   if (!schemes.test(address)) return undefined;
@@ -131,7 +131,7 @@ const NAMED: Readonly<Record<string, string>> = {
   euro: '€',
 };
 
-/** Puts characters in the place of the entities people use. What is unknown, or would be a control character, stays as written. */
+/** Decodes common entities. Unknown ones, and those that give a control character, stay as written. */
 export function decodeEntities(text: string): string {
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,8}));/gi, (entity, decimal, hex, name) => {

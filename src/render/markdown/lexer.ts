@@ -1,31 +1,31 @@
 import { Lexer, type TokensList } from 'marked';
 
-/** The link definitions of a text, by their labels. */
+/** The link definitions of a text, by label. */
 export type Links = TokensList['links'];
 
-/** Longer blocks are not prose. */
+/** In characters. Longer blocks are not prose. */
 const MAX_LENGTH = 8192;
-/** What the lexer takes about 30 ms for. Its time grows with the length of a block times the marks in it. */
+/** About 30 ms of lexing. The lexer's time grows with the length of a block times the marks in it. */
 const MAX_COST = 1_000_000;
-/** Every row of a table has as many cells as its head, written or not. */
+/** Every row of a table gets as many cells as its header, written or not. */
 const MAX_CELLS = 10_000;
-/** Each link definition is looked at for each block. */
+/** The lexer looks at each link definition for each block. */
 const MAX_LINKS = 200;
 
-/** What begins something that the lexer looks for the end of, or nests. */
+/** Marks that nest, or whose end the lexer searches for. */
 const MARKS = /[*_~`[\]<>!\\&@]|[-+] |\d[.)] /g;
 
-/** What reading a block costs, as far as can be told without reading it. */
+/** The estimated cost of lexing a block: its length times the marks in it. */
 export function costOf(text: string): number {
   return text.length * (1 + countOf(text, MARKS));
 }
 
-/** Whether reading this block may take longer than anybody should wait for it without being heard. */
+/** Whether lexing this block may block the thread for too long. */
 export function isCostly(text: string): boolean {
   return text.length > MAX_LENGTH || costOf(text) > MAX_COST || mostCells(text) > MAX_CELLS;
 }
 
-/** So many cells a table has that is made of this text. */
+/** An upper bound for the cells of a table in this text. */
 function mostCells(text: string): number {
   if (!text.includes('|')) return 0;
   const lines = text.split('\n');
@@ -36,7 +36,7 @@ function countOf(text: string, pattern: RegExp): number {
   return text.match(pattern)?.length ?? 0;
 }
 
-/** The tokens of whole blocks; undefined if they came back incomplete. May exhaust the stack on deep nesting. */
+/** The tokens of whole blocks; undefined if text was lost. May overflow the stack on deep nesting. */
 export function lexBlocks(text: string, links: Links): TokensList | undefined {
   const lexer = new Lexer({ gfm: true });
   lexer.tokens.links = { ...links };
@@ -46,10 +46,10 @@ export function lexBlocks(text: string, links: Links): TokensList | undefined {
   return tokens;
 }
 
-/** Reads whole blocks; undefined if that is costly, or they came back incomplete. May exhaust the stack on deep nesting. */
+/** Lexes whole blocks; undefined if that is too costly, or if text was lost. May overflow the stack on deep nesting. */
 export type BlockLexer = (text: string) => TokensList | undefined;
 
-/** A lexer for one text, given in pieces: link definitions hold from where they stand. */
+/** A lexer for a text in pieces: link definitions apply from where they stand. */
 export function blockLexer(): BlockLexer {
   let links: Links = {};
   return (text) => {
@@ -72,13 +72,13 @@ export interface Fence {
 }
 
 interface ListMarker {
-  /** The marker with the space before and after it. */
+  /** Including the space before and after it. */
   readonly text: string;
   /** Whether it starts a list even right after a line of prose. */
   readonly canInterrupt: boolean;
 }
 
-/** Columns of white space before the first character; a tab reaches to the next multiple of four. */
+/** The width of the leading white space in columns; a tab reaches to the next multiple of four. */
 export function indentOf(line: string): number {
   let columns = 0;
   for (const char of line) {
@@ -89,7 +89,7 @@ export function indentOf(line: string): number {
   return columns;
 }
 
-/** The fence a line opens, at whatever depth. */
+/** The fence that a line opens, at any indent. */
 export function fenceOf(line: string): Fence | undefined {
   const match = /^[ \t]*(?:(`{3,})([^`]*)|(~{3,})(.*))$/.exec(line);
   if (match === null) return undefined;
@@ -101,7 +101,6 @@ export function fenceOf(line: string): Fence | undefined {
   };
 }
 
-/** Whether the line closes that fence. */
 export function isFenceEnd(line: string, { mark }: Fence): boolean {
   const text = line.trim();
   return text.length >= mark.length && text === mark.charAt(0).repeat(text.length);
@@ -124,11 +123,11 @@ export function isUnderline(line: string): boolean {
 
 /** The second line of a table, given the first. */
 export function isDelimiterRow(line: string, header: string): boolean {
-  // Without the blanks at its end: two repetitions of the same side by side would try every way to share them out.
+  // Trimmed first: two adjacent repetitions of blanks in the pattern would backtrack badly.
   return header.includes('|') && /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?$/.test(line.trimEnd());
 }
 
-/** The marker of the list item a line starts. */
+/** The marker of the list item that a line starts. */
 export function listMarker(line: string): ListMarker | undefined {
   const match = /^[ \t]*(?:[-*+]|(\d{1,9})[.)])(?:[ \t]+|$)/.exec(line);
   if (match === null) return undefined;

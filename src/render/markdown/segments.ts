@@ -11,13 +11,13 @@ import {
 } from './lexer.ts';
 
 interface Segmenter {
-  /** The segments that are complete after this text. Each line is looked at once. */
+  /** The segments completed by this text. Each line is looked at once. */
   push(text: string): readonly Segment[];
-  /** The rest, as if the text ended here; an open fence ends too. */
+  /** The rest, as if the text ended here; also ends an open fence. */
   end(): readonly Segment[];
 }
 
-/** Cuts streaming Markdown into segments by looking at lines alone; what a block means is left to the lexer. */
+/** Cuts streaming Markdown into segments by looking at its lines only; the lexer parses the blocks. */
 export function segmenter(): Segmenter {
   const lines = lineSplitter();
   let cut: Cut = newCut();
@@ -43,10 +43,10 @@ interface LineSplitter {
   rest(): string;
 }
 
-/** A line without an end is shown in stretches of about this length. */
+/** In characters. A longer line is cut at about this length. */
 const MAX_LINE_LENGTH = 65_536;
 
-/** Pieces of an unfinished line are joined once, when its end has come or it has grown too long to be waited for. */
+/** Joins the pieces of a line only once, when it ends or has become too long. */
 function lineSplitter(): LineSplitter {
   let pieces: string[] = [];
   let length = 0;
@@ -86,24 +86,24 @@ function lineSplitter(): LineSplitter {
   };
 }
 
-/** A stretch of the answer that can be shown, because nothing that follows will change what it means. */
+/** A part of the answer that can be shown, because no later text can change its meaning. */
 export type Segment =
   /** Whole blocks of Markdown. */
   | { readonly type: 'blocks'; readonly text: string }
   | { readonly type: 'blank' }
-  /** The lines of a fence come one by one: code is often long, and people like to watch it grow. */
+  /** The lines of a fence come one by one, so that long code appears while it streams. */
   | { readonly type: 'fence'; readonly line: string; readonly language: string }
   | { readonly type: 'code'; readonly line: string }
   | { readonly type: 'fenceEnd'; readonly line: string };
 
-/** Where the cutting stands: the segments that are ready, and the block that is still open. */
+/** The state: the segments that are ready, and the block that is still open. */
 interface Cut {
   readonly ready: Segment[];
   open: string[];
-  /** The length of the open block. */
+  /** In characters. */
   size: number;
   kind: 'none' | 'paragraph' | 'table' | 'list' | 'other';
-  /** The fence the text is in, if any. */
+  /** The top-level fence that the text is in. */
   fence: Fence | undefined;
   /** A fence inside the open list. */
   innerFence: Fence | undefined;
@@ -112,12 +112,11 @@ interface Cut {
   balance: Balance;
 }
 
-/** A paragraph with an unclosed bracket or star waits this many lines for the closing one. */
+/** How many lines a paragraph with an unclosed bracket or star waits for the closing one. */
 const MAX_OPEN_LINES = 100;
-/** A block that has grown beyond what the lexer takes need not be waited for. */
+/** In characters. A longer block is too long for the lexer, so there is no need to wait for its end. */
 const MAX_OPEN_LENGTH = 262_144;
 
-/** Nothing read yet. */
 function newCut(): Cut {
   return {
     ready: [],
@@ -132,7 +131,7 @@ function newCut(): Cut {
   };
 }
 
-/** Takes the next line, without its line break; moves what it completes to `ready`. */
+/** Takes the next line, without its line break, and moves completed segments to `ready`. */
 function addLine(cut: Cut, line: string): void {
   if (cut.size > MAX_OPEN_LENGTH) closeBlock(cut);
   cut.size += line.length + 1;
@@ -168,7 +167,7 @@ function addToFence(cut: Cut, fence: Fence, line: string): void {
 
 function addBlank(cut: Cut): void {
   if (cut.kind === 'list') {
-    // The list may go on after it.
+    // The list may continue after the blank line.
     cut.open.push('');
     cut.isBlankBefore = true;
   } else {
@@ -241,7 +240,7 @@ function isWhole({ balance, open }: Cut): boolean {
   return balance.isClosed() || open.length >= MAX_OPEN_LINES;
 }
 
-/** A number that starts no list, and an indented line, mean what they mean only inside their paragraph. */
+/** A number that starts no list, and an indented line, have their meaning only inside their paragraph. */
 function mayStandAlone(line: string): boolean {
   return listMarker(line) === undefined && indentOf(line) < 4;
 }
@@ -260,14 +259,14 @@ function withoutIndent(line: string, indent: number): string {
   return line.slice(end);
 }
 
-/** Keeps count of the inline marks that are open, line by line. */
+/** Counts the open inline marks, line by line. */
 interface Balance {
   add(line: string): void;
-  /** Whether a line break here cuts no emphasis, code or link in two, as far as counting can tell. */
+  /** Whether a line break here splits no emphasis, code or link, judging by the counts. */
   isClosed(): boolean;
 }
 
-/** Counting is enough: a wrong guess costs an emphasis its style, never a word. */
+/** Counting is enough: a wrong guess loses a style, never a word. */
 function balance(): Balance {
   let ticks = 0;
   let stars = 0;

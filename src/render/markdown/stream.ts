@@ -7,33 +7,34 @@ import { costOf, isCostly, type Links } from './lexer.ts';
 import { type Segment, segmenter } from './segments.ts';
 import { themeFor } from './theme.ts';
 
-/** Where Markdown is laid out. */
 export interface Page {
-  /** Asked anew for every block, so that a window may change its size. */
+  /** Called for every block, because the window may be resized. */
   readonly columns: () => number;
   readonly isStyled: boolean;
-  /** Where blocks are laid out that may take long. Absent: they are shown as they were written. */
+  /** Lays out slow blocks on another thread. If absent, they are shown as written. */
   readonly work?: TextWork | undefined;
 }
 
-/** Lays out Markdown as it streams. The text must have passed the terminal filter. */
+/** Lays out Markdown as it streams. The text must already be filtered for the terminal. */
 export interface MarkdownStream {
-  /** The lines that are complete after this text, each with its line break. Costs no more late in an answer than early. */
+  /**
+   * The lines completed by this text, each with its line break. The cost does not grow with the length of the answer.
+   */
   push(text: string): Promise<string>;
-  /** The rest. What comes after starts a new block. */
+  /** The rest. Later text starts a new block. */
   end(): Promise<string>;
 }
 
-/** So much may be done before others have their turn: about a hundredth of a second. */
+/** The cost after which to yield to the event loop: about 10 ms. */
 const MAX_AT_ONCE = 300_000;
-/** What highlighting costs more than reading. */
+/** The cost of highlighting relative to lexing. */
 const HIGHLIGHTING = 100;
-/** A line of code is read together with the lines of the comment or string that it is in. */
+/** In characters: a line of code is read together with the comment or string around it. */
 const MAX_CONTEXT = 2048;
-/** Code inside of a list or a quote is highlighted all at once. */
+/** In characters: code inside a list or a quote is highlighted all at once. */
 const MAX_INNER_CODE = 1024;
 
-/** Opens a page. No word of the text is ever lost: what cannot be laid out is shown as it was written. */
+/** Nothing of the text is ever lost: what cannot be laid out is shown as written. */
 export function markdownStream({ columns, isStyled, work }: Page): MarkdownStream {
   const theme = themeFor(isStyled);
   const segments = segmenter();
@@ -68,7 +69,7 @@ export function markdownStream({ columns, isStyled, work }: Page): MarkdownStrea
     const width = Math.max(1, columns());
     const job = { text, width, isStyled, links, numbering };
     const isHard = isCostly(text) || (text.length > MAX_INNER_CODE && isStyled && holdsCode(text));
-    // The thread runs the same function on the same job.
+    // The thread runs `layOutBlocks` on the same job.
     const laidOut = isHard
       ? ((await work?.run('blocks', job)) as LaidOutBlocks | undefined)
       : layOutBlocks(job, openHighlighter);

@@ -12,7 +12,10 @@ interface Cell {
 
 const SEPARATOR = ' │ ';
 
-/** A table in aligned columns; as a list of `name: value` if the columns do not fit; as written if its rows do not fit its head. */
+/**
+ * A table in aligned columns; as a list of `name: value` if it is too wide; as written if a row has more cells than the
+ * header.
+ */
 export function tableLines(table: Tokens.Table, theme: Theme, width: number): string[] {
   if (!isComplete(table)) return table.raw.trimEnd().split('\n');
   const header = table.header.map((cell) => cellOf(cell, theme, theme.strong));
@@ -32,13 +35,13 @@ export function tableLines(table: Tokens.Table, theme: Theme, width: number): st
   return [line(header), rule, ...rows.map(line)];
 }
 
-/** Whether every word is in a cell: those beyond the last column are dropped by the lexer, as the standard wants. */
+/** Whether every word is in a cell: as GFM requires, the lexer drops cells beyond the last column. */
 export function isComplete({ raw, header, rows }: Tokens.Table): boolean {
   const cells = [header, ...rows].flat();
   return wordsOf(raw) === wordsOf(cells.map((cell) => cell.text).join(''));
 }
 
-/** One `name: value` a line, an empty line between rows. */
+/** One `name: value` per line, an empty line between rows. */
 function listLines(header: readonly Cell[], rows: readonly (readonly Cell[])[], width: number): string[] {
   const lines: string[] = [];
   for (const row of rows) {

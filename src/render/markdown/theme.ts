@@ -1,9 +1,9 @@
 import { Chalk } from 'chalk';
 
-/** Styles a run of text that holds no line break. */
+/** Styles a run of text without line breaks. */
 export type Paint = (text: string) => string;
 
-/** How each kind of text looks. Where styling is off every paint gives its text back untouched. */
+/** How each kind of text looks. With styling off, every paint returns its text unchanged. */
 export interface Theme {
   readonly isStyled: boolean;
   readonly heading: Paint;
@@ -17,7 +17,7 @@ export interface Theme {
   readonly scopes: ReadonlyMap<string, Paint>;
 }
 
-/** The sixteen colours of the terminal's own palette, so that light and dark backgrounds both work. */
+/** Uses the sixteen colours of the terminal's own palette, so that light and dark backgrounds both work. */
 export function themeFor(isStyled: boolean): Theme {
   const chalk = new Chalk({ level: isStyled ? 1 : 0 });
   const scopes: readonly (readonly [string, Paint])[] = [
@@ -60,5 +60,4 @@ export function themeFor(isStyled: boolean): Theme {
   };
 }
 
-/** The text as it is. */
 export const plain: Paint = (text) => text;

@@ -5,11 +5,11 @@ import { type Paint, plain } from './theme.ts';
 export interface Span {
   readonly text: string;
   readonly paint: Paint;
-  /** Code keeps its spaces as they are. */
+  /** Code keeps its spaces. */
   readonly isCode?: boolean;
 }
 
-/** What a line may not be broken inside of, and the space before it. */
+/** An unbreakable part of a line, and the space before it. */
 interface Unit {
   readonly gap: Span | undefined;
   readonly parts: Span[];
@@ -25,8 +25,8 @@ const CLOSING =
 const OPENING = /[（［｛〔〈《「『【〘〖([{«“‘]$/u;
 
 /**
- * Lays spans out in lines no wider than `width`, breaking at spaces and between the characters of scripts that have
- * none. A word too long for a line gets a line of its own and is left whole, so that addresses can be copied.
+ * Lays out spans in lines no wider than `width`, breaking at spaces and between the characters of scripts without
+ * spaces. A word too long for a line gets a line of its own and is not broken, so that addresses can be copied.
  */
 export function wrap(spans: readonly Span[], width: number): string[] {
   const lines: string[] = [];
@@ -52,12 +52,12 @@ export function wrap(spans: readonly Span[], width: number): string[] {
   return lines;
 }
 
-/** The spans on one line, however long. */
+/** The spans on one line of any length. */
 export function unwrapped(spans: readonly Span[]): string {
   return paintLine(spans.map((span) => ({ ...span, text: span.text.replaceAll('\n', ' ') })));
 }
 
-/** Neighbours of one style are styled together. */
+/** Adjacent spans of one style are styled together. */
 function paintLine(spans: readonly Span[]): string {
   let painted = '';
   for (let index = 0; index < spans.length; ) {
@@ -109,7 +109,7 @@ interface Piece {
   readonly mayBreakBefore: boolean;
 }
 
-/** A word, cut wherever a line may end inside it. */
+/** Cuts a word wherever a line may end inside it. */
 function breakable(word: string, width: number): readonly Piece[] {
   if (/^[\x21-\x7e]+$/.test(word)) return [{ text: word, mayBreakBefore: false }];
   const isTooLong = widthOf(word) > width;
