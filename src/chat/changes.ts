@@ -117,11 +117,11 @@ async function diffOf(change: Change, store: UndoStore, cwd: string): Promise<st
   const before = await store.before(change);
   const now = await readBytesIfAny(change.path, {
     maxBytes: MAX_FILE_BYTES,
-    tooLarge: () => new AppError('usage', `${name} is too large to be compared`, { hint: 'Look at it yourself.' }),
+    tooLarge: () => new AppError('usage', `${name} is too large to compare`, { hint: 'Compare it with another program.' }),
     links: 'never',
   });
   const [old, fresh] = [textOf(before), textOf(now)];
-  if (old === undefined || fresh === undefined) return `${name}: not text, and not compared\n`;
+  if (old === undefined || fresh === undefined) return `${name}: not text, not compared\n`;
   if (old === fresh) return '';
   const { diff } = await unifiedDiff(name, before === undefined ? undefined : old, fresh, new AbortController().signal);
   return now === undefined ? diff.replace(`+++ b/${name}`, '+++ /dev/null') : diff;

@@ -36,7 +36,7 @@ export async function setMode(chat: Chat, wanted: string): Promise<void> {
   if (mode === undefined) {
     const isYolo = wanted === 'yolo';
     throw new AppError('usage', isYolo ? 'yolo is for the command line alone' : `there is no mode ${wanted}`, {
-      hint: isYolo ? 'Start with: gmn chat --yolo' : `There are: ${chat.modes.join(', ')}`,
+      hint: isYolo ? 'Start with: gmn chat --yolo' : `Choose one of: ${chat.modes.join(', ')}`,
     });
   }
   for (const notice of await chat.assistant.change({ mode })) await chat.note(notice);

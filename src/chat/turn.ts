@@ -95,7 +95,7 @@ function rendererFor({ io, isQuiet, isPlain, assistant, clock }: Chat, signal: A
 function inChat({ signal: chatSignal }: Chat, error: AppError, { isKept, signal }: Showing): AppError {
   if (error.fault === 'api' && error.objection === 'length') {
     return new AppError('api', error.message, {
-      hint: '/compress makes a summary of the conversation; a file that is too long must go without.',
+      hint: '/compress makes a summary of the conversation; leave out a file that is too long.',
     });
   }
   if (!signal.aborted || chatSignal.aborted) return error;

@@ -50,7 +50,7 @@ function itemText(item: Item): string {
     case 'call':
       return `#### Tool: ${codeSpan(item.name)}\n\n${fenced(json(item.args), 'json')}${answerText(item.answer)}`;
     case 'answer':
-      return `#### Answer of a tool: ${codeSpan(item.name)}\n${answerText(item.answer)}`;
+      return `#### Tool result: ${codeSpan(item.name)}\n${answerText(item.answer)}`;
     case 'note':
       return `*${inline(item.text)}*\n`;
     case 'other':

@@ -47,7 +47,7 @@ const SPINNER_AFTER_MS = 400;
 const LINE_EVERY_MS = 30_000;
 
 type ProgressOptions = Pick<RenderOptions, 'quiet' | 'isDumb' | 'clock' | 'ticker'> & {
-  /** Whether the cursor stands where a redrawn line would overwrite nothing. */
+  /** Whether redrawing the cursor's line would overwrite nothing. */
   readonly mayDraw: () => boolean;
 };
 

@@ -84,7 +84,7 @@ export const EXPORT: SlashCommand = {
     const file = argument === '' ? `gmn-${fileName(session.name ?? shortId(session.id))}.md` : argument;
     const format = formatOf(file);
     if (format === undefined) {
-      throw new AppError('usage', `${visible(file)} has no ending that stands for a format`, {
+      throw new AppError('usage', `${visible(file)} has no file extension of a known format`, {
         hint: 'Choose one of: .md, .json, .html',
       });
     }

@@ -19,7 +19,7 @@ export const FILE: SlashCommand = {
       for (const path of wordsOf(argument)) await attach(chat, path);
     }
     const files = chat.files.map((path) => `+ ${visible(path)}`);
-    const notes = chat.notes.length === 0 ? [] : [`+ ${chat.notes.length} of what was run or undone`];
+    const notes = chat.notes.length === 0 ? [] : [`+ ${chat.notes.length} from commands and undone changes`];
     const all = [...files, ...notes];
     await chat.say(all.length === 0 ? 'Nothing goes with the next prompt.' : all.join('\n'));
     return undefined;

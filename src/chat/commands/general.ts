@@ -32,7 +32,7 @@ export const KEYS: SlashCommand = {
 export const KEY_TABLE: readonly (readonly [keys: string, meaning: string])[] = [
   ['Enter', 'send'],
   ['Ctrl+J, Alt+Enter, \\ and Enter', 'begin a new line'],
-  ['Esc, Ctrl+C during a turn', 'stop it, and keep what came'],
+  ['Esc, Ctrl+C during a turn', 'stop it, and keep what has arrived'],
   ['Ctrl+C', 'clear the line; on an empty line: leave'],
   ['Ctrl+D', 'on an empty line: leave'],
   ['Tab', 'complete a command, a model, a session or an @path'],

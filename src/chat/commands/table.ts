@@ -14,7 +14,7 @@ import { APPROVE, MODEL, SYSTEM, THOUGHTS, TOOLS } from './settings.ts';
 const OTHER_WAYS: readonly Row[] = [
   ['@path', 'Attach a file of this directory'],
   ['@server:uri', 'Attach a resource of an MCP server'],
-  ['/server:prompt', 'Ask a prompt of an MCP server; its arguments follow, as name=value'],
+  ['/server:prompt', 'Send a prompt of an MCP server; its arguments follow as name=value'],
   ['!command', 'Run a command; its output goes with the next prompt'],
   ['//text', 'Send a text that begins with a slash'],
 ];
@@ -56,7 +56,7 @@ export function findCommand(entry: string): { readonly command: SlashCommand; re
   const command = COMMANDS.find((candidate) => candidate.name === name || candidate.aliases?.includes(name));
   if (command === undefined) throw unknown(name);
   if (command.argument === undefined && argument !== '') {
-    throw new AppError('usage', `/${name} takes no words`, { hint: `To send it as it is: /${visible(entry)}` });
+    throw new AppError('usage', `/${name} takes no arguments`, { hint: `To send it as it is: /${visible(entry)}` });
   }
   return { command, argument: argument.trim() };
 }
