@@ -14,7 +14,7 @@ import { mayHaveMetadata, metadataToken } from './metadata-server.ts';
 import { isToken, parseJson } from './token.ts';
 
 const CLOUD_SCOPES = ['https://www.googleapis.com/auth/cloud-platform'];
-/** What the official CLI asks for when a service account stands in for a person. */
+/** What the official CLI requests when a service account is used in place of a Google sign-in. */
 export const SIGN_IN_SCOPES = [
   ...CLOUD_SCOPES,
   'https://www.googleapis.com/auth/userinfo.email',
@@ -24,18 +24,18 @@ export const SIGN_IN_SCOPES = [
 interface AdcOptions {
   readonly type: AuthType;
   readonly env: Env;
-  /** Without the `.env` files: what names the metadata server. */
+  /** Without `.env` files: these must not choose the metadata server. */
   readonly realEnv: Env;
   readonly send: SendHttp;
   readonly clock: Clock;
   readonly scopes?: readonly string[];
-  /** A key file's content, where it was not found by the usual rules but in the place of a sign-in. */
+  /** Content of a key file found in place of a sign-in, not by the usual rules. */
   readonly document?: KeyDocument;
 }
 
 /**
- * Google's application default credentials: a key file, gcloud's, or those of the machine in the cloud. Throws AppError
- * `auth` or `config` for a file that cannot be used.
+ * Google's application default credentials: a key file, gcloud's file, or the metadata server. Throws AppError `auth`
+ * or `config` for a file that cannot be used.
  */
 export async function adcChoice(options: AdcOptions): Promise<Choice> {
   const { type, env, document } = options;
@@ -59,7 +59,7 @@ export async function adcChoice(options: AdcOptions): Promise<Choice> {
 
 type HeaderSource = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;
 
-/** Asked without the library, whose own way to the metadata server follows redirects and cannot be stopped. */
+/** Without Google's library, whose metadata request follows redirects and cannot be aborted. */
 function machineHeaders({ realEnv, send, clock, scopes = CLOUD_SCOPES }: AdcOptions): HeaderSource {
   const tokenOf = metadataToken({ env: realEnv, send, clock, scopes });
   const project = realEnv.GOOGLE_CLOUD_QUOTA_PROJECT;
@@ -89,7 +89,7 @@ function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyDo
       new GoogleAuth({ scopes: [...scopes], clientOptions: { transporterOptions }, credentials }).getClient();
     const { type, source_credentials: source, delegates } = file.value;
     if (type !== IMPERSONATED || !isObject(source)) return clientOf(file.value);
-    // Left to itself, the library would open the source without our transport.
+    // By itself the library would create the source client without our transport.
     return new Impersonated({
       sourceClient: await clientOf(source),
       targetPrincipal: targetOf(file.value) ?? '',
@@ -107,10 +107,10 @@ function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyDo
       const headers: Record<string, string> = {};
       for (const [name, value] of await (await client).getRequestHeaders()) headers[name] = value;
       const token = headers.authorization?.replace(/^Bearer /, '');
-      // The library takes an answer without a token for one.
+      // If the response has no token, the library sends "Bearer undefined".
       if (isToken(token) && token !== 'undefined') return headers;
     } catch {
-      // What the library throws may hold keys and tokens; all that matters was seen on the way.
+      // The library's errors may contain keys and tokens; `seen` has what we need.
     }
     client = undefined;
     signal.throwIfAborted();
@@ -118,7 +118,7 @@ function libraryHeaders({ send, scopes = CLOUD_SCOPES }: AdcOptions, file: KeyDo
   };
 }
 
-/** Where the library would look too, read here so that `auth status` can name it and a `.env` file can set it. */
+/** The same places as the library, read here so that `auth status` can name the file and a `.env` file can set it. */
 async function keyFile(env: Env): Promise<KeyDocument | undefined> {
   const named = env.GOOGLE_APPLICATION_CREDENTIALS;
   if (named) {
@@ -173,7 +173,7 @@ function nothingFound(): AppError {
   });
 }
 
-/** What was seen last while Google's library tried to get a token. */
+/** The last response or failure while Google's library tried to get a token. */
 interface Seen {
   readonly answer?: SeenAnswer;
   readonly failure?: unknown;
@@ -181,7 +181,7 @@ interface Seen {
 
 const AGAIN = 'Check the network and try again in a moment.';
 
-/** The error for a credential file that brought no token: why, in words that hold none of its secrets. */
+/** Says why, without any of the file's secrets. */
 function noTokenFrom(file: KeyDocument, { answer, failure }: Seen): AppError {
   const fail = (why: string, hint: string): AppError =>
     refused('auth', `${file.source} gave no token: ${why}`, { hint });
@@ -203,7 +203,7 @@ function newKey({ value }: KeyDocument): string {
     : 'Check that the account and its key still exist and may be used, or name another file in GOOGLE_APPLICATION_CREDENTIALS.';
 }
 
-/** OAuth's word for a refusal, or Google's. */
+/** The error code of OAuth, or the status of a Google API error. */
 function codeOf(body: unknown): string | undefined {
   const error = isObject(body) ? body.error : undefined;
   const code = isObject(error) ? error.status : error;

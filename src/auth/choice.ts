@@ -7,30 +7,32 @@ import { sha256 } from '../platform/runtime/native.ts';
 
 export interface ChoiceInput
   extends Pick<App, 'version' | 'env' | 'cwd' | 'homes' | 'clock' | 'send' | 'trace' | 'signal'> {
-  /** `--auth`; else `GMN_AUTH`. */
   readonly flag?: string;
   readonly settings: Settings;
-  /** Words that cannot wait for the result, e.g. that macOS is asking the person something. */
+  /** For messages that cannot wait for the result, e.g. that macOS is asking the user something. */
   readonly say?: (message: string) => void;
-  /** Only look: leave no trace of a first use. */
+  /** Only inspect: write nothing that a first use would write. */
   readonly isRehearsal?: boolean;
-  /** The machine, if it is not this one. */
+  /** Another machine than this one, for tests. */
   readonly machine?: Machine;
 }
 
 export interface Choice {
   readonly credential: Credential;
-  /** Whether it is an API key, or a token of some account. A Vertex key is the express mode. */
+  /** An API key or an account's token. A Vertex key means express mode. */
   readonly carrier: 'key' | 'bearer';
-  /** Things the person should be told, once. */
+  /** To be shown to the user once. */
   readonly notices: readonly string[];
-  /** Throws AppError `auth` if it can be told without asking anyone that it will not work. Absent: it cannot be told. */
+  /**
+   * Throws AppError `auth` if it is certain, without a request, that the credential will not work. Absent if that
+   * cannot be known.
+   */
   readonly look?: () => Promise<void>;
-  /** What is known of a sign-in's token. */
+  /** Known for a sign-in only. */
   readonly token?: { readonly expiresAt?: number; readonly isRenewable: boolean };
 }
 
-/** A type that was asked for, and by what. */
+/** An auth type and the flag, setting or variable that asked for it. */
 export interface WantedType {
   readonly type: AuthType;
   readonly by: string;
@@ -40,12 +42,12 @@ export interface WantedType {
 interface Key {
   readonly type: 'gemini-api-key' | 'vertex-ai';
   readonly key: string;
-  /** For people: where it came from. */
+  /** Where it came from, for the user. */
   readonly source: string;
   readonly env: Env;
 }
 
-/** A key as a credential. Throws AppError `auth` if it could not stand in a header. */
+/** Throws AppError `auth` if the key has characters that a header cannot carry. */
 export function keyChoice({ type, key: text, source, env }: Key): Choice {
   const key = text.trim();
   if (!/^[\x21-\x7e]*$/.test(key)) {

@@ -4,7 +4,7 @@ import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 import { type Choice, type ChoiceInput, keyChoice, type WantedType } from './choice.ts';
 
-/** The names of `security.auth.selectedType`, and what they mean to gmn. */
+/** Values of `security.auth.selectedType`, and the types they mean here. */
 const TYPES: Readonly<Record<string, AuthType>> = {
   'oauth-personal': 'oauth-personal',
   'gemini-api-key': 'gemini-api-key',
@@ -15,8 +15,8 @@ const TYPES: Readonly<Record<string, AuthType>> = {
 };
 
 /**
- * The credential this run uses, by the order of docs/auth.md. Everything but a key in the environment is loaded only when
- * it comes to that. Throws AppError `auth`, with the ways forward, if there is none or the one asked for does not work.
+ * The credential of this run, in the order of docs/auth.md. Code for anything but a key in the environment is loaded
+ * only when needed. Throws AppError `auth`, with a hint, if there is no credential or the requested one does not work.
  */
 export async function chooseCredential(input: ChoiceInput): Promise<Choice> {
   const wanted = wantedType(input.flag, input.settings);
@@ -31,8 +31,8 @@ export async function chooseCredential(input: ChoiceInput): Promise<Choice> {
 }
 
 /**
- * What the flag, the settings or the environment ask for, in this order; undefined if they say nothing.
- * Throws AppError `auth` for a type nobody knows, `usage` for an empty flag.
+ * The type that the flag, the settings or the environment ask for, in this order. Throws AppError `auth` for an unknown
+ * type, `usage` for an empty flag.
  */
 export function wantedType(flag: string | undefined, settings: Settings): WantedType | undefined {
   const { env, authType, enforcedAuthType } = settings;
@@ -40,7 +40,7 @@ export function wantedType(flag: string | undefined, settings: Settings): Wanted
   if (env.GMN_AUTH) return parseType(env.GMN_AUTH, 'GMN_AUTH');
   if (authType) return parseType(authType, 'security.auth.selectedType');
   const inferred = fromEnvironment(env);
-  // A key that lies about asks for nothing.
+  // A key merely present in the environment is not a choice: the enforced type wins.
   const isAsked = inferred !== undefined && !LYING_ABOUT.includes(inferred.by);
   if (enforcedAuthType && !isAsked) return parseType(enforcedAuthType, 'security.auth.enforcedType');
   if (inferred !== undefined) return inferred;
@@ -84,7 +84,7 @@ function checkEnforced(wanted: WantedType, enforced: string | undefined): void {
   );
 }
 
-/** The endpoint of a gateway is never guessed, and never taken from a file. */
+/** The endpoint of a gateway is never guessed and never read from a file. */
 function checkGateway(env: Env): void {
   if (env.GOOGLE_GEMINI_BASE_URL) return;
   throw new AppError('config', 'the auth type gateway needs GOOGLE_GEMINI_BASE_URL', {

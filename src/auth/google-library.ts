@@ -1,4 +1,4 @@
 import { GoogleAuth, Impersonated, OAuth2Client } from 'google-auth-library';
 
-/** What gmn uses of Google's library; by name, because a bundled CommonJS package has only a default export when lazy. */
+/** Named exports of Google's library: a bundled CommonJS package has only a default export when loaded lazily. */
 export const googleLibrary = { GoogleAuth, Impersonated, OAuth2Client };

@@ -11,13 +11,12 @@ import { headerOf, idIn, parseLine, type ReadLine } from './parse.ts';
 import { troubleOf } from './record.ts';
 import type { FilePlace } from './session-file.ts';
 
-/** Where one session is. */
 interface Place {
   readonly id: string;
   readonly file: string;
 }
 
-/** Every file in a directory that has the name of a session. None if the directory cannot be read. */
+/** Files whose name is that of a session; empty if the directory cannot be read. */
 function sessionPlaces(directory: string): readonly Place[] {
   return namesIn(directory).flatMap((name) => {
     const id = idIn(name);
@@ -33,7 +32,7 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** Throws AppError `config` if there may be sessions in a directory, and it cannot be read; where there is none, all is well. */
+/** Throws AppError `config` if the directory exists but cannot be read. A missing directory is fine. */
 export function refuseUnreadable(directory: string): void {
   try {
     fileNames(directory);
@@ -46,17 +45,16 @@ export function refuseUnreadable(directory: string): void {
   }
 }
 
-/** What the two ends of a session's file tell. */
+/** What the first and last line of a session file say. */
 export interface Glance {
   readonly summary: SessionSummary;
-  /** Of the format. */
+  /** Version of the file format. */
   readonly version: number;
   readonly last: ReadLine | undefined;
 }
 
 /**
- * A session as a list shows it; undefined if the file is none: neither its first line nor any other can be read. Reads only the
- * ends of the file.
+ * Reads only the two ends of the file. Undefined if it is not a session: neither the header nor any record can be read.
  */
 export function glanceAt({ id, file }: Place): Glance | undefined {
   const ends = readEnds(file, parseLine);
@@ -83,20 +81,19 @@ export function glanceAt({ id, file }: Place): Glance | undefined {
 }
 
 /**
- * The sessions of a directory, the one that was written to last first. One in which nothing counts, since all of it was
- * rewound, is left out unless it has a name.
+ * Sessions of a directory, the most recently written first. Omits sessions without a name in which every turn was
+ * rewound.
  */
 export function listSessions(directory: string): readonly SessionSummary[] {
   const all = glances(directory).map(({ summary }) => summary);
   return all.filter((summary) => canGoOn(summary) || summary.name !== undefined);
 }
 
-/** Whether there is something in a session to go on with: an exchange, or a prompt that waits to be asked again. */
+/** True if the session has a turn, or a prompt that can be asked again. */
 function canGoOn({ turns, isUnanswered }: SessionSummary): boolean {
   return turns > 0 || isUnanswered;
 }
 
-/** All of them, with what else the ends of their files tell. */
 export function glances(directory: string): readonly Glance[] {
   const found = sessionPlaces(directory).flatMap((place) => glanceAt(place) ?? []);
   return found.sort(
@@ -108,14 +105,14 @@ export function glances(directory: string): readonly Glance[] {
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
 /**
- * The session that `reference` names: an id or at least 8 digits of its beginning, `last`, `latest`, a number of the list,
- * a name, a shorter beginning of an id, tried in this order. `last` is the newest that counts for `asker`. Throws AppError
- * `usage` if there is none, or more than one, `config` if they cannot be read.
+ * Finds the session that `reference` names. Tried in this order: an id or at least its first 8 digits, `last` or
+ * `latest`, a number of the list, a name, a shorter id prefix. `last` is the newest session that `asker` may resume.
+ * Throws AppError `usage` if there is none or more than one, `config` if the sessions cannot be read.
  */
 export function findSession(directory: string, reference: string, asker: SessionSource): SessionSummary {
   const wanted = reference.trim();
   const byId = /^\w[\w-]*$/.test(wanted) ? startingWith(directory, wanted.toLowerCase()) : [];
-  // The names of the files tell, and no other file need be opened.
+  // The id is in the file name, so no other file need be opened.
   const exact = byId.find(({ id }) => id.toLowerCase() === wanted.toLowerCase());
   if (exact !== undefined) return exact;
   if (byId.length === 1 && /^[0-9a-f-]{8,}$/i.test(wanted) && byId[0] !== undefined) return byId[0];
@@ -134,8 +131,8 @@ export function findSession(directory: string, reference: string, asker: Session
 }
 
 /**
- * What is the newest for whoever asks: in a chat a conversation that was held in a chat; at the command line also a one-shot;
- * what other agents delegated only for another agent.
+ * Which sessions `last` may mean: in a chat only chats; at the command line also one-shots; for an agent also what
+ * other agents delegated.
  */
 function countsFor(asker: SessionSource): (session: SessionSummary) => boolean {
   const sources: readonly SessionSource[] =
@@ -143,7 +140,7 @@ function countsFor(asker: SessionSource): (session: SessionSummary) => boolean {
   return (session) => canGoOn(session) && sources.includes(session.source);
 }
 
-/** Nothing counts for whoever asks; there may be other sessions. */
+/** There may still be sessions that another kind of asker could resume. */
 function noneYet(list: readonly SessionSummary[], asker: SessionSource): AppError {
   if (!list.some(canGoOn)) {
     return new AppError('usage', 'there is no saved session yet', { hint: 'The next prompt makes one: gmn "…"' });
@@ -154,7 +151,7 @@ function noneYet(list: readonly SessionSummary[], asker: SessionSource): AppErro
   });
 }
 
-/** The newest session of a directory that counts for `asker`. Throws AppError `usage` if there is none. */
+/** The newest session that was begun in `cwd` and that `asker` may resume. Throws AppError `usage` if there is none. */
 export function newestSession(directory: string, cwd: string, asker: SessionSource): SessionSummary {
   const all = listSessions(directory);
   const list = all.filter(countsFor(asker));
@@ -188,7 +185,7 @@ function named(list: readonly SessionSummary[], name: string): SessionSummary | 
 
 const LONGEST_NAME = 100;
 
-/** The name as it is kept. Throws AppError `usage` if it cannot be one. */
+/** The normalized name. Throws AppError `usage` if a session cannot have it. */
 function nameAsKept(name: string): string {
   const kept = keptForm(name);
   const why = faultOf(kept);
@@ -196,7 +193,7 @@ function nameAsKept(name: string): string {
   throw new AppError('usage', `a session cannot be named "${visible(kept)}": ${why}`, NAMING);
 }
 
-/** A wide space looks like a plain one, and is typed by the same key. */
+/** Wide spaces become plain ones: they look alike and are typed with the same key. */
 function keptForm(name: string): string {
   return name
     .trim()
@@ -204,7 +201,7 @@ function keptForm(name: string): string {
     .replace(/\p{Zs}/gu, ' ');
 }
 
-/** Throws AppError `usage` if the name, as it is kept, is in the file of another session than `id`. */
+/** `name` must be normalized. Throws AppError `usage` if another session than `id` has it. */
 function refuseTaken(directory: string, name: string, id: string): void {
   if (isTakenId(directory, name) && name.toLowerCase() !== id.toLowerCase()) throw takenId(name);
   const owner = listSessions(directory).find((session) => session.name === name);
@@ -214,7 +211,7 @@ function refuseTaken(directory: string, name: string, id: string): void {
   });
 }
 
-/** Whether a session has this id; a file system may not tell large letters from small ones. */
+/** Ignores case, since some file systems do. */
 export function isTakenId(directory: string, id: string): boolean {
   return sessionPlaces(directory).some((place) => place.id.toLowerCase() === id.toLowerCase());
 }
@@ -223,7 +220,7 @@ export function takenId(id: string): AppError {
   return new AppError('usage', `there is a session with the id ${id}`, { hint: `To go on with it: -r ${id}` });
 }
 
-/** The id that somebody gave. Throws AppError `usage` if it cannot be the id of a new session. */
+/** Throws AppError `usage` if `id` cannot be the id of a new session. */
 export function givenId(directory: string, id: string): string {
   const why = idFault(directory, id);
   if (why === undefined) return id;
@@ -232,10 +229,10 @@ export function givenId(directory: string, id: string): string {
   });
 }
 
-/** Devices of Windows, whatever stands behind the point. */
+/** Windows reserves these names, with any extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com\d|lpt\d)$/i;
 
-/** Why a text cannot be the id of a new session; undefined if it can. */
+/** Why `id` cannot be the id of a new session; undefined if it can. */
 export function idFault(directory: string, id: string): string | undefined {
   if (!/^[\w-]*$/.test(id)) return 'it has other characters than letters, digits, - and _';
   if (id === '') return 'it is empty';
@@ -261,18 +258,20 @@ function faultOf(name: string): string | undefined {
   return undefined;
 }
 
-/** The name of one session, which nobody else can take meanwhile, also before it is in any file. */
+/** Reserves a name for one session, even before the name is written to a file. */
 export interface NameClaim {
-  /** The name as it is kept; an earlier one is given up. Throws AppError `usage` if it cannot be that of this session. */
+  /**
+   * Reserves the name, releases an earlier one, and returns it normalized. Throws AppError `usage` if it is taken or
+   * not allowed.
+   */
   take(name: string, id: string): Promise<string>;
-  /** Lets others have the name, unless it is in the session's file. Never throws. */
+  /** Never throws. A name that is in the session file stays taken. */
   release(): Promise<void>;
 }
 
-/** How long somebody who asks for the same name at the same time may look whether it is free. */
+/** How long to wait for another process that is checking the same name. */
 const PATIENCE_MS = 200;
 
-/** A claim of no name at first. */
 export function nameClaim({ directory, lock }: Pick<FilePlace, 'directory' | 'lock'>): NameClaim {
   let held: { readonly name: string; readonly lock: Lock } | undefined;
   const release = async (): Promise<void> => {
@@ -284,7 +283,7 @@ export function nameClaim({ directory, lock }: Pick<FilePlace, 'directory' | 'lo
     async take(name, id) {
       const kept = nameAsKept(name);
       if (kept === held?.name) {
-        // The session may go on as a copy, and what has the name is the other one.
+        // The session may have become a copy since; then the name belongs to the original.
         refuseTaken(directory, kept, id);
         return kept;
       }

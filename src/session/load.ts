@@ -10,27 +10,25 @@ import { reasonOf } from '../platform/runtime/system.ts';
 import { type FoundHeader, headerOf, parseLine, type ReadLine } from './parse.ts';
 import { type Header, type Standing, VERSION, withMedia } from './record.ts';
 
-/** A session as its file tells it. */
 export interface Loaded {
   readonly header: Header;
-  /** What counts. A reply that was cut off in the middle of a crash is there as far as it was written. */
+  /** The turns that were not rewound. A reply cut off by a crash is there as far as it was written. */
   readonly exchanges: Exchanges<SavedRecord>;
-  /** Where its last whole line ends. */
+  /** Where the last complete line ends. */
   readonly bytes: number;
-  /** Of the last line. */
+  /** Of the last record. */
   readonly seq: number;
   readonly standing: Standing;
-  /** What was chosen last. */
   readonly setup: SessionSetup;
-  /** The last prompt, if it was taken back right after it was asked: nothing came of it. */
+  /** The last prompt, if it was undone before the model answered. */
   readonly unanswered: KeptContent | undefined;
-  /** What could not be read, in words for the person. */
+  /** What could not be read, for the user. */
   readonly notices: readonly string[];
 }
 
 /**
- * Reads a session, line by line, and changes nothing. Lines that are damaged are left out and counted, the first one too.
- * Throws AppError `usage` if it is no session, was written by a newer gmn, or cannot be read.
+ * Reads a session without changing it. Damaged lines, the header included, are skipped and counted. Throws AppError
+ * `usage` if it is not a session, was written by a newer gmn, or cannot be read.
  */
 export async function loadSession(file: string, blobs: BlobFiles): Promise<Loaded> {
   let header: FoundHeader | undefined;
@@ -74,7 +72,7 @@ function readHeader(text: string, file: string): FoundHeader {
   return header;
 }
 
-/** Throws AppError `usage` if that version of the format is newer than ours: what it means we cannot know. */
+/** Throws AppError `usage` if the format is newer than this gmn understands. */
 export function refuseNewer(id: string, version: number): void {
   if (version <= VERSION) return;
   throw new AppError('usage', `the session ${id} was written by a newer gmn (format ${version})`, {
@@ -95,18 +93,17 @@ function noticesOf(damaged: number, missing: number): readonly string[] {
 
 interface Playback {
   play(line: ReadLine): void;
-  /** Whether no line was played. */
   readonly isEmpty: boolean;
   end(header: Header): Pick<Loaded, 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
 }
 
-/** Puts records together from lines. */
+/** Rebuilds the conversation from the records of the file. */
 function playing(): Playback {
   const found = exchanges<SavedRecord>();
   let last: ReadLine | undefined;
   let unanswered: KeptContent | undefined;
   let setup: SessionSetup = {};
-  /** Of a reply whose own record has not come. */
+  /** Text of a reply whose final record has not been read yet. */
   let partial = '';
   const cutOff = (): void => {
     if (partial === '') return;
@@ -127,7 +124,7 @@ function playing(): Playback {
         unanswered = entry.kind === 'rewind' && last?.entry.kind === 'prompt' ? last.entry.content : undefined;
       }
       if (entry.kind === 'partial') partial += entry.text;
-      // Their text is in it.
+      // The final record contains the partial text.
       else if (entry.kind === 'reply' || entry.kind === 'call') partial = '';
       else if (!isAside) cutOff();
       if ('content' in entry) found.add({ ...entry, at }, entry.kind === 'prompt' ? 'prompt' : 'other');
@@ -149,26 +146,24 @@ function playing(): Playback {
   };
 }
 
-/** What a content that stands alone must have been. */
+/** Infers the kind of record from a content alone. */
 export function recordOf(content: KeptContent, model: string): TurnRecord {
   const has = (key: string): boolean => content.parts.some((part) => Object.hasOwn(part, key));
   if (content.role === 'user') return { kind: has('functionResponse') ? 'answer' : 'prompt', content };
   return { kind: has('functionCall') ? 'call' : 'reply', content, usage: NO_USAGE, model };
 }
 
-/** Items of a conversation in their order, and where each exchange begins. */
+/** Items of a conversation in order, grouped into turns. */
 export interface Exchanges<Item> {
   readonly items: readonly Item[];
-  /** How many exchanges there are. */
   readonly count: number;
-  /** A prompt begins an exchange; everything else belongs to the last one. */
+  /** A prompt begins a turn; everything else belongs to the last one. */
   add(item: Item, kind: 'prompt' | 'other'): void;
-  /** Takes the last exchanges away; at most all of them. */
+  /** Removes the last `count` turns, at most all of them. */
   rewind(count: number): void;
   clear(): void;
 }
 
-/** Exchanges, none at first. */
 export function exchanges<Item>(): Exchanges<Item> {
   const items: Item[] = [];
   const starts: number[] = [];

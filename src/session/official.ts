@@ -5,23 +5,23 @@ import type { SavedRecord } from '../core/session.ts';
 import type { Usage } from '../core/usage.ts';
 import { titleOf } from './record.ts';
 
-/** A conversation of the official CLI. */
+/** A conversation saved by the official CLI. */
 export interface OfficialSession {
   readonly id: string;
-  /** The SHA-256 of the directory it belongs to, in hex, if it is written down. */
+  /** SHA-256 of the project directory, in hex. */
   readonly projectHash?: string;
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly title: string;
-  /** Each with its own time, as far as that is written down. */
+  /** A record without a time of its own has that of the one before. */
   readonly records: readonly SavedRecord[];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads a session file of the official CLI, of its present format (a record a line, later ones win) or its older one (one
- * object). Undefined if it is none, belongs to a sub-agent, or has nothing in it that can be gone on with.
+ * Parses a session file of the official CLI: the current format (one record per line, later ones win) or the older one
+ * (a single object). Undefined if it is not a session, belongs to a sub-agent, or has no prompt.
  */
 export function parseOfficial(text: string): OfficialSession | undefined {
   const whole = parseJson(text);
@@ -60,14 +60,14 @@ function byId(messages: readonly Fields[]): Map<string, Fields> {
   return new Map(messages.map((message, index) => [stringOf(message.id) ?? String(index), message]));
 }
 
-/** Without that message and those after it; without any, if it is not there. */
+/** Drops that message and all after it; drops everything if the message is not there. */
 function rewound(messages: ReadonlyMap<string, Fields>, id: string): Map<string, Fields> {
   const ids = [...messages.keys()];
   return new Map([...messages].slice(0, Math.max(0, ids.indexOf(id))));
 }
 
 function recordsOf(messages: readonly Fields[], startedAt: number): readonly SavedRecord[] {
-  /** The ids of calls that are answered; the file has each answer twice. */
+  /** Ids of calls that have a result; the file holds each result twice. */
   const answered = new Set<string>();
   let at = startedAt;
   return messages.flatMap((message): readonly SavedRecord[] => {
@@ -82,7 +82,7 @@ function recordsIn(message: Fields, answered: Set<string>): readonly TurnRecord[
   return message.type === 'gemini' ? modelRecords(message, answered) : [];
 }
 
-/** What the program itself put before a prompt, or what it was told in place of the model. */
+/** Commands to the CLI, and context that the CLI itself put before a prompt. */
 const NOT_SAID = /^(?:[/?]|<session_context>|<hook_context>)/;
 
 function userRecords({ content }: Fields, answered: Set<string>): readonly TurnRecord[] {
@@ -143,7 +143,7 @@ function partsOf(value: unknown): readonly Part[] {
   return list.flatMap((item) => (typeof item === 'string' ? [{ text: item }] : parsePart(item)));
 }
 
-/** The part that a value is; none if it is none. */
+/** A list of one, or empty if the value is not a part. */
 function parsePart(value: unknown): readonly Part[] {
   if (!isObject(value)) return [];
   const part: object = value;
@@ -156,7 +156,7 @@ function parsePart(value: unknown): readonly Part[] {
   return isPart ? [part as Part] : [];
 }
 
-/** A call or its answer. */
+/** True for the body of a function call or function response. */
 function isNamed(value: unknown): boolean {
   return isObject(value) && typeof value.name === 'string' && ['string', 'undefined'].includes(typeof value.id);
 }

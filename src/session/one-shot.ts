@@ -6,21 +6,19 @@ import type { BlobFiles } from '../platform/files/blobs.ts';
 import { createWholeFile } from '../platform/files/write-sync.ts';
 import { fileName, headerText, isHeavy, lineText, lineWithoutMedia, titleOf, VERSION } from './record.ts';
 
-/** A longer answer is not saved: memory stays flat however much streams by. */
+/** A longer answer is not saved, so that memory use stays bounded. */
 const REPLY_LIMIT = 2_000_000;
 
-/** A conversation that is saved as a whole, when it is over. */
+/** A conversation that is saved in one write when it is over. */
 interface OneShotHistory extends History {
   readonly id: string;
-  /** Saves it, if the model said anything. */
+  /** Saves nothing if the model did not answer. */
   save(): Promise<Saving>;
 }
 
-/** What became of a run. */
 export interface Saving {
-  /** Of the session it was saved as. */
   readonly sessionId?: string;
-  /** Words for the person: why it was not saved. */
+  /** Why it was not saved, for the user. */
   readonly notices: readonly string[];
 }
 
@@ -30,23 +28,22 @@ interface OneShotPlace {
   /** gmn's own directory. */
   readonly home: string;
   readonly clock: Clock;
-  /** Of gmn. */
+  /** Version of gmn. */
   readonly version: string;
-  /** Without links in it. */
+  /** Without symbolic links. */
   readonly cwd: string;
   readonly id: string;
 }
 
-/** Records of a run, kept in memory; the model is asked with them as they come. */
+/** Records of a run, kept in memory. `contents` grows with them. */
 interface RunRecords extends Required<Omit<History, 'overhear'>> {
   readonly records: readonly (TurnRecord & { readonly at: number })[];
-  /** Why they cannot be saved, in words for the person; undefined if they can. */
+  /** Why they cannot be saved, for the user; undefined if they can. */
   readonly loss: string | undefined;
-  /** Whether the model said anything. */
   readonly isAnswered: boolean;
 }
 
-/** The records of a run that goes on from `earlier`. */
+/** `earlier` is the conversation that the run continues. */
 export function runRecords({ now }: Clock, earlier: readonly KeptContent[]): RunRecords {
   const contents = [...earlier];
   const records: (TurnRecord & { readonly at: number })[] = [];
@@ -71,7 +68,7 @@ export function runRecords({ now }: Clock, earlier: readonly KeptContent[]): Run
   };
 }
 
-/** A new conversation. Its file is written with one write, and never torn. */
+/** The file is written in one write, so it is complete or absent. */
 export function oneShotHistory(place: OneShotPlace): OneShotHistory {
   const run = runRecords(place.clock, []);
   return {
@@ -109,7 +106,7 @@ async function textOf({ id, cwd, version, home }: OneShotPlace, records: RunReco
   return text;
 }
 
-/** Loaded only for a run that has large media. */
+/** Loaded only for a run with large media. */
 async function blobsIn(home: string): Promise<BlobFiles> {
   const { blobFiles } = await import('../platform/files/blobs.ts');
   return blobFiles(join(home, 'blobs'));

@@ -7,39 +7,36 @@ import { type Exchanges, exchanges, type Loaded, recordOf } from './load.ts';
 import type { Entry, Line } from './record.ts';
 import type { Durability, SessionFile, SessionWriter } from './session-file.ts';
 
-/** How often a reply that is under way is written down. */
+/** A reply in progress is saved when this much time has passed or this much text has come, whichever is first. */
 const PARTIAL_MS = 2000;
 const PARTIAL_LENGTH = 65_536;
 
 interface SessionOptions {
   readonly clock: Clock;
-  /** Who it is; that may change, when the session goes on as a copy. */
+  /** The id changes when the session continues as a copy. */
   readonly file: Pick<SessionFile, 'id' | 'name'>;
-  /** What was there before. */
   readonly earlier?: Pick<Loaded, 'header' | 'exchanges' | 'seq' | 'standing' | 'setup' | 'unanswered'>;
-  /** Who has it open. */
   readonly by: SessionSource;
   readonly writer: SessionWriter;
-  /** Of all records but answers to calls. */
+  /** For all records except tool results. */
   readonly durability: Durability;
-  /** Is let go when the session is closed. */
+  /** Released when the session is closed. */
   readonly claim: NameClaim;
 }
 
-/** A session that takes what happened before. */
 export interface SavedHere extends Session {
-  /** Adds records with one write, each with its own time. */
+  /** Adds records in one write. They may be older than now. */
   appendAll(records: readonly SavedRecord[]): Promise<void>;
-  /** Lets it count as written to now, however long ago its records are. */
+  /** Makes the session count as written to now, however old its records are. */
   touch(): Promise<void>;
 }
 
-/** A session that can be added to. What cannot be written is reported, and kept in memory. */
+/** A session to append to. What cannot be written is reported and kept in memory. */
 export function openSession({ clock, file, earlier, writer, claim, ...options }: SessionOptions): SavedHere {
   const { talk, choice, lineOf, linesOf, ...book } = ledger(clock, earlier, options.by);
   const inOrder = queue();
   const pace = pacing(clock);
-  /** Whether there is nothing yet that a line could change. */
+  /** True while there is no file, so that nothing in it needs changing. */
   const isBlank = (): boolean => earlier === undefined && !writer.hasBegun;
   const put = (lines: readonly Line[], durability = options.durability): Promise<void> => {
     pace.restart();
@@ -68,7 +65,7 @@ export function openSession({ clock, file, earlier, writer, claim, ...options }:
     contents: talk.items,
     replyLimit: Number.POSITIVE_INFINITY,
     append: (record) =>
-      // An answer is not worth the wait: at worst its call is answered anew.
+      // Losing a tool result in a power cut is harmless: the call just runs again.
       put(linesOf({ ...record, at: clock.now() }), record.kind === 'answer' ? 'written' : options.durability),
     appendAll: (records) => put(records.flatMap(linesOf)),
     touch: () => put([lineOf({ kind: 'name' })]),
@@ -82,7 +79,7 @@ export function openSession({ clock, file, earlier, writer, claim, ...options }:
     },
     async rename(next) {
       file.name = await claim.take(next, file.id);
-      // The header of a new one will have it.
+      // A new session gets the name in its header.
       if (!isBlank()) await put([lineOf({ kind: 'name' })]);
     },
     async rewind(turns) {
@@ -108,11 +105,10 @@ export function openSession({ clock, file, earlier, writer, claim, ...options }:
 interface Choice {
   readonly setup: SessionSetup;
   choose(setup: SessionSetup): void;
-  /** What is to be written down of it: nothing, if it is there. */
+  /** Records to write before the next prompt; empty if the file has the current setup. */
   news(): readonly Entry[];
 }
 
-/** What is chosen for a session, and whether its file knows. */
 function choosing(known: SessionSetup): Choice {
   let written = known;
   let setup = known;
@@ -133,19 +129,17 @@ function choosing(known: SessionSetup): Choice {
 
 interface Ledger {
   readonly talk: Exchanges<KeptContent>;
-  /** The next line. */
   lineOf(entry: Entry): Line;
   readonly choice: Choice;
-  /** The next lines, once the talk has the record: before a prompt stands what was chosen for it. */
+  /** Adds the record to the conversation and returns the lines to write. A changed setup goes before a prompt. */
   linesOf(record: SavedRecord): readonly Line[];
   unanswered(): KeptContent | undefined;
-  /** The last prompt no longer counts and is unanswered; false if the talk does not end with a prompt. */
+  /** Undoes the last prompt and marks it unanswered; false if the conversation does not end with a prompt. */
   takeBack(): boolean;
-  /** Nothing is unanswered any more. */
   forget(): void;
 }
 
-/** What was said so far, and the lines that tell what is said next. */
+/** The conversation so far; numbers the lines that are written next. */
 function ledger({ now }: Clock, earlier: SessionOptions['earlier'], own: SessionSource): Ledger {
   const talk = talkOf(earlier?.exchanges.items ?? []);
   let model = earlier?.standing.model;
@@ -183,10 +177,10 @@ function ledger({ now }: Clock, earlier: SessionOptions['earlier'], own: Session
   };
 }
 
-/** From what is farthest from the person to what is nearest. */
+/** A session keeps the last of these that it was opened by. */
 const SOURCES: readonly SessionSource[] = ['mcp', 'prompt', 'chat'];
 
-/** Where the session is held from now on, if that is not what its header says. */
+/** The source to write in each record; undefined if the header has it already. */
 function sourceIfOther(earlier: SessionOptions['earlier'], own: SessionSource): SessionSource | undefined {
   if (earlier === undefined) return undefined;
   const { header, standing } = earlier;
@@ -206,15 +200,14 @@ function fill(talk: Exchanges<KeptContent>, contents: readonly KeptContent[]): v
 }
 
 interface Pace {
-  /** All text that is not written down yet, if it is time to do so. */
+  /** All text not yet written, if it is time to write it. */
   due(delta: string): string | undefined;
-  /** That much was written down. */
   taken(text: string): void;
-  /** The reply's own record has come. */
+  /** Discards the text: the final record of the reply contains it. */
   restart(): void;
 }
 
-/** Collects text until it is worth writing down. */
+/** Collects the text of a reply until it is worth writing. */
 function pacing({ now }: Clock): Pace {
   let text = '';
   let fresh = 0;
@@ -239,7 +232,7 @@ function pacing({ now }: Clock): Pace {
   };
 }
 
-/** Runs what it is given one after the other. */
+/** Runs the given functions one after the other. */
 function queue(): (work: () => Promise<void>) => Promise<void> {
   let last = Promise.resolve();
   return (work) => {

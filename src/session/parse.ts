@@ -5,7 +5,7 @@ import type { SessionSetup, SessionSource } from '../core/session.ts';
 import { USAGE_KEYS, type Usage } from '../core/usage.ts';
 import { type Apart, type Entry, type Header, type Line, VERSION } from './record.ts';
 
-/** The first line of a file, if it is the header of a session, of whatever version. */
+/** Accepts headers of every version; undefined if the line is not a header. */
 export function parseHeader(text: string): Header | undefined {
   const value = parseJson(text);
   if (!isObject(value) || value.type !== 'session' || !Number.isInteger(value.v)) return undefined;
@@ -27,12 +27,12 @@ export function parseHeader(text: string): Header | undefined {
   };
 }
 
-/** A line as it was read: its contents may lack the media that are kept apart. */
+/** Large media are not in its contents; `apart` says which blobs to fetch. */
 export interface ReadLine extends Line {
   readonly apart: Apart;
 }
 
-/** A line after the first; undefined if it is damaged, or of a kind we do not know. */
+/** Undefined if the line is damaged or of an unknown kind. */
 export function parseLine(text: string): ReadLine | undefined {
   const value = parseJson(text);
   if (!isObject(value)) return undefined;
@@ -85,7 +85,7 @@ function parseSetup(value: Readonly<Record<string, unknown>>): SessionSetup {
   return { ...(model === undefined ? {} : { model }), ...(system === undefined ? {} : { system }) };
 }
 
-/** A content with all it holds, if it is one. */
+/** Keeps unknown fields. Undefined if the value is not a content. */
 function parseContent(value: unknown): KeptContent | undefined {
   if (!isObject(value) || !Array.isArray(value.parts) || !value.parts.every(isObject)) return undefined;
   if (value.role !== 'user' && value.role !== 'model') return undefined;
@@ -126,20 +126,19 @@ function isGiven<Value>(value: Value | undefined): value is Value {
 
 const NAME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z-(\w[\w-]{0,63})\.jsonl$/;
 
-/** The id in the name of a session's file; undefined if it is no such name. */
+/** The id in a session's file name; undefined if it is not such a name. */
 export function idIn(file: string): string | undefined {
   return NAME.exec(basename(file))?.[7];
 }
 
-/** A header, as far as it can be told. */
 export interface FoundHeader extends Header {
-  /** Whether it could not be read as it was written. */
+  /** True if the line could not be parsed, or its id differs from the one in the file name. */
   readonly isDamaged: boolean;
 }
 
 /**
- * The header of a session's file. The id is that of the file's name; if the first line is damaged, what can still be made out
- * in it and the name of the file tell the rest. Undefined if the file has no name of a session.
+ * The header of a session file, with the id of the file name. If the line is damaged, recovers what it can from it and
+ * from the file name. Undefined if the file name is not that of a session.
  */
 export function headerOf(file: string, first: string): FoundHeader | undefined {
   const id = idIn(file);

@@ -4,10 +4,10 @@ import type { SessionSetup, SessionSource } from '../core/session.ts';
 import type { BlobFiles } from '../platform/files/blobs.ts';
 import { errnoOf, reasonOf } from '../platform/runtime/system.ts';
 
-/** The version of the format that is written. docs/sessions.md describes it. */
+/** The version of the file format that is written; see docs/sessions.md. */
 export const VERSION = 1;
 
-/** The first line of a session's file. */
+/** The first line of a session file. */
 export interface Header {
   readonly v: number;
   readonly id: string;
@@ -18,36 +18,34 @@ export interface Header {
   readonly gmn: string;
   readonly title: string;
   readonly name?: string;
-  /** The session it is a copy of. */
   readonly parent?: { readonly id: string };
 }
 
-/** What every line repeats, so that the last one alone tells how a session stands. */
+/** State repeated in every record, so that a list needs to read only the last one. */
 export interface Standing {
-  /** Prompts that count. */
+  /** Number of turns that were not rewound. */
   readonly turn: number;
   readonly name?: string | undefined;
   /** The model that answered last. */
   readonly model?: string | undefined;
-  /** Where it is held, if that is not what the header says. */
+  /** Undefined if it is as in the header. */
   readonly by?: SessionSource | undefined;
-  /** Whether the last prompt was taken back since nothing came of it. */
+  /** True if the last prompt was undone before the model answered. */
   readonly unanswered?: true | undefined;
 }
 
-/** What a line after the first says. */
 export type Entry =
   | TurnRecord
-  /** Text since the last record of the kind, of a reply that is under way. */
+  /** Text of a reply in progress, since the last partial record. */
   | { readonly kind: 'partial'; readonly text: string }
-  /** What was chosen for the prompts that follow. */
+  /** The setup of the prompts that follow. */
   | { readonly kind: 'setup'; readonly chosen: SessionSetup }
-  /** The name is now that of the line, or none. */
+  /** Changes the name to that of this record's state, which may be none. */
   | { readonly kind: 'name' }
   | { readonly kind: 'rewind'; readonly turns: number }
   | { readonly kind: 'replace'; readonly contents: readonly KeptContent[] };
 
-/** Media that are kept apart from the line: in which content and part of it, and under which fingerprint. */
+/** Media stored as blobs: index of the content, index of the part, fingerprint of the blob. */
 export type Apart = readonly (readonly [content: number, part: number, print: string])[];
 
 export interface Line {
@@ -57,18 +55,17 @@ export interface Line {
   readonly entry: Entry;
 }
 
-/** The contents of an entry: none, one, or those of a `replace`. */
 export function contentsOf(entry: Entry): readonly KeptContent[] {
   if ('content' in entry) return [entry.content];
   return entry.kind === 'replace' ? entry.contents : [];
 }
 
-/** The header as it is written, with its newline. */
+/** Ends with a newline. */
 export function headerText({ v, id, at, ...rest }: Header): string {
   return `${JSON.stringify({ v, type: 'session', id, t: isoTime(at), ...rest })}\n`;
 }
 
-/** A line as it is written, with its newline; `apart` names the media that its contents no longer hold. */
+/** Ends with a newline. `apart` lists the media that were moved into blobs. */
 export function lineText({ seq, at, standing, entry }: Line, apart: Apart = []): string {
   const { kind, ...body } = entry;
   const { turn, name, model, by, unanswered } = standing;
@@ -80,14 +77,14 @@ const TITLE_LENGTH = 100;
 
 const LONGEST_TYPED = TITLE_LENGTH * 10;
 
-/** What the person said in a prompt, as one short line; untrusted text. */
+/** The prompt as one short line. Untrusted text. */
 export function titleOf({ parts }: KeptContent): string {
   const texts = parts.flatMap((part) => ('text' in part && typeof part.text === 'string' ? [part.text] : []));
   const line = ownWords(texts).slice(0, LONGEST_TYPED).replace(/\s+/g, ' ').trim();
   return line.length > TITLE_LENGTH ? `${line.slice(0, TITLE_LENGTH - 1).toWellFormed()}…` : line;
 }
 
-/** Output of commands, names of media, files and stdin go before what the person said, the latter two in the same text. */
+/** The user's text comes last: after command output and media names, and in the same text after files and stdin. */
 function ownWords(texts: readonly string[]): string {
   const last = texts.findLast((text) => text.trim() !== '' && !/^=== .* ===$/.test(text));
   if (last === undefined) return texts.join(' ');
@@ -96,20 +93,19 @@ function ownWords(texts: readonly string[]): string {
   return end.slice(end.lastIndexOf('\n\n') + 1);
 }
 
-/** The name of a session's file: when it was begun, and its id. */
 export function fileName(at: number, id: string): string {
   return `${isoTime(at).replace(/[-:]|\.\d+/g, '')}-${id}.jsonl`;
 }
 
-/** Base64 is a third longer than the bytes it stands for. */
+/** 64 KiB as base64, which is a third longer than the bytes. */
 const LONGEST_INLINE = Math.ceil((64 * 1024 * 4) / 3);
 
-/** Whether an entry has media that are kept apart from its line. */
+/** True if the record has media that go into blobs. */
 export function isHeavy(entry: Entry): boolean {
   return contentsOf(entry).some(({ parts }) => parts.some(isLarge));
 }
 
-/** The text of a line whose large media are kept as blobs. Throws what the system says. */
+/** Writes large media to blobs first. Throws what the system throws. */
 export async function lineWithoutMedia(line: Line, blobs: BlobFiles): Promise<string> {
   if (!isHeavy(line.entry)) return lineText(line);
   const { entry, apart } = await withoutMedia(line.entry, blobs);
@@ -133,7 +129,7 @@ async function withoutMedia(entry: Entry, blobs: BlobFiles): Promise<{ readonly 
   return { entry: withContents(entry, contents), apart };
 }
 
-/** The entry with its media in their places again. One that is gone becomes a text that says so, and is `missed`. */
+/** Puts the media back. A blob that is gone becomes a text that says so, and `missed` is called. */
 export async function withMedia(
   entry: Entry,
   apart: Apart,
@@ -169,7 +165,7 @@ function isLarge(part: Part): part is MediaPart {
   return isMedia(part) && part.inlineData.data.length > LONGEST_INLINE;
 }
 
-/** What is kept apart; undefined for what is small, and for base64 that would come back in another spelling. */
+/** Undefined for small media, and for base64 that would not come back identical. */
 function bytesOf(part: Part): Buffer | undefined {
   if (!isLarge(part)) return undefined;
   const bytes = Buffer.from(part.inlineData.data, 'base64');
@@ -188,19 +184,16 @@ const WORDS: Readonly<Record<string, string>> = {
   ENFILE: 'too many open files',
 };
 
-/** Why something could not be kept, in words for the person. */
+/** Why something could not be saved, for the user. */
 export function troubleOf(thrown: unknown): string {
   return WORDS[errnoOf(thrown)] ?? reasonOf(thrown);
 }
 
-/**
- * A time in milliseconds since the epoch as `toISOString` writes it. That one makes V8 load the time zone of the machine, of
- * which nothing is to be seen in what it writes: a third of a millisecond in every short run.
- */
+/** Same text as `toISOString`, which makes V8 load the time zone: a third of a millisecond in every short run. */
 export function isoTime(at: number): string {
   const date = new Date(at);
   const year = date.getUTCFullYear();
-  // Longer years have a sign, shorter ones zeros before them, and no time at all is an error.
+  // Other years are written with a sign or leading zeros; an invalid date throws.
   if (!(year >= 1000 && year <= 9999)) return date.toISOString();
   const day = `${year}-${two(date.getUTCMonth() + 1)}-${two(date.getUTCDate())}`;
   const time = `${two(date.getUTCHours())}:${two(date.getUTCMinutes())}:${two(date.getUTCSeconds())}`;

@@ -21,11 +21,10 @@ import {
 
 type Pieces = Iterable<string> | AsyncIterable<string>;
 
-/** Where sessions are kept, and what their files are made with. */
 export interface FilePlace {
   readonly directory: string;
   readonly clock: Clock;
-  /** Of gmn. */
+  /** Version of gmn. */
   readonly version: string;
   readonly blobs: BlobFiles;
   readonly newId: () => string;
@@ -34,8 +33,8 @@ export interface FilePlace {
 }
 
 /**
- * Where the file of a session comes from. The lock is that of its id; an id that was just made up may be without, since nobody
- * can open it before there is a file, and the lock is taken with that.
+ * Where a session file comes from. `lock` is the lock of the session id. A freshly generated id needs none until its
+ * file is created, since nobody else can open it.
  */
 export type Origin = { readonly id: string; readonly name: string | undefined } & (
   | {
@@ -45,34 +44,32 @@ export type Origin = { readonly id: string; readonly name: string | undefined } 
       readonly cwd: string;
       readonly at?: number;
     }
-  /** One whose last whole line ended at `end` when it was read. */
+  /** An existing file; `end` is where its last complete line ended when it was read. */
   | { readonly kind: 'old'; readonly lock: Lock; readonly file: string; readonly end: number }
-  /** The first `end` bytes of another. */
+  /** A copy of the first `end` bytes of `source`. */
   | { readonly kind: 'copy'; readonly lock: Lock; readonly source: string; readonly end: number; readonly cwd: string }
 );
 
-/** The file of a session: made, opened or copied when there is something to write. */
+/** Created, opened or copied at the first write. */
 export interface SessionFile {
-  /** Of the session; it changes when somebody else has written to the file, and it is left to them. */
+  /** Changes when another process has written to the file and this session continues as a copy. */
   readonly id: string;
-  /** What its lines are written with from now on. A session that goes on as a copy has none: names are for one. */
+  /** Written in each record from now on. A copy has no name, since names are unique. */
   name: string | undefined;
-  /** Adds lines, all or none. Throws what the system says. */
+  /** Adds all lines or none. Throws what the system throws. */
   add(lines: readonly Line[]): Promise<void>;
-  /** Resolves when what was added would survive a loss of power. Throws what the system says. */
+  /** Resolves when what was added would survive a power loss. Throws what the system throws. */
   sync(): Promise<void>;
-  /** Lets others have the session. Never throws. */
+  /** Releases the session lock. Never throws. */
   close(): Promise<void>;
 }
 
-/** The file that comes from `origin`. */
 export function sessionFile(place: FilePlace, origin: Origin): SessionFile {
   const { directory, clock, blobs, version: gmn } = place;
   let { lock } = origin;
   let path = origin.kind === 'old' ? origin.file : '';
   let file: AppendFile | undefined;
 
-  /** A new file of the pieces, for a session that was begun at that time. */
   async function make({ at, id }: Pick<Header, 'at' | 'id'>, pieces: Pieces): Promise<void> {
     const next = join(directory, fileName(at, id));
     file = await createAppendFile(next, pieces);
@@ -98,7 +95,7 @@ export function sessionFile(place: FilePlace, origin: Origin): SessionFile {
     if ((await to.append(await textOf(lines, self.name, blobs))) === 'overtaken') await leave(to, lines);
   }
 
-  /** Somebody else has written to the file: what we know of it goes on as a copy. */
+  /** Another process has written to the file: continue in a copy of what we know of it. */
   async function leave(theirs: AppendFile, lines: readonly Line[]): Promise<void> {
     const changes = { id: place.newId(), at: clock.now(), gmn };
     const next = await place.lock(changes.id);
@@ -159,11 +156,11 @@ function newHeader(
 
 interface Source {
   readonly source: string;
-  /** How much of it is wanted. */
+  /** Bytes to copy. */
   readonly end: number;
 }
 
-/** The text of a copy: another header, which has no name, the lines of the source, and then some. */
+/** A new header without a name, the lines of the source, then `text`. */
 async function* copyOf({ source, end }: Source, changes: Partial<Header>, text: string): AsyncGenerator<string, void> {
   let hasHeader = false;
   for await (const { lines, isTorn } of lineBatches(source, { end })) {
@@ -183,20 +180,19 @@ async function* copyOf({ source, end }: Source, changes: Partial<Header>, text: 
   yield text;
 }
 
-/** `synced`: it shall survive a loss of power; `written`: the end of this process. */
+/** `synced` survives a power loss; `written` survives the end of this process. */
 export type Durability = 'synced' | 'written';
 
-/** Writes the lines of one session, and those later that cannot be written now. Nothing here throws. */
+/** Writes the lines of one session; what fails is retried with the next write. Nothing here throws. */
 export interface SessionWriter {
-  /** Adds lines with one write, after those that could not be written before. Once closed, it does nothing. */
+  /** Adds lines in one write, after those that failed before. Does nothing once closed. */
   put(lines: readonly Line[], durability: Durability): Promise<void>;
-  /** Adds a line unless that cannot be done now; false: it is not in the file, and will not be. */
+  /** Adds a line, or returns false; the line is then not retried. */
   tryPut(line: Line): Promise<boolean>;
-  /** Whether something is in the file by us, or waits to be. */
+  /** True if something was written, or waits to be. */
   readonly hasBegun: boolean;
-  /** Whether nothing waits to be written. */
   readonly isSaved: boolean;
-  /** Writes what waits, if that can be done now, and lets others have the session. */
+  /** Retries once what is not written yet, then releases the session lock. */
   close(): Promise<void>;
 }
 
@@ -205,14 +201,14 @@ interface WriterOptions {
   readonly report: (message: string) => void;
 }
 
-/** The writer of one session. Its calls must come one after the other. */
+/** Calls must not overlap. */
 export function sessionWriter({ file, report }: WriterOptions): SessionWriter {
   let unsaved: Line[] = [];
   let hasBegun = false;
   let isFailing = false;
   let isClosed = false;
 
-  /** Whether it could be done. */
+  /** Reports the first failure in a row; false if the work failed. */
   async function attempt(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
@@ -240,7 +236,7 @@ export function sessionWriter({ file, report }: WriterOptions): SessionWriter {
       return unsaved.length === 0;
     },
     async put(lines, durability) {
-      // A turn that was left may still end after the chat did; the session is in other hands then.
+      // A turn that was abandoned may end after the chat is closed; another process may have the session by then.
       if (isClosed) return;
       hasBegun = true;
       unsaved.push(...lines);

@@ -25,26 +25,25 @@ export interface StoreOptions {
   /** gmn's own directory. */
   readonly home: string;
   readonly clock: Clock;
-  /** Of gmn. */
+  /** Version of gmn. */
   readonly version: string;
-  /** Words for the person: what could not be saved or read. */
+  /** Receives what could not be saved or read, for the user. */
   readonly report: (message: string) => void;
   readonly newId?: () => string;
-  /** For whom it is opened: the person at the command line, unless given. */
+  /** Who opens sessions; `prompt` unless given. */
   readonly by?: SessionSource;
-  /** What a record must survive before anything is built upon it: a loss of power, unless given, or just this process. */
+  /** `synced` unless given. */
   readonly durability?: Durability;
 }
 
-/** The store, with what only its own commands need. */
 export interface LocalStore extends SessionStore {
   create(beginning: SessionBeginning): Promise<SavedHere>;
   resume(summary: SessionSummary, cwd: string): Promise<SavedHere>;
   fork(summary: SessionSummary, beginning: Pick<SessionBeginning, 'cwd' | 'name'>): Promise<SavedHere>;
   /**
-   * Removes the sessions without a name that were not written to since `before` (undefined: none) and that nobody has open,
-   * media that no session names any more, and what dead processes left behind. Says which sessions. Stops early when the
-   * signal says so. Never throws.
+   * Removes sessions without a name that were not written to since `before` (undefined: none) and are not open, blobs
+   * that no session uses any more, and leftovers of dead processes. Returns the removed sessions. Stops when the signal
+   * aborts. Never throws.
    */
   prune(before: number | undefined, signal: AbortSignal): Promise<readonly SessionSummary[]>;
 }
@@ -87,7 +86,7 @@ async function create(store: Store, beginning: SessionBeginning): Promise<SavedH
   const id = beginning.id === undefined ? store.newId() : givenId(directory, beginning.id);
   const claim = nameClaim(store);
   const name = beginning.name === undefined ? undefined : await claim.take(beginning.name, id);
-  // One that was just made up is nobody's, and looking through thousands of files would cost every answer.
+  // A generated id is unique; checking it against thousands of files would slow down every answer.
   const lock = beginning.id === undefined ? undefined : await store.lock(id);
   if (lock !== undefined && (lock.isTaken || isTakenId(directory, id))) {
     await lock.release();
@@ -99,7 +98,7 @@ async function create(store: Store, beginning: SessionBeginning): Promise<SavedH
   return open(store, { kind: 'new', id, name, lock, by, cwd, ...(at === undefined ? {} : { at }) }, { claim });
 }
 
-/** How long somebody who tidies up may have a session. */
+/** How long to wait for another process that is pruning the session. */
 const PATIENCE_MS = 200;
 
 async function resume(store: Store, summary: SessionSummary, cwd: string): Promise<SavedHere> {
@@ -139,7 +138,7 @@ async function fork(
 
 interface Opening {
   readonly earlier?: Loaded;
-  /** Of the name it has already, unless that is in its file. */
+  /** The reservation of a name that is not in the file yet. */
   readonly claim?: NameClaim;
 }
 
@@ -157,7 +156,9 @@ function open(store: Store, origin: Origin, { earlier, claim = nameClaim(store) 
   });
 }
 
-/** Whoever has a session open may have it for hours, and keeps it even while it is stopped (Ctrl-Z). */
+/**
+ * A session may be open for hours and keeps its lock while the process is stopped (Ctrl-Z): only dead owners lose it.
+ */
 async function lockOf(path: string, clock: Clock, patienceMs: number): Promise<Lock> {
   const { signal } = new AbortController();
   const lock = await acquireLock(path, { clock, signal, patienceMs, isDone: async () => false, takesFrom: 'gone' });

@@ -14,7 +14,7 @@ import { parseHeader } from './parse.ts';
 import { lineText, troubleOf, VERSION } from './record.ts';
 import type { FilePlace } from './session-file.ts';
 
-/** Gives a session a name. Throws AppError `usage` if another has it, while somebody has it open, and if it is of a newer gmn. */
+/** Throws AppError `usage` if another session has the name, if the session is open, or if a newer gmn wrote it. */
 export async function renameSession(place: FilePlace, summary: SessionSummary, name: string): Promise<void> {
   const claim = nameClaim(place);
   const kept = await claim.take(name, summary.id);
@@ -32,7 +32,7 @@ export async function renameSession(place: FilePlace, summary: SessionSummary, n
   await exclusively(place, summary, write).finally(claim.release);
 }
 
-/** Removes a session for good, with the media that only it has. Throws AppError `usage` while somebody has it open. */
+/** Removes the session and the media that only it uses. Throws AppError `usage` while the session is open. */
 export async function removeSession(place: FilePlace, summary: SessionSummary): Promise<void> {
   const { signal } = new AbortController();
   await exclusively(place, summary, () =>
@@ -40,13 +40,13 @@ export async function removeSession(place: FilePlace, summary: SessionSummary): 
   );
 }
 
-/** With what was torn off it. */
+/** Also removes the torn-off ends that were saved beside it. */
 async function removeFile({ directory }: FilePlace, { file }: SessionSummary): Promise<void> {
   const name = basename(file);
   await removeFiles(directory, (found) => found === name || found.startsWith(`${name}.torn-`));
 }
 
-/** What `prune` of the store promises. */
+/** See `prune` of the store. */
 export async function pruneSessions(
   place: FilePlace,
   before: number | undefined,
@@ -55,7 +55,7 @@ export async function pruneSessions(
   const { directory, clock } = place;
   const removed: SessionSummary[] = [];
   const removeIfOld = async (summary: SessionSummary, limit: number): Promise<void> => {
-    // Somebody may have gone on with it, or named it, since we looked.
+    // It may have been continued or named since it was listed.
     const glance = glanceAt(summary);
     if (glance === undefined || !isExpired(glance, limit)) return;
     await removeFile(place, summary);
@@ -64,18 +64,18 @@ export async function pruneSessions(
   try {
     for (const summary of before === undefined ? [] : expiredSessions(directory, before)) {
       signal.throwIfAborted();
-      // One that is open, or not ours to remove, stays.
+      // A session that is open or cannot be removed stays.
       await exclusively(place, summary, () => removeIfOld(summary, before ?? 0)).catch(() => {});
     }
     await removeLeftovers(place, signal);
     await sweepBlobs({ ...place, signal }, clock.now());
   } catch {
-    // There is another day for what is left.
+    // The next prune gets the rest.
   }
   return removed;
 }
 
-/** What dead processes left behind: locks, and files that never got their name. Throws what the system says. */
+/** Removes locks and temporary files of dead processes. Throws what the system throws. */
 async function removeLeftovers({ directory, clock, lock }: FilePlace, signal: AbortSignal): Promise<void> {
   for (const name of fileNames(directory)) {
     signal.throwIfAborted();
@@ -85,12 +85,12 @@ async function removeLeftovers({ directory, clock, lock }: FilePlace, signal: Ab
   await removeFiles(directory, (name) => name.endsWith('.tmp') && isOld(name));
 }
 
-/** Nobody takes so long to write a file. */
+/** A temporary file older than this has no writer any more. */
 const LEFT_MS = 86_400_000;
 
 const LIST = { hint: 'Run: gmn sessions list --all' } as const;
 
-/** Does something to a session that nobody has open. Throws AppError `usage` if somebody has, `config` if it cannot be done. */
+/** Runs `work` under the session lock. Throws AppError `usage` if the session is open, `config` if the work fails. */
 async function exclusively(place: FilePlace, summary: SessionSummary, work: () => Promise<void>): Promise<void> {
   const lock = await place.lock(summary.id);
   try {
@@ -111,19 +111,19 @@ function inUse({ id }: SessionSummary): AppError {
   return new AppError('usage', `the session ${shortId(id)} is open elsewhere`, { hint: 'Close it there first.' });
 }
 
-/** A blob may be younger than the record that will name it. */
+/** A blob is written before the record that refers to it, so young blobs stay. */
 const GRACE_MS = 86_400_000;
-/** The clock that stamps a blob and the one that stamps a session's file may differ by so much. */
+/** Allowed difference between the times of a blob and of a session file. */
 const SLACK_MS = 1000;
 
 interface Sweep {
-  /** Of the sessions. */
+  /** Directory of the sessions. */
   readonly directory: string;
   readonly blobs: BlobFiles;
   readonly signal: AbortSignal;
 }
 
-/** Removes media that no session names any more. Throws, and removes nothing, if a session cannot be read. */
+/** Removes blobs that no session uses. Throws, and removes nothing, if a session cannot be read. */
 async function sweepBlobs({ directory, blobs, signal }: Sweep, now: number): Promise<void> {
   if (await blobs.isEmpty()) return;
   const wanted = await printsOf(sessionFiles(directory), signal);
@@ -131,8 +131,8 @@ async function sweepBlobs({ directory, blobs, signal }: Sweep, now: number): Pro
 }
 
 /**
- * Makes a session's file go, and its media with it: those that no other session names, and that nobody has kept since it was
- * written. Throws what `removal` throws; media that cannot be told apart stay for the next sweep.
+ * Removes a session file and the blobs that only it uses, unless they were written again later. Throws what `removal`
+ * throws. If other sessions cannot be read, the blobs stay for the next prune.
  */
 async function removeWithMedia(
   file: string,
@@ -147,16 +147,16 @@ async function removeWithMedia(
     const wanted = await printsOf(sessionFiles(directory), signal);
     await blobs.sweep((print) => own.has(print) && !wanted.has(print), before);
   } catch {
-    // The session is gone, and that was asked for.
+    // The session itself is removed; the next prune gets its blobs.
   }
 }
 
-/** Everything that may be a session, damaged ones too. Throws what the system says. */
+/** Damaged sessions included. Throws what the system throws. */
 function sessionFiles(directory: string): readonly string[] {
   return fileNames(directory).flatMap((name) => (name.endsWith('.jsonl') ? [join(directory, name)] : []));
 }
 
-/** Which media these files name. Throws if one cannot be read, or if it is of a newer gmn: nobody knows then. */
+/** The blobs these files use. Throws if a file cannot be read or was written by a newer gmn. */
 async function printsOf(files: readonly string[], signal: AbortSignal): Promise<ReadonlySet<string>> {
   const prints = new Set<string>();
   for (const file of files) {
@@ -171,7 +171,7 @@ async function printsOf(files: readonly string[], signal: AbortSignal): Promise<
   return prints;
 }
 
-/** The key is the last of its line; what looks like it in a text does no harm. */
+/** `blobs` is the last key of a line. A match inside a text only keeps a blob too long. */
 function printsIn(line: string): readonly string[] {
   const start = line.lastIndexOf('"blobs":[[');
   return start === -1 ? [] : (line.slice(start).match(/[0-9a-f]{64}/g) ?? []);
@@ -179,16 +179,15 @@ function printsIn(line: string): readonly string[] {
 
 const DAY_MS = 86_400_000;
 
-/** How long sessions without a name are kept, unless a setting says otherwise. */
 const DEFAULT_RETENTION = '30d';
 
-/** A span of time, with days (`30d`) and weeks (`2w`) too, in milliseconds; undefined if it is none. */
+/** Milliseconds of a duration, with days (`30d`) and weeks (`2w`) too; undefined if it is not a duration. */
 export function parseAge(text: string): number | undefined {
   const [, count, unit] = /^(\d+(?:\.\d+)?)([dw])$/.exec(text) ?? [];
   return count === undefined ? parseDuration(text) : Number(count) * (unit === 'w' ? 7 : 1) * DAY_MS;
 }
 
-/** The setting `sessions.retention` in milliseconds; undefined: for ever. Throws AppError `config` if it is neither. */
+/** The setting `sessions.retention` in milliseconds; undefined means for ever. Throws AppError `config`. */
 export function retentionMs(setting: string = DEFAULT_RETENTION): number | undefined {
   if (setting === 'never') return undefined;
   const ms = parseAge(setting);
@@ -198,12 +197,11 @@ export function retentionMs(setting: string = DEFAULT_RETENTION): number | undef
   });
 }
 
-/** Whether a session is to go: it has no name, was not written to since `before`, and is not of a newer gmn. */
+/** Named sessions and those of a newer gmn never expire. */
 function isExpired({ summary, version }: Glance, before: number): boolean {
   return summary.name === undefined && summary.updatedAt < before && version <= VERSION;
 }
 
-/** The sessions that would go. */
 export function expiredSessions(directory: string, before: number): readonly SessionSummary[] {
   return glances(directory).flatMap((glance) => (isExpired(glance, before) ? [glance.summary] : []));
 }
