@@ -2,26 +2,25 @@ import { AppError, refused } from '../core/error.ts';
 import { isObject } from '../core/json.ts';
 import { checkEndpoint, isLoopback } from '../core/text/url.ts';
 
-/** A credential file of Google's kind, and where it was found. */
 export interface KeyDocument {
-  /** For people. */
+  /** Where it was found, for the user. */
   readonly source: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** What a file of each type must hold to be of use. */
+/** Required fields of each file type. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   service_account: ['client_email', 'private_key'],
   authorized_user: ['client_id', 'client_secret', 'refresh_token'],
   impersonated_service_account: ['service_account_impersonation_url'],
 };
 
-/** For a service account that another credential stands in for. */
+/** Another credential is used to act as this service account. */
 export const IMPERSONATED = 'impersonated_service_account';
 
 /**
- * Looks at a credential file before anything of it is used. Throws AppError `auth` for a type gmn does not take or a file
- * that is not whole, and `config`, naming the key, for an address that is not Google's.
+ * Checks a credential file before anything in it is used. Throws AppError `auth` for an unsupported type or a missing
+ * field, `config`, naming the field, for an address that is not Google's.
  */
 export function checkKeyDocument({ source, value }: KeyDocument): void {
   const type = value.type ?? 'service_account';
@@ -38,13 +37,13 @@ export function checkKeyDocument({ source, value }: KeyDocument): void {
   checkKeyDocument({ source: `${source}: source_credentials`, value: value.source_credentials });
 }
 
-/** The account that is impersonated; undefined if the address names none. */
+/** Undefined if the URL names no account. */
 export function targetOf(value: KeyDocument['value']): string | undefined {
   const { service_account_impersonation_url: url } = value;
   return typeof url === 'string' ? /\/([^/]{1,200}):generateAccessToken$/.exec(url)?.[1] : undefined;
 }
 
-/** Every string that is called an address or looks like one, however deep. */
+/** Checks every string that is named like an address or looks like one, at any depth. */
 function checkAddresses(source: string, value: unknown, path: string): void {
   if (typeof value === 'string') {
     if (/(?:url|uri)$/i.test(path) || /^\s*[a-z][a-z0-9+.-]*:\/\//i.test(value)) checkAddress(value, source, path);
@@ -63,7 +62,7 @@ function checkAddress(text: string, source: string, path: string): void {
   });
 }
 
-/** Google's library exchanges these on a way of its own, which follows redirects with the token. */
+/** Google's library exchanges other types over its own transport, which follows redirects with the token. */
 function notTaken(source: string, type: unknown): AppError {
   const name = typeof type === 'string' && /^[\w ]{1,60}$/.test(type) ? type : 'unknown';
   return refused('auth', `${source} is of a type gmn does not take (${name})`, {

@@ -17,19 +17,22 @@ interface StoredKey {
   readonly place: KeyPlace;
 }
 
-/** The API key that `gmn auth set-key` keeps: in the system's keyring, else in a private file. */
+/** The API key stored by `gmn auth set-key`: in the system keyring, else in a private file. */
 interface KeyStore {
-  /** Undefined if none was stored. Throws AppError `auth` if one was, and cannot be had now. */
+  /** Undefined if none was stored. Throws AppError `auth` if the stored key cannot be read. */
   read(): Promise<StoredKey | undefined>;
-  /** Where the key is, without asking for it; undefined if none was stored. Never throws. */
+  /** Where the key is, without reading it; undefined if none was stored. Never throws. */
   place(): Promise<KeyPlace | undefined>;
-  /** Throws AppError `config` if it can be kept nowhere. */
+  /** Throws AppError `config` if the key can be stored nowhere. */
   write(key: string): Promise<KeyPlace>;
-  /** False if there was none. Throws AppError `config` if it could not be removed, or belongs to another user. */
+  /** False if there was none. Throws AppError `config` if it cannot be removed or belongs to another user. */
   forget(): Promise<boolean>;
 }
 
-/** `home` is gmn's. A small file says where the key is, so that the keyring is asked only when it has something. */
+/**
+ * `home` is gmn's directory. A small file there says where the key is, so that the keyring is opened only if it has the
+ * key.
+ */
 export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 'uid'>, clock: Clock): KeyStore {
   const path = join(home, 'key.json');
   const keyring = () => {
@@ -74,13 +77,13 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
         const answer = await keyring()?.delete(ENTRY, LIMIT_MS);
         if (answer === undefined || answer.kind === 'unavailable') throw stays();
       }
-      // What was set aside as damaged may still hold the key.
+      // Quarantined files may still hold the key.
       return (await removeFiles(home, (name) => /^key\.json(\.corrupt-.*)?$/.test(name), machine.uid)) > 0;
     },
   };
 }
 
-/** A key as people paste it, made fit for a header. Throws AppError `usage`, without repeating it, if it cannot be one. */
+/** Trims a pasted key. Throws AppError `usage`, without repeating the key, if it cannot be one. */
 export function checkKey(pasted: string): string {
   const key = pasted.trim();
   if (key === '')

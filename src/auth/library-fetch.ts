@@ -1,10 +1,10 @@
 import type { HttpRequest, SendHttp } from '../core/io.ts';
 
 const MAX_BYTES = 1_000_000;
-/** Where the library names itself and its language; it is gmn that asks. */
+/** Headers in which the library names itself; gmn sends its own. */
 const ITS_OWN: readonly string[] = ['user-agent', 'x-goog-api-client'];
 
-/** What a server answered, kept apart from the library's own errors, which may hold the request and its secrets. */
+/** A response, kept apart from the library's errors, which may contain the request and its secrets. */
 export interface SeenAnswer {
   readonly status: number;
   readonly text: string;
@@ -12,26 +12,25 @@ export interface SeenAnswer {
 
 interface LibraryFetchOptions {
   readonly send: SendHttp;
-  /** Asked for each request: a client of the library outlives the call it was made for. */
+  /** Called for each request, since a client of the library outlives the call it was made for. */
   readonly signal: () => AbortSignal;
   readonly onAnswer?: (answer: SeenAnswer) => void;
-  /** What `send` threw. */
   readonly onFailure?: (thrown: unknown) => void;
 }
 
-/** How Google's library is to send: our way, and without a thought of its own for the proxy variables. */
+/** Makes Google's library send through gmn, and ignore the proxy variables itself. */
 export function libraryTransport(options: LibraryFetchOptions) {
   return { fetchImplementation: libraryFetch(options), noProxy: [/^/] };
 }
 
-/** The same way to send, with our name on what has none. */
+/** Adds gmn's user agent to requests that have none. */
 export function named(send: SendHttp, userAgent: string): SendHttp {
   return (request, signal) => send({ ...request, headers: { 'user-agent': userAgent, ...request.headers } }, signal);
 }
 
 /**
- * gmn's own way to send, in the shape of `fetch`, for Google's library: no redirect is followed, proxies and timers are
- * those of every other request. Why: docs/dev/decisions/0004-token-refresh.md
+ * gmn's own transport in the form of `fetch`: no redirect is followed; proxies and timeouts are as for every other
+ * request. Why: docs/dev/decisions/0004-token-refresh.md
  */
 function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions): typeof fetch {
   const exchange = async (request: HttpRequest): Promise<SeenAnswer & { readonly type: string }> => {
@@ -56,7 +55,7 @@ function libraryFetch({ send, signal, onAnswer, onFailure }: LibraryFetchOptions
   };
 }
 
-/** A body as text, its first megabyte at most. */
+/** Reads at most the first megabyte. */
 export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;

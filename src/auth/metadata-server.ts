@@ -11,11 +11,14 @@ const HOST = 'metadata.google.internal';
 const PATH = '/computeMetadata/v1/instance/service-accounts/default/token';
 const FLAVOR = 'metadata-flavor';
 const LIMIT_MS = 10_000;
-/** Right after the start of a container it is not there yet. */
+/** Right after a container starts, the server may not be up yet. */
 const PAUSES_MS = [250, 1000];
 
 interface MetadataOptions {
-  /** The real environment: `GCE_METADATA_IP`, `GCE_METADATA_HOST` and `METADATA_SERVER_DETECTION`, as for Google's library. */
+  /**
+   * The real environment. `GCE_METADATA_IP`, `GCE_METADATA_HOST` and `METADATA_SERVER_DETECTION` mean the same as for
+   * Google's library.
+   */
   readonly env: Env;
   readonly send: SendHttp;
   readonly clock: Clock;
@@ -23,8 +26,8 @@ interface MetadataOptions {
 }
 
 /**
- * The access token of the cloud machine we run on, kept while it has five minutes left. Undefined if there is no metadata
- * server, or it gives no token. Rejects only with the signal's reason.
+ * Gets the access token of the cloud machine gmn runs on, cached until five minutes before it expires. Gives undefined
+ * if there is no metadata server or it has no token. Rejects only with the signal's reason.
  */
 export function metadataToken(options: MetadataOptions): (signal: AbortSignal) => Promise<string | undefined> {
   const { env, clock } = options;
@@ -54,10 +57,10 @@ const CLOUD_VARIABLES = [
   'FUNCTION_NAME',
   'CLOUD_SHELL',
 ];
-/** Linux' name for who made the machine; every one of Google's says so. */
+/** On Linux, the vendor of the machine; Google's machines say "Google". */
 const VENDOR_FILE = '/sys/class/dmi/id/bios_vendor';
 
-/** Whether there may be a metadata server, by what can be seen from here; nobody is asked. */
+/** Guesses from the environment and the vendor file; sends no request. */
 export async function mayHaveMetadata(env: Env): Promise<boolean> {
   const detection = env.METADATA_SERVER_DETECTION?.trim().toLowerCase();
   if (detection === 'none') return false;
@@ -87,7 +90,7 @@ async function request(options: MetadataOptions, signal: AbortSignal): Promise<M
   }
 }
 
-/** Throws AppError `config` if the environment names no host. */
+/** Throws AppError `config` if the variable is not a host. */
 function tokenUrl({ env, scopes }: MetadataOptions): URL {
   const host = (env.GCE_METADATA_IP || env.GCE_METADATA_HOST || HOST).trim();
   const base = /^https?:\/\//.test(host) ? host : `http://${host}`;
@@ -99,7 +102,7 @@ function tokenUrl({ env, scopes }: MetadataOptions): URL {
   return url;
 }
 
-/** Something else may answer under that name, a captive portal for one, so the server has to say who it is. */
+/** Checks the flavor header, since something else, e.g. a captive portal, may answer under that name. */
 function parseToken({ status, headers }: HttpResponse, text: string, now: number): MachineToken | undefined {
   const body = status === 200 && headers[FLAVOR] === 'Google' ? parseJson(text) : undefined;
   if (!isObject(body) || !isToken(body.access_token)) return undefined;

@@ -8,24 +8,24 @@ import { makePrivateDirectory, readFileState, replaceFile, setAside } from '../p
 import { parseJson } from './token.ts';
 
 const OFFICIAL = '@google/gemini-cli';
-/** Bundled since 0.3; before that the constants were in the core package, below it or beside it. */
+/** Bundled since 0.3; older versions have the constants in the core package, below it or beside it. */
 const FOLDERS = ['bundle', 'dist', 'node_modules/@google/gemini-cli-core/dist', '../gemini-cli-core/dist'];
 
-/** The OAuth client a sign-in belongs to. It is nobody's secret on a desktop, yet it is not ours to publish. */
+/** The OAuth client of a sign-in. A desktop client's secret is not confidential, but it is not ours to publish. */
 export interface ClientPair {
   readonly id: string;
   readonly secret: string;
 }
 
-/** The file below gmn's home that remembers the pair. */
+/** Path of the cached pair. */
 export function clientPairFile(home: string): string {
   return join(home, 'oauth-client.json');
 }
 
 /**
- * The pair that the official CLI signs in with: from the environment, from gmn's settings, or found in the installed
- * official CLI and remembered as long as that version stays. Throws AppError `auth` if it is nowhere, `config` if the
- * environment has only one half of it.
+ * The OAuth client of the official CLI: from the environment, from gmn's settings, or found in the installed official
+ * CLI and cached until its version changes. Throws AppError `auth` if it is not found, `config` if the environment has
+ * only half of it.
  */
 export async function findClientPair(
   settings: Pick<Settings, 'env' | 'oauthClient'>,
@@ -47,7 +47,7 @@ export async function findClientPair(
     await makePrivateDirectory(homes.gmn);
     await replaceFile(file, `${JSON.stringify(record)}\n`, { mode: 0o600 });
   } catch {
-    // Not remembered: found again next time.
+    // Not cached: found again next time.
   }
   return pair;
 }
@@ -91,7 +91,7 @@ async function searchPackage(directory: string): Promise<ClientPair | undefined>
   return undefined;
 }
 
-/** The value of `NAME = "…"`; looked up by position first, since most of the megabytes hold no such name. */
+/** The value of `NAME = "…"`. `indexOf` first, since most of the megabytes do not contain the name. */
 function constant(source: string, name: string): string | undefined {
   for (let at = source.indexOf(name); at !== -1; at = source.indexOf(name, at + 1)) {
     const value = /^\s*=\s*(["'])([\w.-]{10,200})\1/.exec(source.slice(at + name.length, at + name.length + 260))?.[2];
@@ -123,8 +123,8 @@ interface InstalledPackage {
 }
 
 /**
- * Where an npm package with a command is installed: behind that command on PATH, else in npm's global root; undefined if
- * it is nowhere. Reads directories and package.json files only, runs nothing. Never throws.
+ * Finds an npm package by its command on PATH, else in npm's global root. Reads directories and package.json files
+ * only, runs nothing. Never throws.
  */
 async function findInstalledPackage(name: string, command: string, env: Env): Promise<InstalledPackage | undefined> {
   for (const directory of (env.PATH ?? env.Path ?? '').split(delimiter).filter(Boolean)) {
@@ -142,7 +142,7 @@ async function findInstalledPackage(name: string, command: string, env: Env): Pr
   return undefined;
 }
 
-/** The package in this very directory, if it is still there. Never throws. */
+/** Never throws. */
 async function packageAt(directory: string, name: string): Promise<InstalledPackage | undefined> {
   try {
     const manifest: unknown = JSON.parse(await readFile(join(directory, 'package.json'), 'utf8'));
@@ -153,7 +153,7 @@ async function packageAt(directory: string, name: string): Promise<InstalledPack
   }
 }
 
-/** The texts of a package's JavaScript files, those of `folders` first, a bounded number of them. Never throws. */
+/** Texts of a package's JavaScript files, in the order of `folders`, at most `MAX_FILES`. Never throws. */
 async function* packageSources(directory: string, folders: readonly string[]): AsyncGenerator<string, void> {
   let left = MAX_FILES;
   for (const folder of folders) {
@@ -184,13 +184,13 @@ async function packageAbove(file: string, name: string): Promise<InstalledPackag
   return undefined;
 }
 
-/** Where a wrapper script, not a link, stands for the command: Windows, and some package managers. */
+/** For wrapper scripts in place of links, as on Windows and with some package managers. */
 async function packageNear(directory: string, name: string): Promise<InstalledPackage | undefined> {
   const at = (path: string): Promise<InstalledPackage | undefined> => packageAt(join(directory, path, name), name);
   return (await at('node_modules')) ?? (await at('../lib/node_modules')) ?? (await at('..'));
 }
 
-/** What `npm root -g` would most likely say, without starting npm. */
+/** What `npm root -g` most likely prints, without starting npm. */
 function globalRoots(env: Env): readonly string[] {
   const prefixes = [env.npm_config_prefix, env.NPM_CONFIG_PREFIX, dirname(dirname(process.execPath))];
   const windows = [env.APPDATA && join(env.APPDATA, 'npm'), dirname(process.execPath)];

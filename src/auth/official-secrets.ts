@@ -7,7 +7,6 @@ import { type KeyringEntry, openKeyring, readKeychain, sealedBox } from '../plat
 import type { KnownFile } from './official-files.ts';
 import { type GrantedToken, parseJson, parsePassword, type TokenStore, waitForWhole } from './token.ts';
 
-/** The official CLI's sign-in. */
 const SIGN_IN: KeyringEntry = { service: 'gemini-cli-oauth', account: 'main-account' };
 /** The API key that was given to the official CLI. */
 export const API_KEY: KeyringEntry = { service: 'gemini-cli-api-key', account: 'default-api-key' };
@@ -16,26 +15,26 @@ const UNATTENDED_LIMIT_MS = 2000;
 const ATTENDED_LIMIT_MS = 60_000;
 const ASKING_AFTER_MS = 1000;
 
-/** A place where the official CLI keeps passwords of its own. */
+/** Where the official CLI stores its secrets. */
 interface SecretPlace {
-  /** For people. */
+  /** For the user. */
   readonly name: string;
-  /** Undefined if it has no such entry. Throws AppError `auth` if the place is there and cannot be read. */
+  /** Undefined if there is no such entry. Throws AppError `auth` if the store exists but cannot be read. */
   read(entry: KeyringEntry, signal: AbortSignal): Promise<string | undefined>;
-  /** Replaces `before` by `after`; false if that is not possible here, or something else took its place. */
+  /** Replaces `before` by `after`; false if it cannot be written or no longer holds `before`. */
   replace(entry: KeyringEntry, before: string, after: string): Promise<boolean>;
 }
 
 export interface PlaceOptions {
   readonly machine: Machine;
   readonly clock: Clock;
-  /** Words that cannot wait: the system may be asking the person something. */
+  /** For messages that cannot wait: the system may be asking the user something. */
   readonly say: (message: string) => void;
 }
 
 /**
- * The macOS Keychain. A Keychain that does not answer counts as one without the entry, so that the file is tried.
- * It is written through the keyring library only: the system's own program would need the secret as an argument.
+ * The macOS Keychain. If it does not answer, it counts as having no such entry, so that the file is tried. Written only
+ * through the keyring library: the `security` program would need the secret as an argument.
  */
 export function keychain({ machine, clock, say }: PlaceOptions): SecretPlace {
   const limitMs = machine.isAttended ? ATTENDED_LIMIT_MS : UNATTENDED_LIMIT_MS;
@@ -70,14 +69,14 @@ async function announce(clock: Clock, signal: AbortSignal, say: (message: string
     await clock.sleep(ASKING_AFTER_MS, signal);
     say('macOS is asking whether gmn may read the Gemini sign-in from the Keychain (waiting up to 60 s).');
   } catch {
-    // Answered before it was worth a word.
+    // The Keychain answered quickly: no message needed.
   }
 }
 
-/** What the official CLI calls its encrypted file. */
+/** The official CLI's encrypted file. */
 export const SEALED_FILE = 'gemini-credentials.json';
 
-/** The official CLI's encrypted file; it can be read only on the machine and by the user that wrote it. */
+/** Readable only on the machine and by the user that wrote it. */
 export function encryptedFile({ path, name }: KnownFile, { machine, clock }: PlaceOptions): SecretPlace {
   const box = sealedBox('gemini-cli-oauth', `${machine.hostname}-${machine.username}-gemini-cli`);
   const load = async () => {
@@ -110,12 +109,12 @@ export function encryptedFile({ path, name }: KnownFile, { machine, clock }: Pla
   };
 }
 
-/** Whether the official CLI was told to keep its sign-in in the encrypted file, or in the Keychain. */
+/** The official CLI keeps its sign-in in the encrypted file, or in the Keychain. */
 export function wantsEncrypted(env: Env): boolean {
   return env.GEMINI_FORCE_ENCRYPTED_FILE_STORAGE === 'true';
 }
 
-/** Whether the official CLI was told to leave the system's keyring alone. */
+/** The official CLI does not use the system keyring. */
 export function avoidsKeyring(env: Env): boolean {
   return env.GEMINI_FORCE_FILE_STORAGE === 'true';
 }
@@ -138,7 +137,7 @@ function foreign(name: string): AppError {
   });
 }
 
-/** The official sign-in where it is kept as a password: in the Keychain or in the encrypted file. */
+/** The official sign-in as a password in the Keychain or in the encrypted file. */
 export function passwordStore(place: SecretPlace, clock: Clock): TokenStore {
   return {
     source: place.name,
@@ -147,7 +146,7 @@ export function passwordStore(place: SecretPlace, clock: Clock): TokenStore {
       const token = password === undefined ? undefined : parsePassword(password, clock.now());
       return token?.accessToken === undefined && token?.refreshToken === undefined ? undefined : token;
     },
-    // A look costs a process or a key derivation, and what gmn was granted is in its own cache anyway.
+    // Reading costs a process or a key derivation, and tokens that gmn refreshed are in its own cache anyway.
     glance: async () => undefined,
     async rotate(used, granted) {
       const password = await place.read(SIGN_IN, new AbortController().signal);

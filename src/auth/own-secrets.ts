@@ -5,10 +5,10 @@ import { listDirectory } from '../platform/files/read.ts';
 import { readFileState } from '../platform/files/write.ts';
 import { parseJson } from './token.ts';
 
-/** Below gmn's directory: the stored key, tokens, the OAuth client, sign-ins of MCP servers. */
+/** In gmn's directory: the stored key, tokens, the OAuth client, sign-ins of MCP servers. */
 const OWN_FILES = [/^key\.json/, /^oauth-client\.json/];
 const OWN_DIRECTORIES = ['tokens', 'mcp'];
-/** Below the official CLI's. */
+/** In the official CLI's directory. */
 const OFFICIAL_FILES = [/^oauth_creds\.json/, /^gemini-credentials\.json/, /^mcp-oauth-tokens/];
 
 const VARIABLES = [
@@ -19,15 +19,15 @@ const VARIABLES = [
   'GMN_MCP_TOKEN',
 ];
 
-/** What a secret is called in those files; `client_id` and the like are no secrets. */
+/** Field names of secrets in those files; `client_id` and the like are not secret. */
 const SECRET_KEY = /key$|token$|secret$/i;
 
-/** As short as a key may be. */
+/** The shortest possible key. */
 const MIN_LENGTH = 10;
 
 /**
- * The credentials of gmn and of the official CLI as they are now: in the environment, and in the files where the two keep
- * them. What lies in a keyring of the system is in no file, so that nothing could send it by mistake. Never throws.
+ * The current credentials of gmn and of the official CLI, from the environment and their files. Secrets in the system
+ * keyring are in no file, so they cannot be sent by mistake. Never throws.
  */
 export async function ownSecrets(app: Pick<App, 'homes' | 'settings'>): Promise<ReadonlySet<string>> {
   const settings = await app.settings();
@@ -57,7 +57,7 @@ async function filesIn(directory: string, names: readonly RegExp[]): Promise<rea
     .map(({ name }) => join(directory, name));
 }
 
-/** Of a file that is not whole, or sealed, all of it. */
+/** The whole text, if it is encrypted or damaged. */
 function secretsIn(text: string): readonly string[] {
   const document = parseJson(text) as JsonValue | undefined;
   return document === undefined || typeof document !== 'object' ? [text.trim()] : valuesIn(document, '');

@@ -36,7 +36,7 @@ const TERMS =
   "gmn uses the official Gemini CLI's Google sign-in. Google's terms for that sign-in apply, and Google may not allow " +
   'it for other programs; an API key (gmn auth set-key) is the way it supports. This note is shown once.';
 
-/** The official CLI's Google sign-in, if there is one. Throws AppError `auth` if there is one that cannot be used. */
+/** Undefined if nobody is signed in. Throws AppError `auth` if the sign-in cannot be used. */
 export async function chooseSignIn(input: ChoiceInput): Promise<Choice | undefined> {
   const { env } = input.settings;
   const given = env.GOOGLE_CLOUD_ACCESS_TOKEN?.trim();
@@ -53,7 +53,7 @@ export async function chooseSignIn(input: ChoiceInput): Promise<Choice | undefin
   return adcChoice({ ...adcOptions(input), scopes: SIGN_IN_SCOPES });
 }
 
-/** The stores to try, in the order in which the official CLI and gmn's requirements look. */
+/** The stores to try, in the order of the official CLI. */
 function stores(input: ChoiceInput): readonly TokenStore[] {
   const { clock, settings, say = () => {} } = input;
   const options = { machine: input.machine ?? thisMachine(), clock, say };
@@ -98,13 +98,13 @@ async function signedIn(input: ChoiceInput, store: TokenStore, first: StoredToke
   return { credential, carrier: 'bearer', token: { isRenewable, ...(expiresAt === 0 ? {} : { expiresAt }) } };
 }
 
-/** The person's name if there is one, else the secret's own: gmn's cache carries it on when the secret is replaced. */
+/** Hash of the user's name if known, else of the secret; the cache keeps it when the secret is replaced. */
 async function accountOf(input: ChoiceInput, { subject, refreshToken, accessToken }: StoredToken): Promise<string> {
   const name = subject ?? (await activeAccount(input)) ?? refreshToken ?? accessToken ?? '';
   return sha256(name).slice(0, 16);
 }
 
-/** A token that someone else keeps fresh: used as it is. */
+/** Used as it is; whoever set the variable refreshes it. */
 function givenToken(token: string): Choice {
   if (!isToken(token)) {
     throw refused('auth', 'GOOGLE_CLOUD_ACCESS_TOKEN holds characters that no token has', {
@@ -120,7 +120,7 @@ function givenToken(token: string): Choice {
   return { credential, carrier: 'bearer', notices: [], token: { isRenewable: false } };
 }
 
-/** A service account's key, or the like, put where the sign-in would be: the official CLI takes it, so does gmn. */
+/** A service account key or the like in place of the sign-in file. The official CLI accepts it, too. */
 async function standIn(input: ChoiceInput): Promise<Choice | undefined> {
   const { clock, signal } = input;
   const { path, name } = geminiFile(input, FILE);
@@ -137,7 +137,7 @@ async function terms(input: ChoiceInput): Promise<readonly string[]> {
   if (input.isRehearsal) return [];
   const marker = join(input.homes().gmn, 'sign-in-note-shown');
   const marked = await createFile(marker, '');
-  // Where it cannot be noted down, "once" cannot be kept; a note at every run would be worse than none.
+  // If the marker cannot be written, the note goes to the trace only: better than at every run.
   if (marked === 'failed') input.trace(`auth: ${TERMS}`);
   return marked === 'created' ? [TERMS] : [];
 }
@@ -155,7 +155,7 @@ interface OauthFileOptions {
   readonly uid: number | undefined;
 }
 
-/** The official CLI's plain file. `name` is how people know it; it is written only if it belongs to `uid`. */
+/** The official CLI's plain file. `name` is for the user. Written only if it belongs to `uid`. */
 export function oauthFile(path: string, name: string, { clock, uid }: OauthFileOptions): TokenStore {
   return {
     source: name,
@@ -200,7 +200,7 @@ function readOauthDocument(
   );
 }
 
-/** The file's text with the new tokens in it; undefined if it no longer holds the refresh token that was used. */
+/** Undefined if the file no longer has the refresh token that was used. */
 function withTokens(file: FileText, used: string, granted: GrantedToken): string | undefined {
   const value = parseJson(file.text);
   if (!isObject(value) || currentRefreshToken(value) !== used) return undefined;

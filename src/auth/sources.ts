@@ -14,7 +14,9 @@ import { API_KEY, avoidsKeyring, encryptedFile, keychain, type PlaceOptions, SEA
 import { chooseSignIn } from './sign-in.ts';
 import { parseJson } from './token.ts';
 
-/** Every source but a key in the environment. Throws AppError `auth` if there is none, or the wanted one is not there. */
+/**
+ * Tries every source but a key in the environment. Throws AppError `auth` if there is none, or not the requested one.
+ */
 export async function chooseSource(input: ChoiceInput, wanted: WantedType | undefined): Promise<Choice> {
   const choice = await find({ ...input, send: named(input.send, `gmn/${input.version}`) }, wanted);
   const { type, source } = choice.credential;
@@ -62,7 +64,7 @@ async function storedKey(input: ChoiceInput): Promise<Choice | undefined> {
   return keyChoice({ type: 'gemini-api-key', key: stored.key, source, env: input.settings.env });
 }
 
-/** A key that was given to the official CLI. */
+/** The API key that was given to the official CLI. */
 async function officialKey(input: ChoiceInput): Promise<Choice | undefined> {
   const { clock, settings, signal, say = () => {} } = input;
   const options: PlaceOptions = { machine: input.machine ?? thisMachine(), clock, say };
@@ -98,7 +100,7 @@ const GUIDE = [
   '  gmn --demo "hello"            try gmn offline, no account needed',
 ].join('\n');
 
-/** The error for someone who has nothing set up; it names a project's `.env` with a key in it, which gmn does not read. */
+/** For users with nothing set up. Mentions a project's `.env` that has a key, since gmn does not read it. */
 async function noCredentials(cwd: string, homes: Homes): Promise<AppError> {
   const message = 'authentication failed: no Gemini credentials found';
   const found = await keyInProject(cwd, homes);
@@ -108,7 +110,7 @@ async function noCredentials(cwd: string, homes: Homes): Promise<AppError> {
   });
 }
 
-/** The error for a type that was asked for, when there is no key to go with it. */
+/** For an auth type that needs a key, when there is none. */
 async function noKey(cwd: string, homes: Homes): Promise<AppError> {
   const message = 'authentication failed: no API key found';
   const found = await keyInProject(cwd, homes);
@@ -127,7 +129,7 @@ function unread({ path, name }: ProjectKey, cwd: string): string {
   return `${shown.startsWith('..') ? path : shown} sets ${name}, but gmn does not read a project's .env`;
 }
 
-/** The first `.env` from the working directory upwards that holds a key. */
+/** The first `.env` with a key, from the working directory upwards. */
 async function keyInProject(cwd: string, homes: Homes): Promise<ProjectKey | undefined> {
   const own = [join(homes.gemini, '.env'), join(homes.gmn, '.env')];
   for (let directory = cwd; ; directory = dirname(directory)) {

@@ -9,30 +9,30 @@ import { keyStore } from './key-store.ts';
 import { activeAccount, geminiFile, gmnFile } from './official-files.ts';
 import { parseJson, parseOauthFile } from './token.ts';
 
-/** One place a credential may come from. `used`: this run would take it; `unusable`: it would, but cannot. */
+/** A possible source of credentials. `used`: a run would use it; `unusable`: it would, but cannot. */
 export interface SourceRow {
   readonly name: string;
   readonly state: 'used' | 'unusable' | 'found' | 'absent';
-  /** Facts side by side: where, who, until when. */
+  /** Short facts on one line: where, who, until when. */
   readonly details: readonly string[];
-  /** Sentences below it: what is wrong, and what to do. */
+  /** Sentences below: what is wrong and what to do. */
   readonly lines: readonly string[];
 }
 
 export interface Survey {
-  /** What a run would use now; absent if there is none. */
+  /** What a run would use now. */
   readonly choice?: Choice;
   /** Why a run would fail. */
   readonly error?: AppError;
-  /** The account the official CLI says is signed in, when a sign-in is used. */
+  /** The account signed in to the official CLI, if that sign-in is used. */
   readonly email?: string;
-  /** The one in use first. */
+  /** The one in use comes first. */
   readonly rows: readonly SourceRow[];
 }
 
 /**
- * Which credential a run would use, and what else is there. `open` does what a run does with it before it sends anything.
- * Changes nothing, sends nothing, throws no AppError `auth` or `config`.
+ * Which credential a run would use, and what else there is. `open` does what a run does before its first request.
+ * Writes nothing, sends nothing; AppErrors `auth` and `config` become part of the result.
  */
 export async function surveyCredentials(
   input: ChoiceInput,
@@ -77,7 +77,7 @@ function linesOf({ message, hint }: AppError): readonly string[] {
   return [message, ...(hint === undefined ? [] : [`→ ${hint}`])];
 }
 
-/** How the rows of other sources are called when their type is the one in use. */
+/** Row names to drop when a credential of that type is in use. */
 const NAMES = {
   'gemini-api-key': '',
   'oauth-personal': 'oauth-personal',
@@ -108,8 +108,7 @@ function usedRow(input: ChoiceInput, { credential, token }: Choice, email: strin
   return { name: credential.type, state: 'used', details: [...details, ...until, ...renewal], lines: [] };
 }
 
-/** The type that was asked for, if that much can be told. */
-/** The hint of a run tells which flag to add; the commands that report have no such flag. */
+/** The hint of a run names a flag to add, which the reporting commands do not have. */
 function remedyOf({ guide, hint }: AppError): string | undefined {
   return guide === undefined ? hint : 'Set GEMINI_API_KEY, sign in with: gemini, or try: gmn --demo "hello"';
 }
@@ -159,7 +158,7 @@ function row(name: string, isFound: boolean, details: readonly string[]): Source
   return { name, state: isFound ? 'found' : 'absent', details, lines: [] };
 }
 
-/** Warnings about files that others could read. */
+/** Warnings about credential files that other users can read. */
 export async function exposedFiles(input: ChoiceInput): Promise<readonly string[]> {
   const { gemini, gmn } = input.homes();
   const warnings: string[] = [];

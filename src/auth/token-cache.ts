@@ -5,17 +5,16 @@ import { makePrivateDirectory, readFileState, replaceFile, setAside } from '../p
 import { sha256 } from '../platform/runtime/native.ts';
 import { expiryOf, type GrantedToken, isToken, parseJson, type StoredToken } from './token.ts';
 
-/** gmn's own store of what it was granted: one private file for each refresh token it started from. */
+/** Caches refreshed tokens: one private file per refresh token of the sign-in. */
 export interface TokenCache {
-  /** Undefined if there is nothing, or nothing that can be believed. Never throws. */
+  /** Undefined if there is none, or it is damaged or not ours. Never throws. */
   read(refreshToken: string): Promise<CachedToken | undefined>;
-  /** Throws AppError `config` if it cannot be written. A broken file that was there is set aside. */
+  /** Quarantines a damaged file first. Throws AppError `config` if it cannot be written. */
   write(refreshToken: string, granted: GrantedToken, account: string): Promise<void>;
 }
 
-/** What the cache holds of a sign-in. */
 interface CachedToken extends StoredToken {
-  /** `Credential.account` of this sign-in: the same before and after its refresh token was replaced. */
+  /** `Credential.account`: stays the same when the refresh token is replaced. */
   readonly account?: string;
 }
 
@@ -24,19 +23,18 @@ interface TokenCacheOptions {
   readonly uid: number | undefined;
 }
 
-/** The directory below gmn's home that holds the cache. */
 export function tokenCacheDirectory(home: string): string {
   return join(home, 'tokens');
 }
 
-/** `home` is gmn's. Only files of the user `uid` are believed; undefined: of any. */
+/** `home` is gmn's directory. Files of other users than `uid` are ignored; undefined: none are. */
 export function tokenCache(home: string, { clock, uid }: TokenCacheOptions): TokenCache {
   const directory = tokenCacheDirectory(home);
   const pathFor = (refreshToken: string): string => join(directory, `${sha256(refreshToken).slice(0, 16)}.json`);
   return {
     async read(refreshToken) {
       const file = await readFileState(pathFor(refreshToken), uid);
-      // Somebody else's file could make us speak in somebody else's name.
+      // A file of another user could make us act under another account.
       if (file.kind !== 'text' || !file.isOurs) return undefined;
       return parseCached(parseJson(file.text), clock.now());
     },

@@ -16,15 +16,15 @@ const LONGEST_LIFE_S = 86_400;
 
 export type Grant =
   | { readonly kind: 'granted'; readonly token: GrantedToken }
-  /** The server said no; `code` is OAuth's word for it. */
+  /** `code` is the OAuth error code. */
   | { readonly kind: 'refused'; readonly code: string }
-  /** No usable answer. It says nothing about the sign-in. */
+  /** No usable response; says nothing about the sign-in. */
   | { readonly kind: 'unclear'; readonly why: string; readonly isWorthRetrying: boolean };
 
 interface GrantRequest {
   readonly refreshToken: string;
   readonly pair: ClientPair;
-  /** The real environment: a file must not be able to send a refresh token elsewhere. */
+  /** The real environment: a `.env` file must not redirect refresh tokens. */
   readonly env: Env;
   readonly send: SendHttp;
   readonly clock: Pick<Clock, 'now'>;
@@ -33,9 +33,9 @@ interface GrantRequest {
 }
 
 /**
- * Trades a refresh token for an access token: one try of ten seconds, no redirect followed. Whoever tries again looks first
- * whether the token is still the one to use. Throws AppError `config` for a forbidden address, and the signal's reason;
- * every other failure is an answer.
+ * Exchanges a refresh token for an access token: one attempt of ten seconds, no redirect followed. Before a retry, the
+ * caller checks that the token is still current. Throws AppError `config` for a forbidden address, and the signal's
+ * reason; every other failure is a result.
  */
 export async function requestGrant(request: GrantRequest): Promise<Grant> {
   const url = checkEndpoint(request.env.GMN_OAUTH_TOKEN_URL || TOKEN_URL, 'GMN_OAUTH_TOKEN_URL');
@@ -61,7 +61,7 @@ async function send(request: GrantRequest, url: URL): Promise<Grant> {
   try {
     await refreshWithLibrary(request, url, transport);
   } catch {
-    // What the library throws holds the request; all that matters was seen on the way.
+    // The library's errors contain the request; `seen` and `failure` have what we need.
   } finally {
     limit.clear();
   }
@@ -82,14 +82,14 @@ async function refreshWithLibrary(
     clientId: request.pair.id,
     clientSecret: request.pair.secret,
     endpoints: { oauth2TokenUrl: url.href },
-    // We retry ourselves, with limits of our own.
+    // The caller retries, with its own limits.
     transporterOptions: { ...transport, retryConfig: { retry: 0, noResponseRetries: 0 } },
   });
   client.setCredentials({ refresh_token: request.refreshToken });
   await client.refreshAccessToken();
 }
 
-/** The library drops a rotated refresh token, so the answer is read here. */
+/** Parsed here because the library drops a rotated refresh token. */
 function readAnswer({ status, text }: SeenAnswer, now: number): Grant {
   const body = parseJson(text);
   if (status === 200 && isObject(body) && isToken(body.access_token)) {
@@ -122,7 +122,7 @@ function parseGranted(body: Readonly<Record<string, unknown>>, accessToken: stri
   return {
     accessToken,
     expiresAt: now + lifeS * 1000,
-    // One that no server can have meant must not take the place of the one that works.
+    // An invalid refresh token must not replace the one that works.
     ...(isToken(refreshToken) ? { refreshToken } : {}),
     rest,
   };

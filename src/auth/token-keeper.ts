@@ -7,51 +7,51 @@ import { type GrantedToken, isFresh, type StoredToken, type TokenStore } from '.
 import type { TokenCache } from './token-cache.ts';
 import type { Grant } from './token-endpoint.ts';
 
-/** Longer than one holder can take: three tries of ten seconds and the pauses between them. */
+/** Longer than the lock can be held: three attempts of ten seconds and the pauses between them. */
 const PATIENCE_MS = 35_000;
-/** Between two tries of one refresh. */
+/** Between the attempts of one refresh. */
 const PAUSES_MS = [250, 1000];
-/** A token this close to its end is still better than none when the token server is away. */
+/** If the token server is unreachable, a token is still used until this close to its expiry. */
 const LAST_RESORT_MS = 15_000;
 
 export interface KeeperOptions {
   readonly store: TokenStore;
-  /** What the store held when it was chosen, so that the first use need not ask it again. */
+  /** What the store held when it was chosen; saves the first read. */
   readonly first: StoredToken;
   readonly cache: TokenCache;
-  /** `Credential.account`, which outlives the refresh token. */
+  /** `Credential.account`; stays the same when the refresh token is replaced. */
   readonly account: string;
-  /** gmn's home; the lock is in it. */
+  /** gmn's directory, for the lock. */
   readonly home: string;
-  /** Trades a refresh token, in one try; see `requestGrant`. */
+  /** One attempt; see `requestGrant`. */
   readonly grant: (refreshToken: string, signal: AbortSignal) => Promise<Grant>;
   readonly clock: Clock;
   readonly trace: Trace;
-  /** Words for the person, e.g. that a new token could not be saved. */
+  /** For notices to the user, e.g. that a new token could not be saved. */
   readonly say: (message: string) => void;
 }
 
 interface TokenKeeper {
-  /** An access token good for five minutes or more. Throws AppError `auth`. */
+  /** An access token valid for at least five minutes. Throws AppError `auth`. */
   bearer(signal: AbortSignal): Promise<string>;
   /**
-   * After `refused` was turned down (the last one given, if absent): the next `bearer` gives another. Throws AppError
-   * `auth` if there is none.
+   * Call after the API rejected the token `refused` (default: the last one given); the next `bearer` gives another.
+   * Throws AppError `auth` if there is none.
    */
   renew(signal: AbortSignal, refused?: string): Promise<void>;
 }
 
 /**
- * Keeps one sign-in fresh: any number of processes that find it stale make one request between them.
- * The official store is written only when the refresh token itself was replaced.
+ * Refreshes one sign-in: processes that find it expired at the same time make one request between them. The official
+ * store is written only when the refresh token was replaced.
  */
 export function tokenKeeper(options: KeeperOptions): TokenKeeper {
   let current: UsableToken | undefined;
-  /** The tokens that were turned down, and how often that happened. */
+  /** Tokens that the API rejected, and how often it did. */
   const rejected = new Set<string>();
   let rejections = 0;
   let first: StoredToken | undefined = options.first;
-  // One search at a time, also within the process; one that may still find the rejected token is another search.
+  // One search at a time within the process. A search begun before a rejection is not shared with later callers.
   const search = sharedWork(async (_: number, signal) => {
     const without = new Set(rejected);
     const stored = first ?? (await options.store.read(signal)) ?? gone(options.store);
@@ -62,10 +62,10 @@ export function tokenKeeper(options: KeeperOptions): TokenKeeper {
     for (;;) {
       const before = rejections;
       const found = await search(before, signal);
-      // Turned down while we were looking.
+      // Rejected while we were searching.
       if (before !== rejections && rejected.has(found.accessToken)) continue;
       current = found;
-      // One that the token server insists on is believed.
+      // If the token server grants the same token again, it is used again.
       rejected.delete(found.accessToken);
       return found.accessToken;
     }
@@ -89,7 +89,7 @@ export function tokenKeeper(options: KeeperOptions): TokenKeeper {
 type UsableToken = StoredToken & { readonly accessToken: string };
 
 interface Search extends KeeperOptions {
-  /** The tokens that were turned down, which must not be given again. */
+  /** Tokens that the API rejected. */
   readonly rejected: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
@@ -117,8 +117,8 @@ async function obtain(search: Search, stored: StoredToken): Promise<UsableToken>
 }
 
 /**
- * The caller holds the lock, or waited for it as long as it could. Each try begins with what the store and our cache hold by
- * then: another program may have refreshed it meanwhile, and where refresh tokens are used once, the old one is dead.
+ * The caller holds the lock, or gave up waiting for it. Each attempt re-reads store and cache: another program may have
+ * refreshed meanwhile, and a one-time refresh token would then be dead.
  */
 async function refresh(search: Search): Promise<UsableToken> {
   const { store, cache, clock, trace, signal } = search;
@@ -149,7 +149,7 @@ async function refresh(search: Search): Promise<UsableToken> {
     await clock.sleep(pauseMs, signal);
   }
 }
-/** The best token there is, from the official store or our cache; undefined if none is fresh. */
+/** The fresh token that expires last, from the official store or our cache. */
 async function freshest({ cache, clock, rejected }: Search, stored: StoredToken): Promise<UsableToken | undefined> {
   const cached = stored.refreshToken === undefined ? undefined : await cache.read(stored.refreshToken);
   let best: UsableToken | undefined;
@@ -160,7 +160,7 @@ async function freshest({ cache, clock, rejected }: Search, stored: StoredToken)
   return best;
 }
 
-/** Our cache first: should anything fail after it, the new refresh token is not lost. */
+/** Writes the cache first, so that a later failure does not lose the new refresh token. */
 async function keep(
   { store, cache, account, say, trace }: Search,
   { stored, next }: { readonly stored: string; readonly next: string },
@@ -172,7 +172,7 @@ async function keep(
     if (next !== stored) await cache.write(next, granted, account);
   });
   if (next === stored) return;
-  // Where our cache cannot be written, the official store is the only place left for it.
+  // Also if the cache failed: the official store is then the only place left.
   await tryToSave(say, async () => {
     const isReplaced = await store.rotate(stored, granted);
     if (isReplaced) return;
@@ -192,14 +192,14 @@ async function tryToSave(say: KeeperOptions['say'], save: () => Promise<void>): 
   }
 }
 
-/** Without an end and without a way to renew it, a token can only be tried. */
+/** A token without expiry and refresh token can only be tried. */
 function withoutRefresh({ rejected }: Search, stored: StoredToken): UsableToken {
   const { accessToken, expiresAt } = stored;
   if (accessToken === undefined || expiresAt !== undefined || rejected.has(accessToken)) throw expired();
   return { ...stored, accessToken };
 }
 
-/** The stored token, if it has a few moments left: enough for a request while the token server is away. */
+/** The stored token, if it lasts long enough for a request while the token server is unreachable. */
 function stillAlive({ clock, rejected }: Search, stored: StoredToken): UsableToken | undefined {
   const { accessToken, expiresAt } = stored;
   if (accessToken === undefined || expiresAt === undefined || rejected.has(accessToken)) return undefined;

@@ -2,41 +2,41 @@ import { AppError } from '../core/error.ts';
 import type { Clock } from '../core/io.ts';
 import { isObject } from '../core/json.ts';
 
-/** A token must outlive a request, so one that ends within five minutes counts as ended. */
+/** A token must outlive a request, so one that expires within five minutes counts as expired. */
 const EXPIRY_MARGIN_MS = 300_000;
 
-/** Google's access tokens live an hour; an expiry beyond this is a mistake, or not an expiry. */
+/** Google's access tokens last an hour; a later expiry is a mistake. */
 const PLAUSIBLE_MS = 2 * 86_400_000;
 
-/** Below this a number of milliseconds would be 1973: it was written in seconds. */
+/** Smaller numbers would be before 1973 in milliseconds: they are seconds. */
 const SECONDS_BELOW = 100_000_000_000;
 
-/** What a store of the official CLI, or our own cache, holds of a sign-in. */
+/** A sign-in as the official CLI or our cache stores it. */
 export interface StoredToken {
   readonly accessToken?: string;
   readonly refreshToken?: string;
-  /** Milliseconds since the epoch; absent if the store does not say, or says something that cannot be. */
+  /** Milliseconds since the epoch; absent if unknown or implausible. */
   readonly expiresAt?: number;
-  /** A stable name of the person, if the store has one. */
+  /** Stable id of the user, if known. */
   readonly subject?: string;
 }
 
-/** What the token server gave. */
+/** The response of the token server. */
 export interface GrantedToken {
   readonly accessToken: string;
   readonly expiresAt: number;
-  /** Present if the server named one, be it the old one or a new one. */
+  /** The old one or a new one; absent if the server sent none. */
   readonly refreshToken?: string;
-  /** What else the official file keeps: `scope`, `token_type`, `id_token`. */
+  /** Other fields of the official file: `scope`, `token_type`, `id_token`. */
   readonly rest: Readonly<Record<string, string>>;
 }
 
-/** Whether an access token is good for the next five minutes. */
+/** True if the access token is valid for five more minutes. */
 export function isFresh(token: StoredToken, now: number): token is StoredToken & { readonly accessToken: string } {
   return token.accessToken !== undefined && token.expiresAt !== undefined && token.expiresAt > now + EXPIRY_MARGIN_MS;
 }
 
-/** The content of `oauth_creds.json`; undefined if it is no object. What cannot be right counts as absent. */
+/** Parses the content of `oauth_creds.json`; undefined if it is not an object. Invalid fields count as absent. */
 export function parseOauthFile(value: unknown, now: number): StoredToken | undefined {
   if (!isObject(value)) return undefined;
   return storedToken({
@@ -47,7 +47,10 @@ export function parseOauthFile(value: unknown, now: number): StoredToken | undef
   });
 }
 
-/** The password of a Keychain entry, or of the encrypted file: `{"token":{"accessToken",…}}`; undefined if it is not. */
+/**
+ * Parses a password of the Keychain or of the encrypted file, `{"token":{"accessToken",…}}`; undefined if it is not
+ * one.
+ */
 export function parsePassword(password: string, now: number): StoredToken | undefined {
   const value = parseJson(password);
   if (!isObject(value) || !isObject(value.token)) return undefined;
@@ -59,7 +62,7 @@ export function parsePassword(password: string, now: number): StoredToken | unde
   });
 }
 
-/** A point in time from what people and programs write there; undefined if it cannot be the end of an access token. */
+/** Accepts seconds, milliseconds and numeric strings; undefined if it cannot be the expiry of an access token. */
 export function expiryOf(value: unknown, now: number): number | undefined {
   const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
   if (typeof number !== 'number' || Number.isNaN(number)) return undefined;
@@ -68,12 +71,12 @@ export function expiryOf(value: unknown, now: number): number | undefined {
   return ms > now + PLAUSIBLE_MS ? undefined : ms;
 }
 
-/** Whether this can be a token: what no header and no form can carry was never given by Google. */
+/** False for anything that cannot go into a header. */
 export function isToken(value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value);
 }
 
-/** JSON, or undefined if it is none. */
+/** Undefined if it is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text);
@@ -82,7 +85,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The `sub` or `email` of an id token. It came over TLS from Google; nothing is decided on it, so it is not verified. */
+/** The `sub` or `email` of an id token. Not verified, since nothing is decided on it. */
 function subjectOf(idToken: string | undefined): string | undefined {
   const payload = idToken?.split('.')[1];
   if (payload === undefined) return undefined;
@@ -109,32 +112,32 @@ function storedToken(fields: { readonly [Key in keyof StoredToken]: StoredToken[
   };
 }
 
-/** Where the official CLI keeps a sign-in. gmn reads it, and writes only when the refresh token itself was changed. */
+/** Where the official CLI keeps a sign-in. gmn writes to it only when the refresh token was replaced. */
 export interface TokenStore {
-  /** For people: `~/.gemini/oauth_creds.json`. */
+  /** For the user, e.g. `~/.gemini/oauth_creds.json`. */
   readonly source: string;
   /**
-   * What it holds now; undefined if it holds no sign-in. A file that is just being rewritten is waited for, up to a
-   * second. Throws AppError `auth` if it stays unreadable.
+   * Undefined if there is no sign-in. Waits up to a second for a file that is being rewritten. Throws AppError `auth`
+   * if it stays unreadable.
    */
   read(signal: AbortSignal): Promise<StoredToken | undefined>;
-  /** What it holds, at one cheap look; undefined if that cannot be told right now. Never throws. */
+  /** One cheap read; undefined if the content is not known right now. Never throws. */
   glance(): Promise<StoredToken | undefined>;
   /**
-   * Puts the granted tokens in the place of `used`, keeping all else. False, and nothing is written, if another
-   * sign-in has taken its place or the store is not ours to write. Throws AppError `config` if writing fails.
+   * Replaces the tokens if the store still has the refresh token `used`; keeps everything else. False, with nothing
+   * written, if it has another sign-in or is not ours to write. Throws AppError `config` if writing fails.
    */
   rotate(used: string, granted: GrantedToken): Promise<boolean>;
 }
 
 const PATIENCE_MS = 1000;
 const PAUSE_MS = 10;
-/** On a machine that is out of breath a second may pass between two looks. */
+/** On a busy machine a second may pass between two reads. */
 const LEAST_LOOKS = 50;
 
 /**
- * Calls `look` until it gives something else than `broken`. The official CLI empties its file before it writes, so
- * what is broken now is most likely whole in a moment. Throws AppError `auth`, saying so, after a second.
+ * Calls `look` until its result is not `broken`. The official CLI truncates its file before writing, so a broken file
+ * is most likely complete in a moment. Throws AppError `auth` after a second.
  */
 export async function waitForWhole<T>(
   look: () => Promise<T | 'broken'>,

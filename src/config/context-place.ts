@@ -5,18 +5,17 @@ import { isList } from '../core/json.ts';
 import { isThere, realPath } from '../platform/files/path.ts';
 import { readSetting } from './keys.ts';
 
-/** Where context is looked for. */
 export interface ContextQuestion extends Pick<App, 'env' | 'cwd'> {
   readonly homes: Homes;
   readonly settings: Pick<Settings, 'env' | 'document'>;
 }
 
-/** A file of context that is there. */
+/** An existing context file. */
 export interface ContextPlace {
-  /** As a person would write it. */
+  /** Not resolved: as the user would write it. */
   readonly file: string;
   readonly directory: string;
-  /** Imports may not lead out of it; free of links. */
+  /** Imports must stay inside it. Without symbolic links. */
   readonly root: string;
   readonly scope: 'user' | 'project';
 }
@@ -24,8 +23,8 @@ export interface ContextPlace {
 const DEFAULT_NAME = 'GEMINI.md';
 
 /**
- * The context files that are there: the user's own, then the project's from its root, where `.git` is, down to the
- * working directory. Only looks, reads nothing. Throws AppError `config` if `context.fileName` is no file name.
+ * The existing context files: the user's own, then the project's from its root (where `.git` is) down to the working
+ * directory. Reads no content. Throws AppError `config` if `context.fileName` is not a file name.
  */
 export function contextPlaces({ cwd, homes, settings }: ContextQuestion): readonly ContextPlace[] {
   const names = contextNames(settings);
@@ -40,18 +39,18 @@ export function contextPlaces({ cwd, homes, settings }: ContextQuestion): readon
   return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
 }
 
-/** Whether there is any context to read; a few looks at the disk. Throws AppError `config` as `contextPlaces` does. */
+/** Costs a few file system checks. Throws AppError `config` as `contextPlaces` does. */
 export function hasContext(question: ContextQuestion): boolean {
   return systemMdValue(question) !== undefined || contextPlaces(question).length > 0;
 }
 
-/** `GEMINI_SYSTEM_MD`, if it says anything but no. */
+/** `GEMINI_SYSTEM_MD`, unless it is empty, `0` or `false`. */
 export function systemMdValue({ settings }: Pick<ContextQuestion, 'settings'>): string | undefined {
   const value = settings.env.GEMINI_SYSTEM_MD?.trim();
   return value === undefined || value === '' || /^(?:0|false)$/i.test(value) ? undefined : value;
 }
 
-/** From the root of the project down to the directory; without a root, the directory alone. */
+/** From the project root down to `cwd`; only `cwd` if there is no root. */
 export function projectFolders(cwd: string): readonly string[] {
   const folders: string[] = [];
   for (let folder = cwd; ; folder = dirname(folder)) {
@@ -61,7 +60,7 @@ export function projectFolders(cwd: string): readonly string[] {
   }
 }
 
-/** What context files are called. Throws AppError `config` if `context.fileName` is no file name. */
+/** Names of context files. Throws AppError `config` if `context.fileName` is not a file name. */
 export function contextNames({ document = {} }: ContextQuestion['settings']): readonly string[] {
   const value = readSetting(document, 'context.fileName');
   if (value === undefined) return [DEFAULT_NAME];
@@ -72,6 +71,6 @@ export function contextNames({ document = {} }: ContextQuestion['settings']): re
       hint: 'To see where it is set: gmn config explain context.fileName',
     });
   });
-  // As in the official CLI, they are read besides GEMINI.md, not instead of it.
+  // As in the official CLI, they are read in addition to GEMINI.md.
   return [...new Set([DEFAULT_NAME, ...added])];
 }
