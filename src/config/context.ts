@@ -17,19 +17,18 @@ import {
 import { readSetting } from './keys.ts';
 import { judgeFolder, trustRecords, type Verdict } from './trust.ts';
 
-/** What the files of context say. */
 interface Context {
-  /** The text of `GEMINI_SYSTEM_MD`, which stands in for the system prompt unless `--system` does. */
+  /** Text of the `GEMINI_SYSTEM_MD` file; replaces the system prompt unless `--system` is given. */
   readonly system?: string;
-  /** The context files, each between two lines that name it. */
+  /** The context files, each between two lines with its name. */
   readonly memory?: string;
   readonly notices: readonly string[];
 }
 
 /**
- * Reads the user's context files and, as far as their folders are trusted, the project's; what is left out is said in
- * `notices`. `tools` are the names of the tools on offer. Throws AppError `config` if `GEMINI_SYSTEM_MD` names no file
- * that can be read, or if the lists of trusted folders are broken.
+ * Reads the user's context files and those of trusted project folders; skipped files are in `notices`. `tools` are the
+ * names of the offered tools. Throws AppError `config` if the file of `GEMINI_SYSTEM_MD` cannot be read, or if a list
+ * of trusted folders is broken.
  */
 export async function readContext(question: ContextQuestion, tools: readonly string[]): Promise<Context> {
   const reader = contextReader();
@@ -54,8 +53,8 @@ export async function readContext(question: ContextQuestion, tools: readonly str
 }
 
 /**
- * The system instruction: `--system`, else `GEMINI_SYSTEM_MD`; then the context files; then `--append-system-prompt`.
- * Undefined if there is none of it.
+ * Joins `--system` (else `GEMINI_SYSTEM_MD`), the context files and `--append-system-prompt`, in this order. Undefined
+ * if all are empty.
  */
 export function systemInstructionText(
   { system, memory }: Pick<Context, 'system' | 'memory'>,
@@ -101,8 +100,9 @@ function systemMd(
 }
 
 /**
- * Whoever wrote the folder must not speak for the user: a file of the project counts if the project is trusted, or if the
- * user's own environment names that very file. Even then a link of an untrusted folder must not lead out of it.
+ * The author of a project must not replace the user's system prompt: a project's file counts if its folder is trusted,
+ * or if the user's own environment names that very file. Even then, a link in an untrusted folder must not lead out of
+ * the project.
  */
 function systemMdVerdict(
   { file, real }: { readonly file: string; readonly real: string },
@@ -121,7 +121,7 @@ function systemMdVerdict(
   return isNamed && contains(root, real) ? TRUSTED : verdict;
 }
 
-/** Switched on, it is a file of whatever folder one is in: nobody named that one. */
+/** Only switched on: the file is then in the current folder, and the user has not named it. */
 function isUsualPlace(value: string): boolean {
   return /^(?:1|true)$/i.test(value);
 }
@@ -132,7 +132,7 @@ function systemMdFile(value: string, { cwd, env, homes }: ContextQuestion): stri
   return isAbsolute(value) ? value : join(cwd, value);
 }
 
-/** The placeholders of the official CLI; gmn has no skills and no sub-agents to list. */
+/** Fills in the placeholders of the official CLI. gmn has no skills and no sub-agents to list. */
 function filledIn(text: string, tools: readonly string[]): string {
   return text.replace(
     /\$\{(AgentSkills|SubAgents|AvailableTools|(\w+)_ToolName)\}/g,
@@ -147,11 +147,10 @@ const MAX_DEPTH = 5;
 const MAX_FILE_BYTES = 1_000_000;
 const MAX_TOTAL_LENGTH = 2_000_000;
 
-/** Reads files of context with what they import. */
 interface ContextReader {
   /**
-   * The text of a file, its `@imports` put in; undefined, and a notice, if it cannot be had. The user's own file may be a
-   * link to wherever they keep it; what it imports may not.
+   * The text of a file with its `@imports` expanded; undefined, with a notice, if it cannot be read. The user's own
+   * file may be a link to anywhere; its imports may not.
    */
   read(place: Pick<ContextPlace, 'file' | 'root' | 'scope'>): Promise<string | undefined>;
   readonly notices: readonly string[];
@@ -159,15 +158,15 @@ interface ContextReader {
 
 interface Import {
   readonly file: string;
-  /** Free of links, as are those of `chain`. */
+  /** Without symbolic links, as are the files of `chain`. */
   readonly root: string;
   /** The files that led here, this one last. */
   readonly chain: readonly string[];
 }
 
 /**
- * A reader that never leaves the root, but for the user's own file, follows links only inside it, opens no file that is likely to hold keys, and reads
- * regular text files only: 1 MB each, five imports deep, 2 million characters in all.
+ * Stays inside the root (except for the user's own file), follows links only inside it, opens no file that is likely to
+ * hold keys, and reads regular text files only: 1 MB each, five imports deep, 2 million characters in all.
  */
 function contextReader(): ContextReader {
   const notices: string[] = [];
@@ -175,7 +174,7 @@ function contextReader(): ContextReader {
 
   async function load(file: string, root: string | undefined): Promise<string | undefined> {
     const real = realPath(file);
-    // Said once is enough.
+    // The notice about too much context is given once.
     if (real === undefined || left < 0) return undefined;
     if (root !== undefined && !contains(root, real)) return refuse(file, `it leads out of ${root}`);
     if (isSecret(real, root)) return refuse(file, 'a file of that name may hold keys');
@@ -209,7 +208,7 @@ function contextReader(): ContextReader {
   async function imported(path: string, { file, root, chain }: Import): Promise<string | undefined> {
     const target = isAbsolute(path) ? path : join(dirname(file), path);
     const real = realPath(target);
-    // A word like any other that begins with @.
+    // Not an import, just a word that begins with @.
     if (real === undefined || isDirectory(real)) return undefined;
     if (chain.includes(real)) return `<!-- ${path} is above -->`;
     if (chain.length > MAX_DEPTH) return refuse(target, `imports go ${MAX_DEPTH} deep at most`);
@@ -228,13 +227,13 @@ function contextReader(): ContextReader {
   };
 }
 
-/** The rule of the tools, but that instructions are often kept in `.gemini`, the user's own and the project's. */
+/** The same rule as for tools, except that `.gemini` is allowed: instructions are often kept there. */
 function isSecret(real: string, root: string | undefined): boolean {
   const below = root === undefined ? basename(real) : relative(root, real).replace(/^\.gemini[\\/]/, '');
   return isStatePath(real) || isSensitivePath(below);
 }
 
-/** `@path` where a word begins, outside code; the mark that ends a sentence is not part of it. */
+/** Finds `@path` at the start of a word, outside code, without trailing punctuation. */
 function importsIn(text: string): readonly { readonly index: number; readonly path: string }[] {
   const pattern = /```[\s\S]*?(?:```|$)|`[^`\n]*`|(?<!\S)@([./A-Za-z][^\s`]*)/g;
   return [...text.matchAll(pattern)].flatMap(({ index, 1: word }) => {

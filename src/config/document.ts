@@ -4,15 +4,15 @@ import { isObject, type JsonObject, type JsonValue, MAX_DEPTH, nestedTooDeeply }
 import { findMisfit } from './keys.ts';
 import { loadExpansion, loadJsonc } from './lazy.ts';
 
-/** A settings file as it was found. */
 export interface SettingsText {
   readonly file: string;
   readonly text: string;
 }
 
 /**
- * What a settings file says: today's keys, values as written, the keys gmn reads of the right type, no `__proto__`.
- * Throws AppError `config` with `file:line:column` of the fault, and the key where it is about one.
+ * Parses a settings file: old keys are moved to their current place, variables stay as written, keys that gmn reads are
+ * type-checked, `__proto__` is dropped. Throws AppError `config` with `file:line:column`, and the key if it is about
+ * one.
  */
 export async function parseSettingsText({ file, text: written }: SettingsText): Promise<JsonObject> {
   const text = written.startsWith('\uFEFF') ? written.slice(1) : written;
@@ -24,9 +24,9 @@ export async function parseSettingsText({ file, text: written }: SettingsText): 
   return document;
 }
 
-/** What `parseSettingsText` left out and a person would miss: a server whose name no object can safely have. Never throws. */
+/** Reports an MCP server named `__proto__`, which `parseSettingsText` drops. Never throws. */
 export async function serverNotices({ file, text }: SettingsText): Promise<readonly string[]> {
-  // `\u005f` is an underscore too.
+  // `\u005f` is an underscore, too.
   if (!text.includes('__proto__') && !/\\u00(?:5[fF]|[67])/.test(text)) return [];
   const value = await parseJson(text.replace(/^\uFEFF/, ''), file).catch(() => undefined);
   const servers = isObject(value) ? value.mcpServers : undefined;
@@ -35,11 +35,11 @@ export async function serverNotices({ file, text }: SettingsText): Promise<reado
 }
 
 /**
- * The document with variables put in, secret ones not into the command line of a server. A copy is made only if `text`, from
- * which it was parsed, can hold one.
+ * Expands variables; secret ones stay as they are in the command line of a server. `text` is the source of the
+ * document: it is copied only if that can contain a variable.
  */
 export async function expandDocument(document: JsonObject, text: string, env: Env): Promise<JsonObject> {
-  // `\u0024` is a dollar sign too.
+  // `\u0024` is a dollar sign, too.
   if (!text.includes('$') && !text.includes('\\u0024')) return document;
   const { expand, expandInCommandLine } = await loadExpansion();
   return mapValues(document, (value, key) => expanded(value, [key], [expand, expandInCommandLine], env));
@@ -58,7 +58,7 @@ function isInCommandLine([first, second, third]: readonly string[]): boolean {
   return first === 'mcpServers' && (third === 'command' || third === 'args');
 }
 
-/** Plain JSON is read by the engine; only a file with comments, or a broken one, needs the tolerant parser. */
+/** `JSON.parse` first; only files with comments, or broken ones, need the tolerant parser. */
 async function parseJson(text: string, file: string): Promise<unknown> {
   if (text.trim() === '') return {};
   try {
@@ -69,7 +69,7 @@ async function parseJson(text: string, file: string): Promise<unknown> {
   }
 }
 
-/** A clean copy: an own `__proto__`, harmless here, would not stay so in the next careless assignment. */
+/** Drops `__proto__` keys: a later assignment could make them take effect. */
 function parseObject(value: Readonly<Record<string, unknown>>, file: string, depth = 0): JsonObject {
   const copy: Record<string, JsonValue> = {};
   for (const [key, item] of Object.entries(value)) {
@@ -101,7 +101,7 @@ async function misfitError(
   });
 }
 
-/** Flat keys of the official CLI's first format that older files still hold, and where gmn looks for them today. */
+/** Flat keys of the official CLI's first format, and their current place. */
 const MOVED: Readonly<Record<string, string>> = {
   model: 'model.name',
   selectedAuthType: 'security.auth.selectedType',
@@ -118,31 +118,30 @@ const MOVED: Readonly<Record<string, string>> = {
   excludeMCPServers: 'mcp.excluded',
 };
 
-/** Where keys of the first format are looked for today. */
 export function movedKeys(): readonly string[] {
   return Object.values(MOVED);
 }
 
-/** The same settings under today's keys. A key that is set in both ways keeps today's; everything else is untouched. */
+/** Moves old keys to their current place. If both are set, the current one wins. */
 function modernised(document: JsonObject): JsonObject {
   let result = document;
   for (const [old, today] of Object.entries(MOVED)) {
     if (!Object.hasOwn(document, old)) continue;
     const { [old]: value, ...rest } = result;
-    // `model` is an object in today's format; only a bare name is the old one.
+    // In the current format `model` is an object; only a string is the old key.
     if (value === undefined || (old === 'model' && typeof value !== 'string')) continue;
     result = withDefault(rest, today.split('.'), value) ?? result;
   }
   return result;
 }
 
-/** The old key that may stand for a path of today's, or for the path's beginning. */
+/** The old key for a current path or for its parent. */
 function oldKeyFor(path: readonly string[]): string | undefined {
   const key = path.join('.');
   return Object.entries(MOVED).find(([, today]) => key === today || key.startsWith(`${today}.`))?.[0];
 }
 
-/** Undefined if the path leads through something that is no object: then the document is wrong in a way others report. */
+/** Undefined if the path leads through something other than an object; `findMisfit` reports that. */
 function withDefault(document: JsonObject, path: readonly string[], value: JsonValue): JsonObject | undefined {
   const [key = '', ...rest] = path;
   const current = document[key];

@@ -3,7 +3,6 @@ import type { Env } from '../core/io.ts';
 import { readStateFile } from '../platform/files/small-file.ts';
 import { loadEnvFile } from './lazy.ts';
 
-/** The environment with the user's `.env` files under it. */
 interface Environment {
   readonly env: Env;
   readonly notices: readonly string[];
@@ -12,14 +11,14 @@ interface Environment {
 const CERTIFICATES_CHECKED =
   'NODE_TLS_REJECT_UNAUTHORIZED=0 is not obeyed: certificates are always checked. NODE_EXTRA_CA_CERTS names more that count';
 
-/** The files that may add to the environment, later ones over earlier ones. */
+/** Later files override earlier ones. */
 export function envFilePaths({ gemini, gmn }: Homes): readonly string[] {
   return [`${gemini}/.env`, `${gmn}/.env`];
 }
 
 /**
- * Adds what the user's own `.env` files set and the real environment does not; endpoints, proxies and the like are left
- * out, with a notice. Without such files it is the real environment itself. Throws AppError `config` if one cannot be read.
+ * Adds variables of the user's `.env` files that the real environment does not set. Endpoints, proxies and the like are
+ * not taken from files; a notice says so. Throws AppError `config` if a file cannot be read.
  */
 export async function readEnvironment(real: Env, homes: Homes): Promise<Environment> {
   let added: Readonly<Record<string, string>> = {};

@@ -8,33 +8,31 @@ import { type Layer, mergeDocuments } from './layer.ts';
 import { KEY_VARIABLES } from './layers.ts';
 import { withoutSecrets } from './secrets.ts';
 
-/** What one layer says about a key, secrets hidden. */
+/** Secrets are hidden. */
 interface LayerValue {
   readonly layer: Layer['name'];
   readonly source: string;
   readonly value: JsonValue;
 }
 
-/** Where the value of a key comes from. */
 interface Explanation {
   readonly key: string;
-  /** What counts, secrets hidden; absent if no layer sets the key. */
+  /** The effective value, secrets hidden; absent if no layer sets the key. */
   readonly value?: JsonValue;
-  /** Every layer that sets it, highest first; the first one wins. */
+  /** Every layer that sets the key, the highest first. */
   readonly layers: readonly LayerValue[];
-  /** The value is put together from several layers. */
+  /** True if the value is merged from several layers. */
   readonly isCombined: boolean;
-  /** Whether it means anything to gmn, and not to the official CLI alone. */
+  /** False for keys that only the official CLI reads. */
   readonly isRead: boolean;
 }
 
-/** Short names for the keys people ask for most. */
 const SHORT: ReadonlyMap<string, string> = new Map([
   ['model', 'model.name'],
   ['auth', 'security.auth.selectedType'],
 ]);
 
-/** What gmn does when nothing is set. */
+/** The defaults of gmn. */
 export const BUILT_IN: Layer = {
   name: 'built-in',
   source: 'gmn',
@@ -45,14 +43,14 @@ export const BUILT_IN: Layer = {
   },
 };
 
-/** A key as people type it. Throws AppError `usage` if it is none. */
+/** Parses a key as typed by the user. Throws AppError `usage`. */
 export function parseKey(text: string): readonly string[] {
   const path = parseKeyPath(SHORT.get(text) ?? text);
   if (path !== undefined) return path;
   throw new AppError('usage', `"${text}" is not a key`, { hint: 'Example: gmn config explain model.name' });
 }
 
-/** Who sets a key, and to what. Throws AppError `usage` if nobody does and gmn does not read it either. */
+/** Throws AppError `usage` if no layer sets the key and gmn does not read it. */
 export function explain(path: readonly string[], layers: readonly Layer[]): Explanation {
   const key = formatKeyPath(path);
   const merged = valueAt(mergeDocuments(layers.map(({ document }) => document)), path);
@@ -75,7 +73,7 @@ export function explain(path: readonly string[], layers: readonly Layer[]): Expl
   };
 }
 
-/** The keys of a document that hold a value: a string, a number, a list, … */
+/** Paths of everything in a document that is not a non-empty object. */
 export function leafPaths(document: JsonObject, prefix: readonly string[] = []): readonly (readonly string[])[] {
   return Object.entries(document).flatMap(([key, value]) => {
     const path = [...prefix, key];
@@ -97,26 +95,23 @@ function unknownKey(key: string, layers: readonly Layer[]): AppError {
   });
 }
 
-/** A key that nobody reads and that looks like one gmn does. */
+/** An unknown key that resembles one that gmn reads. */
 interface StrayKey {
   readonly key: string;
   readonly meant: string;
 }
 
-/** Shorter words are like too many others. */
+/** Shorter names resemble too many others. */
 const SHORTEST = 4;
 
-/**
- * The keys of a document that are likely misspelt. Other keys gmn does not know are left alone: the official CLI has many, and
- * nobody shall be warned about those.
- */
+/** Finds keys that are probably misspelt. Other unknown keys are not reported, since the official CLI has many. */
 export function strayKeys(document: JsonObject): readonly StrayKey[] {
   return strays(document, []);
 }
 
 /**
- * Keys of the official CLI that would change what a run does or may do, and that gmn does not read; of the others, which are
- * about its own screen and upkeep, nobody need be told.
+ * Keys of the official CLI that affect what a run does or may do, and that gmn does not read. Its other keys are about
+ * its own screen and maintenance.
  */
 const UNREAD: readonly string[] = [
   'model.maxSessionTurns',
@@ -136,7 +131,6 @@ const UNREAD: readonly string[] = [
   'hooks',
 ];
 
-/** Those of them that a document sets. */
 export function unreadKeys(document: JsonObject): readonly string[] {
   return UNREAD.filter((key) => valueAt(document, key.split('.')) !== undefined);
 }
@@ -151,7 +145,7 @@ function strays(value: JsonObject, parent: readonly string[]): readonly StrayKey
   });
 }
 
-/** What gmn reads below a key, one step down. */
+/** Names of the keys that gmn reads directly below `parent`. */
 function namesBelow(parent: readonly string[]): readonly string[] {
   const prefix = parent.map((part) => `${part}.`).join('');
   const keys = [...settingKeys(), ...movedKeys()].filter((key) => key.startsWith(prefix));

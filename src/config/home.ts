@@ -3,17 +3,20 @@ import type { Homes } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { Env } from '../core/io.ts';
 
-/** Throws AppError `config` if there is no home directory to be found. */
+/** Throws AppError `config` if there is no home directory. */
 export function homes(env: Env, userHome: () => string): Homes {
   const gemini = join(env.GEMINI_CLI_HOME || home(env, userHome), '.gemini');
   return { gemini, gmn: env.GMN_HOME || join(home(env, userHome), '.gmn') };
 }
 
-/** Said once in a run that goes on without. */
+/** Shown once in a run that continues without a home directory. */
 export const NO_HOME_NOTICE =
   'there is no home directory: no settings are read and nothing is saved; set HOME, or GMN_HOME and GEMINI_CLI_HOME';
 
-/** The same for a run that can do without a home: a key in the environment is enough for an answer. Nothing can be kept in `nowhere`. */
+/**
+ * Does not throw: with a key in the environment, a run works without a home directory. Nothing can be saved in
+ * `nowhere`.
+ */
 export function homesIfAny(env: Env, userHome: () => string, nowhere: string): Homes {
   try {
     return homes(env, userHome);
@@ -27,7 +30,7 @@ function home(env: Env, userHome: () => string): string {
     const directory = env.HOME || userHome();
     if (directory !== '') return directory;
   } catch {
-    // A user without an entry in the password file: same as no home.
+    // A user without an entry in the password file has no home directory.
   }
   throw new AppError('config', 'there is no home directory', {
     hint: 'Set HOME, or GMN_HOME and GEMINI_CLI_HOME.',

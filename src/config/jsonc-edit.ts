@@ -2,17 +2,17 @@ import { createScanner, findNodeAtLocation, type Node, parseTree } from 'jsonc-p
 import type { JsonValue } from '../core/json.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 
-/** One change to a document; without a value, what stands at the path is taken out. A number is a place in a list. */
+/** Sets the value at a path, or removes what is there if no value is given. A number is an index of a list. */
 export interface Edit {
   readonly path: readonly [string | number, ...(string | number)[]];
-  /** A number at the end of the path is then ignored: the value is added to the list. */
+  /** If the path ends with a number, the value is appended to the list, whatever the number. */
   readonly value?: JsonValue;
 }
 
 /**
- * The text of a JSON file with one change: every comment, the order, the indentation, the kind of line ends, a byte order
- * mark and everything else stay as they were. The text must be an object that parses, comments and trailing commas
- * allowed; objects on the way to a new value are made, a list is made for a value whose path ends in a number.
+ * Makes one change to the text of a JSON file. Comments, order, indentation, line endings and a byte order mark stay as
+ * they are. The text must be an object that parses; comments and trailing commas are allowed. Missing objects on the
+ * path are created, and a list if the path ends with a number.
  */
 export function editJsonc(text: string, edit: Edit): string {
   const mark = text.startsWith('\uFEFF') ? '\uFEFF' : '';
@@ -53,17 +53,17 @@ function removed(text: string, path: Edit['path']): string {
     children.length === 1 && isAlone(text, container, child)
       ? splice(text, container.offset + 1, container.length - 2, '')
       : withoutChild(text, children, index);
-  // A key may be there twice, and the earlier one would count from now on.
+  // If the key is there twice, the earlier one would now take effect: remove it, too.
   return container.type === 'array' ? shorter : removed(shorter, path);
 }
 
-/** Nothing else is in the container, not even a comment. */
+/** True if the container holds nothing but the child, not even a comment. */
 function isAlone(text: string, { offset, length }: Node, child: Node): boolean {
   const before = text.slice(offset + 1, child.offset);
   return `${before}${text.slice(child.offset + child.length, offset + length - 1)}`.trim() === '';
 }
 
-/** Takes out a child, its comma, and the line it leaves empty; a comment, whoever it was about, stays. */
+/** Removes a child, its comma, and its line if that becomes empty. Comments stay. */
 function withoutChild(text: string, children: readonly Node[], index: number): string {
   const child = children[index];
   const before = children[index - 1];
@@ -87,7 +87,7 @@ function withoutSpan(text: string, start: number, end: number): string {
 }
 
 interface Style {
-  /** Of the lines inside the container; undefined if it stands on one line. */
+  /** Indentation of the container's children; undefined if it is on one line. */
   readonly indent: string | undefined;
   /** One step of indentation. */
   readonly unit: string;
@@ -96,7 +96,7 @@ interface Style {
   readonly gap: string;
 }
 
-/** Adds a child behind all others, and behind the comments that follow them. */
+/** Adds a child after all others and after the comments that follow them. */
 function inserted(text: string, container: Node, item: (style: Style) => string): string {
   const style = styleOf(text, container);
   const close = container.offset + container.length - 1;
@@ -114,7 +114,7 @@ function inserted(text: string, container: Node, item: (style: Style) => string)
   return end === undefined || comma !== undefined ? result : splice(result, end, 0, ',');
 }
 
-/** An empty container, or one that is spread over lines, takes its children one a line. */
+/** A container that is empty or spans lines gets one child per line. */
 function styleOf(text: string, container: Node): Style {
   const newline = lineEnd(text);
   const unit = /(?:^|[\r\n])([ \t]+)\S/.exec(text)?.[1] ?? '  ';
@@ -138,7 +138,7 @@ function written(value: JsonValue, { indent, unit, newline, gap }: Style): strin
   return JSON.stringify(value, null, unit).replaceAll('\n', () => newline + indent);
 }
 
-/** Where the comma behind a child stands, comments skipped. */
+/** Offset of the comma after a child, comments skipped. */
 function commaAfter(text: string, offset: number): number | undefined {
   const scanner = createScanner(text, true);
   scanner.setPosition(offset);
@@ -152,7 +152,7 @@ function treeOf(text: string): Node {
   return root;
 }
 
-/** Where a key is there twice, the last one, as every reader has it. */
+/** If a key is there twice, the last one counts, as for every parser. */
 function nodeAt(from: Node, path: readonly (string | number)[]): Node | undefined {
   let node: Node | undefined = from;
   for (const key of path) {

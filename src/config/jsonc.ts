@@ -2,7 +2,9 @@ import { findNodeAtLocation, type Node, type ParseError, parseTree, printParseEr
 import { AppError } from '../core/error.ts';
 import { MAX_DEPTH, nestedTooDeeply } from '../core/json.ts';
 
-/** JSON with comments and trailing commas. Throws AppError `config` with `file:line:column` of the first fault. */
+/**
+ * Parses JSON with comments and trailing commas. Throws AppError `config` with `file:line:column` of the first error.
+ */
 export function parseJsonc(text: string, file: string): unknown {
   refuseDeepNesting(text, file);
   const errors: ParseError[] = [];
@@ -16,7 +18,7 @@ export function parseJsonc(text: string, file: string): unknown {
   );
 }
 
-/** `line:column` of the first of these paths that the text has; `1:1` if it has none of them. */
+/** `line:column` of the first of these paths that exists in the text; `1:1` if none does. */
 export function positionOf(text: string, paths: readonly (readonly string[])[]): string {
   const root = parseTree(text, [], { allowTrailingComma: true });
   for (const path of paths) {
@@ -31,7 +33,7 @@ function lineAndColumn(text: string, offset: number): string {
   return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** Unlike the library's own, this never assigns to `__proto__`. */
+/** Unlike the library's own function, never assigns to `__proto__`. */
 function parseNode(node: Node): unknown {
   if (node.type === 'array') return (node.children ?? []).map(parseNode);
   if (node.type !== 'object') return node.value;
@@ -42,7 +44,7 @@ function parseNode(node: Node): unknown {
   );
 }
 
-/** The parser calls itself for every level. Brackets in strings and comments may count here: nobody has that many. */
+/** The parser is recursive. Brackets in comments are counted, too, which does no harm. */
 function refuseDeepNesting(text: string, file: string): void {
   let depth = 0;
   for (const [bracket] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {

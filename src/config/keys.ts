@@ -1,6 +1,6 @@
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 
-/** What a key may hold. */
+/** Types of the values, by kind. */
 interface Kinds {
   readonly string: string;
   readonly boolean: boolean;
@@ -8,11 +8,11 @@ interface Kinds {
   readonly strings: readonly string[];
   readonly list: readonly JsonValue[];
   readonly oneOrMore: string | readonly string[];
-  /** A span of time, or `never`; session/upkeep.ts tells how long it is. */
+  /** A duration or `never`; see `retentionMs` in session/upkeep.ts. */
   readonly age: string;
 }
 
-/** The keys gmn reads; it checks the type of these and of no others. To read another one, add it here. */
+/** The keys that gmn reads. Only these are type-checked; add a key here to read it. */
 const KEYS = {
   'model.name': 'string',
   'security.auth.selectedType': 'string',
@@ -39,17 +39,17 @@ const KEYS = {
 
 type SettingKey = keyof typeof KEYS;
 
-/** A key whose value is replaced by a higher layer as a whole. */
+/** A key whose value a higher layer replaces, never merges. */
 export type PlainKey = {
   [Key in SettingKey]: (typeof KEYS)[Key] extends 'object' | 'strings' | 'list' | 'oneOrMore' ? never : Key;
 }[SettingKey];
 
 export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
 
-/** A key that holds something else than it may. */
+/** A key with a value of the wrong type. */
 interface Misfit {
   readonly path: readonly string[];
-  /** What it must be, in words. */
+  /** The expected type, for the user. */
   readonly wanted: string;
 }
 
@@ -69,17 +69,16 @@ const PATHS: readonly (readonly [path: readonly string[], kind: keyof Kinds])[] 
   ([key, kind]) => [key.split('.'), kind],
 );
 
-/** The names of the keys gmn reads. */
 export function settingKeys(): readonly string[] {
   return Object.keys(KEYS);
 }
 
-/** The value of a key in a document that was checked; undefined if it is not set. */
+/** The document must have passed `findMisfit`. */
 export function readSetting<Key extends SettingKey>(document: JsonObject, key: Key): SettingValue<Key> | undefined {
   return parseChecked<Key>(valueAt(document, key.split('.')));
 }
 
-/** Whatever stands at a path, own properties only; undefined if nothing does. */
+/** Own properties only; undefined if there is nothing at the path. */
 export function valueAt(document: JsonObject, path: readonly string[]): JsonValue | undefined {
   let value: JsonValue | undefined = document;
   for (const key of path) {
@@ -89,7 +88,7 @@ export function valueAt(document: JsonObject, path: readonly string[]): JsonValu
   return value;
 }
 
-/** The first key of `KEYS`, or the first object on the way to one, that is of the wrong type. */
+/** The first key of `KEYS`, or the first object on the way to one, that has the wrong type. */
 export function findMisfit(document: JsonObject): Misfit | undefined {
   for (const [path, kind] of PATHS) {
     let value: JsonValue | undefined = document;
@@ -118,7 +117,7 @@ function parseChecked<Key extends SettingKey>(value: JsonValue | undefined): Set
 
 const PLAIN = /^[^."\\\s]+$/;
 
-/** `a.b."c.d"` as its parts; undefined if a part is empty or a quote is not closed. */
+/** Splits `a.b."c.d"`; undefined if a part is empty or a quote is not closed. */
 export function parseKeyPath(text: string): readonly string[] | undefined {
   const parts: string[] = [];
   const part = /(?:"((?:[^"\\]|\\.)*)"|([^."]+))(\.|$)/y;
@@ -132,7 +131,7 @@ export function parseKeyPath(text: string): readonly string[] | undefined {
   return parts;
 }
 
-/** The parts as one key; a part with a dot in it is quoted. `parseKeyPath` reads it back. */
+/** Quotes parts with a dot in them; the inverse of `parseKeyPath`. */
 export function formatKeyPath(parts: readonly string[]): string {
   return parts.map((part) => (PLAIN.test(part) ? part : `"${part.replace(/["\\]/g, '\\$&')}"`)).join('.');
 }

@@ -2,34 +2,31 @@ import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.
 
 export type LayerName = 'built-in' | 'system-defaults' | 'user' | 'gmn' | 'workspace' | 'system' | 'environment';
 
-/** One source of settings. */
 export interface Layer {
   readonly name: LayerName;
-  /** The file; for the environment its variables. */
+  /** The file, or the names of the variables. */
   readonly source: string;
   readonly state: 'used' | 'absent' | 'ignored';
   /** Why it is ignored. */
   readonly why?: string;
-  /** What it sets; empty unless it is used. */
+  /** Empty unless the layer is used. */
   readonly document: JsonObject;
-  /** What of it is not used, in words. */
+  /** What is not used of it, for the user. */
   readonly notices?: readonly string[];
 }
 
-/** A layer that is there but does not count. */
 export function ignoredLayer(name: LayerName, source: string, why: string): Layer {
   return { name, source, state: 'ignored', why, document: {} };
 }
 
-/** A file that is not there. */
 export function absentLayer(name: LayerName, source: string): Layer {
   return { name, source, state: 'absent', document: {} };
 }
 
-/** How one value of a lower layer and one of a higher layer become one. */
+/** Merges a value of a lower layer with one of a higher layer. */
 type Rule = (low: JsonValue, high: JsonValue) => JsonValue;
 
-/** Keys that do not follow the usual rule; everywhere else objects are merged deeply and all else is replaced. */
+/** Exceptions. Everywhere else objects are merged deeply and other values replaced. */
 const RULES: Readonly<Record<string, Rule>> = {
   policyPaths: union,
   adminPolicyPaths: union,
@@ -40,15 +37,15 @@ const RULES: Readonly<Record<string, Rule>> = {
   'hooksConfig.disabled': union,
   'context.fileFiltering.customIgnoreFilePaths': union,
   'context.includeDirectories': concatenation,
-  // What one layer forbids no other may allow.
+  // What one layer forbids, no other may allow.
   'tools.core': intersection,
   'mcp.allowed': intersection,
   'mcp.excluded': union,
-  // A server's definition belongs together: half of one and half of another would be a third that nobody wrote.
+  // A server is replaced as a whole: a mix of two definitions would be one that nobody wrote.
   mcpServers: shallow,
 };
 
-/** Settings of several layers as one, later ones over earlier ones. No key of any layer is lost. */
+/** Later documents override earlier ones; no key is lost. */
 export function mergeDocuments(documents: readonly JsonObject[]): JsonObject {
   return documents.reduce((low, high) => mergeObjects(low, high, ''), {});
 }

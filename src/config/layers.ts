@@ -11,23 +11,23 @@ import { NO_HOME_NOTICE } from './home.ts';
 import { type PlainKey, readSetting, type SettingValue } from './keys.ts';
 import { absentLayer, ignoredLayer, type Layer, type LayerName, mergeDocuments } from './layer.ts';
 
-/** Everything that sets something, lowest first, up to the environment; flags are the command's business. */
+/** All sources of settings except flags, lowest first. */
 export interface Layers {
   readonly layers: readonly Layer[];
-  /** The environment, with the user's `.env` files under it. */
+  /** Includes the user's `.env` files. */
   readonly env: Env;
   readonly notices: readonly string[];
 }
 
-/** Variables that set a key of the settings; the first that is set counts. */
+/** Variables that override a setting; the first one set wins. */
 export const KEY_VARIABLES: Readonly<Record<string, readonly string[]>> = {
   'model.name': ['GMN_MODEL', 'GEMINI_MODEL'],
   'security.auth.selectedType': ['GMN_AUTH'],
 };
 
 /**
- * Reads all settings files that count here. Throws AppError `config`, with `file:line:column`, if one of the user or of
- * the machine is broken; a broken one of the workspace is left out with a notice.
+ * Throws AppError `config`, with `file:line:column`, if a settings file of the user or the machine is broken. A broken
+ * one of the workspace is skipped with a notice.
  */
 export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Layers> {
   const homes = app.homes();
@@ -51,7 +51,7 @@ export async function readLayers(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promi
   };
 }
 
-/** The value of a key that is replaced, never combined: what merging all documents would give, without merging them. */
+/** The value of a key that is never merged, without the cost of merging all documents. */
 export function topmost<Key extends PlainKey>(layers: readonly Layer[], key: Key): SettingValue<Key> | undefined {
   for (const { document } of layers.toReversed()) {
     const value = readSetting(document, key);
@@ -70,7 +70,7 @@ async function readFile(name: LayerName, file: string, env: Env): Promise<Layer>
 
 interface SystemFile {
   readonly file: string;
-  /** A file that the person names may be their own; the usual place must belong to root. */
+  /** A file named by the user may be their own; the default one must belong to root. */
   readonly owners: 'root' | 'root or me';
 }
 
@@ -105,7 +105,7 @@ async function readWorkspaceFile({
   try {
     const text = readStateFile(file);
     if (text === undefined) return { layer: absentLayer('workspace', file), notices: [] };
-    // Trust and all that hangs on it: most runs never need them.
+    // Most runs need nothing of folder trust, so it is loaded here.
     const { readWorkspace } = await import('./workspace.ts');
     return await readWorkspace({ file, text, cwd, homes: homes(), ...rest });
   } catch (thrown) {
@@ -127,12 +127,11 @@ function environmentLayer(env: Env): Layer {
   };
 }
 
-/** A document that sets one key. */
 function nested([key = '', ...rest]: readonly string[], value: JsonValue): JsonObject {
   return { [key]: rest.length === 0 ? value : nested(rest, value) };
 }
 
-/** Where the administrator of this machine keeps settings for the official CLI. */
+/** Where the administrator keeps settings for the official CLI. */
 function systemSettingsDirectory(): string {
   if (process.platform === 'win32') return 'C:\\ProgramData\\gemini-cli';
   if (process.platform === 'darwin') return '/Library/Application Support/GeminiCli';
@@ -140,8 +139,8 @@ function systemSettingsDirectory(): string {
 }
 
 /**
- * Why a file that speaks for the whole machine must not be believed: somebody else than its `owners` could have written
- * it. Undefined if it may be; always so on Windows, where ownership says something else. Never throws.
+ * Why a system-wide file must not be trusted: somebody other than its `owners` could have written it. Undefined if it
+ * may be, and always on Windows, where ownership works differently. Never throws.
  */
 function distrustOf(path: string, owners: 'root' | 'root or me'): string | undefined {
   if (process.getuid === undefined) return undefined;
@@ -161,6 +160,6 @@ function distrustOf(path: string, owners: 'root' | 'root or me'): string | undef
 
 function weakness(status: Stats, owners: readonly number[]): string | undefined {
   if (!owners.includes(status.uid)) return 'belongs to another user';
-  // The mode of a link says nothing; its target is looked at too.
+  // The mode of a link means nothing; its target is checked, too.
   return !status.isSymbolicLink() && (status.mode & 0o022) !== 0 ? 'can be written by others' : undefined;
 }

@@ -2,22 +2,22 @@ import { AppError } from '../core/error.ts';
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { DEFAULT_MODEL } from '../models/table.ts';
 
-/** What `modelConfigs` of the official CLI's settings makes of the model that was asked for. */
+/** The requested model after `modelConfigs` of the official CLI's settings. */
 export interface ConfiguredModel {
-  /** The name to ask for in place of the one that was given; undefined: that one stands. */
+  /** Undefined if the requested name stays. */
   readonly model?: string;
-  /** Fields of generationConfig; flags win over them. */
+  /** Fields of generationConfig; flags override them. */
   readonly config: JsonObject;
   readonly notices: readonly string[];
 }
 
-/** An alias, an override, or what was made of them so far. */
+/** An alias or override, or several of them merged. */
 interface ModelConfig {
   readonly model?: string;
   readonly config: JsonObject;
 }
 
-/** What aliases may extend without defining it: the official CLI's own, but for its request for thoughts. */
+/** The official CLI's own aliases, which users' aliases may extend; without its request for thoughts. */
 const BUILT_IN: JsonObject = {
   base: { modelConfig: { generateContentConfig: { temperature: 0, topP: 1 } } },
   'chat-base': {
@@ -34,16 +34,16 @@ const BUILT_IN: JsonObject = {
   },
 };
 
-/** Of what an official config may hold, the fields that are one of generationConfig. */
+/** Fields of an official config that generationConfig has, too. */
 const TAKEN: readonly string[] = (
   'temperature topP topK candidateCount maxOutputTokens stopSequences responseLogprobs logprobs presencePenalty ' +
   'frequencyPenalty seed responseMimeType responseModalities mediaResolution speechConfig audioTimestamp thinkingConfig'
 ).split(' ');
 
 /**
- * Which model a name means by the aliases and overrides of the settings, and how it samples. The order is the official
- * one: aliases from the root of their chain, then overrides of the model, then those of an alias, the more specific later.
- * `idOf` gives the model that a name stands for without them. Throws AppError `config` if an alias leads nowhere.
+ * Applies aliases and overrides in the order of the official CLI: aliases from the root of their chain, then overrides
+ * of the model, then those of an alias, more specific ones later. `idOf` gives the model for a name without them.
+ * Throws AppError `config` if an alias cannot be resolved.
  */
 export function configuredModel(
   modelConfigs: JsonObject,
@@ -71,7 +71,7 @@ interface Link {
   readonly alias: JsonObject;
 }
 
-/** An alias and what it extends, the root first. */
+/** The alias and those it extends, the root first. */
 function chainOf(name: string, aliases: JsonObject): readonly Link[] {
   const chain: Link[] = [];
   let next: JsonValue | undefined = name;
@@ -107,7 +107,7 @@ function overridesFor(modelConfigs: JsonObject, levels: ReadonlyMap<string, numb
     .map(({ modelConfig }) => modelConfig);
 }
 
-/** `overrideScope` names an agent of the official CLI; `core` is none. Whatever else is asked for is never so here. */
+/** `overrideScope` names an agent of the official CLI; `core` means none. Other conditions never hold here. */
 function isMatch(key: string, value: JsonValue | undefined, levels: ReadonlyMap<string, number>): boolean {
   if (key === 'model') return typeof value === 'string' && levels.has(value);
   return key === 'overrideScope' && value === 'core';

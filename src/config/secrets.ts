@@ -5,11 +5,11 @@ const HIDDEN = '‹hidden›';
 
 const SECRET_KEY = /key|secret|token|password|passwd|pwd|passphrase|passcode|authorization|credential|cookie/i;
 
-/** As a word of its own: `spinner` and `mapping` are no secrets. */
+/** Only as a word: `spinner` and `mapping` are not secret. */
 const PIN = /(?:^|[^a-z])pin(?:code)?$/i;
 const CAMEL_PIN = /[a-z\d]P(?:in|IN)(?:[cC]ode)?$/;
 
-/** The document for people's eyes: every value that is, or may be, a secret is hidden. */
+/** Hides every value that may be a secret, for display. */
 export function withoutSecrets(value: JsonValue, path: readonly string[] = []): JsonValue {
   if (typeof value === 'string') return value !== '' && isSecret(path) ? HIDDEN : redact(value, HIDDEN);
   if (isList(value)) return value.map((item, index) => afterFlag(value[index - 1]) ?? withoutSecrets(item, path));
@@ -31,12 +31,12 @@ function afterFlag(before: JsonValue | undefined): string | undefined {
 
 function isSecret(path: readonly string[]): boolean {
   if (path[0] !== 'mcpServers') return path.some(isSecretKey);
-  // Not the server's name; but a server's variables and headers are where tokens live, whatever they are called.
+  // The server's name is not secret. Its variables and headers are, whatever their names.
   const [, , field = '', ...rest] = path;
   return field === 'env' || field === 'headers' || [field, ...rest].some(isSecretKey);
 }
 
-/** Whether what has this name may be a secret: `apiKey`, `GITHUB_TOKEN`, `DB_PASSWORD`. */
+/** True if a value of this name may be a secret: `apiKey`, `GITHUB_TOKEN`, `DB_PASSWORD`. */
 export function isSecretKey(key: string): boolean {
   return SECRET_KEY.test(key) || PIN.test(key) || CAMEL_PIN.test(key);
 }

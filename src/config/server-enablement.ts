@@ -1,14 +1,14 @@
 import { isObject, parseJson } from '../core/json.ts';
 import { readStateFile } from '../platform/files/small-file.ts';
 
-/** Which MCP servers `gemini mcp disable` has turned off, for every program that shares these settings. */
+/** MCP servers that `gemini mcp disable` has disabled for every program that shares these settings. */
 interface ServerEnablement {
   readonly file: string;
   isDisabled(server: string): boolean;
   readonly notices: readonly string[];
 }
 
-/** Reads the official CLI's list of servers that are turned off. A broken list turns off nothing, and is told of. */
+/** Never throws: a broken list disables nothing, and a notice says so. */
 export function readServerEnablement(geminiHome: string): ServerEnablement {
   const file = `${geminiHome}/mcp-server-enablement.json`;
   const off = (entries: unknown, server: string): boolean => {
@@ -27,7 +27,7 @@ export function readServerEnablement(geminiHome: string): ServerEnablement {
   }
 }
 
-/** How the official CLI writes a server's name in that file. */
+/** The form of a server's name in that file. */
 export function enablementKey(server: string): string {
   return server.toLowerCase().trim();
 }

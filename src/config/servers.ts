@@ -10,18 +10,17 @@ import { expandDocument, parseSettingsText } from './document.ts';
 import { readSetting, valueAt } from './keys.ts';
 import { withoutSecrets } from './secrets.ts';
 
-/** An MCP server as a folder's settings define it, variables not yet put in. */
+/** An MCP server as a folder's settings define it, variables not expanded. */
 export interface WorkspaceServer {
-  /** Its name; `mcp.serverCommand` for the server that key defines. */
+  /** `mcp.serverCommand` for the server of that key. */
   readonly name: string;
   readonly definition: JsonValue;
-  /** Differs whenever anything in the definition does. */
+  /** Changes with anything in the definition. */
   readonly hash: string;
 }
 
 const COMMAND_KEY = 'mcp.serverCommand';
 
-/** Every server a folder's settings would start. */
 export function workspaceServers(document: JsonObject): readonly WorkspaceServer[] {
   const command = readSetting(document, COMMAND_KEY);
   const entries: readonly (readonly [string, JsonValue])[] = [
@@ -31,7 +30,7 @@ export function workspaceServers(document: JsonObject): readonly WorkspaceServer
   return entries.map(([name, definition]) => ({ name, definition, hash: sha256(canonicalJson(definition)) }));
 }
 
-/** The settings without the servers that are not `approved`, and without their claim to be trusted blindly. */
+/** Drops servers that are not `approved`, and the `trust` field of the others. */
 export function withServers(document: JsonObject, approved: readonly string[]): JsonObject {
   const { mcpServers, mcp, ...rest } = document;
   return {
@@ -54,16 +53,18 @@ function without(object: JsonObject, key: string): JsonObject {
   return rest;
 }
 
-/** An extension of the official CLI, which has variables of its own. */
+/** The official CLI's extensions have variables of their own. */
 const EXTENSION = 'gemini-extension.json';
 
-/** Where the servers stand: for the official CLI and most others, in VS Code's `mcp.json` and settings, in Zed's settings. */
+/**
+ * Keys for the servers: of the official CLI and most others, VS Code's `mcp.json`, VS Code's settings, Zed's settings.
+ */
 const PLACES: readonly (readonly string[])[] = [['mcpServers'], ['servers'], ['mcp', 'servers'], ['context_servers']];
 
 /**
- * The servers of a file that the command line names, variables put in: `{ "mcpServers": { … } }`, an extension's, or what VS
- * Code and Zed have in its place. Naming it is leave to start them, but not to run their tools unasked: it may have come with a
- * folder. Throws AppError `config` if it is broken or has no servers, `usage` if there is none.
+ * Reads the servers of a `--mcp-config` file and expands variables. Naming the file permits starting its servers, but
+ * not running their tools without approval, since it may have come with a folder. Throws AppError `config` if it is
+ * broken or has no servers, `usage` if it does not exist.
  */
 export async function readServersFile(
   file: string,
@@ -85,7 +86,7 @@ export async function readServersFile(
   );
 }
 
-/** The servers in a file that the command line names, as they stand there; undefined if it has none of the known keys. */
+/** The servers of a `--mcp-config` file in gmn's own format; undefined if it has none of the known keys. */
 export function serversOf(document: JsonObject): JsonObject | undefined {
   const place = PLACES.find((path) => isObject(valueAt(document, path)));
   if (place === undefined) return undefined;
@@ -94,7 +95,9 @@ export function serversOf(document: JsonObject): JsonObject | undefined {
   return Object.fromEntries(Object.entries(servers).map(([name, entry]) => [name, inOurWords(entry ?? null)]));
 }
 
-/** `${env:NAME}` is VS Code's for `${NAME}`; older settings of Zed have the program and its arguments in one object. */
+/**
+ * VS Code writes `${env:NAME}` for `${NAME}`; older settings of Zed have the program and its arguments in one object.
+ */
 function inOurWords(value: JsonValue): JsonValue {
   const entry = renamed(value);
   if (!isObject(entry) || !isObject(entry.command)) return entry;
@@ -126,18 +129,18 @@ function variablesFor(file: string, cwd: string): Env {
     : {};
 }
 
-/** A server in a form that lets a person decide. */
+/** For the user who decides whether to trust it. */
 export interface ServerDescription {
   readonly name: string;
   /** The whole command line, or the address. */
   readonly commandLine: string;
-  /** The same, word by word. */
+  /** `commandLine`, word by word. */
   readonly words: readonly string[];
-  /** Everything else the definition holds, one line each. */
+  /** The other fields of the definition, one line each. */
   readonly details: readonly string[];
 }
 
-/** What starting a server would mean, all of it: only values of variables and headers that are secrets are hidden. */
+/** Shows everything in the definition; only secret values of variables and headers are hidden. */
 export function describeServer({ name, definition }: WorkspaceServer): ServerDescription {
   if (!isObject(definition)) return described(name, [visible(textOf(definition))], []);
   const { command, args, url, httpUrl, ...rest } = definition;
@@ -162,7 +165,7 @@ function detailsOf(rest: JsonObject): readonly string[] {
   });
 }
 
-/** `$NAME` is no secret, and what a variable is set to may be the very danger. */
+/** A reference `$NAME` is not secret, and the user needs to see it. */
 function hidden(name: string, value: JsonValue): JsonValue {
   return typeof value === 'string' && value.startsWith('$') ? value : withoutSecrets(value, [name]);
 }
@@ -171,12 +174,11 @@ function textOf(value: JsonValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** As a shell would need it, so that no two different commands look the same. */
+/** Quoted as for a shell, so that different commands never look the same. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./$-]+$/.test(word) ? word : `'${visible(word.replaceAll("'", `'\\''`))}'`;
 }
 
-/** Each item of a list is a word of its own. */
 function listed(value: JsonValue): string {
   if (!Array.isArray(value)) return visible(JSON.stringify(value));
   return `[${value.map((item) => visible(JSON.stringify(item))).join(',')}]`;

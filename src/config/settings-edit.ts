@@ -10,21 +10,22 @@ import { parseSettingsText } from './document.ts';
 import type { Edit } from './jsonc-edit.ts';
 import { loadJsoncEdit } from './lazy.ts';
 
-/** Fifty processes that start together take their turns well within this. */
+/** Long enough for fifty processes that start together. */
 const PATIENCE_MS = 60_000;
 const MAX_ATTEMPTS = 50;
 
 /**
- * Changes a settings file as one step: `decide` is given what the file says and names the changes; none leaves the file
- * alone. Nothing that another gmn writes at the same time is lost; comments, order and mode stay. A missing file is made.
- * Throws AppError `config` if the file is broken or cannot be written, and whatever `decide` throws; it is untouched then.
+ * Changes a settings file atomically: `decide` gets its content and returns the changes; an empty list leaves the file
+ * alone. Changes of another gmn at the same time are not lost; comments, order and mode stay. A missing file is
+ * created. Throws AppError `config` if the file is broken or cannot be written, and whatever `decide` throws; the file
+ * is then untouched.
  */
 export async function editSettings(
   file: string,
   { clock, signal, homes }: Pick<App, 'clock' | 'signal' | 'homes'>,
   decide: (document: JsonObject) => readonly Edit[],
 ): Promise<'written' | 'unchanged'> {
-  // Not beside the file: that may be a folder under version control.
+  // Not beside the file: that folder may be under version control.
   const path = `${homes().gmn}/locks/${sha256(realPath(file) ?? file).slice(0, 32)}.lock`;
   const lock = await acquireLock(path, { clock, signal, patienceMs: PATIENCE_MS, isDone: async () => false });
   try {
@@ -51,7 +52,7 @@ async function tryEdit(
   const { editJsonc } = await loadJsoncEdit();
   const edited = edits.reduce(editJsonc, text);
   if (edited === text) return 'unchanged';
-  // It has just been read, so it parses; what is written must too.
+  // Never write what could not be read again.
   await parseSettingsText({ file, text: edited });
   if (state.kind === 'text') return replaceVersion(file, edited, { expected: state.version });
   await makePrivateDirectory(dirname(file));

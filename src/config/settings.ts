@@ -7,8 +7,8 @@ import { type Layer, mergeDocuments } from './layer.ts';
 import { readLayers, topmost } from './layers.ts';
 
 /**
- * The settings that count here, from the user, the machine, a trusted working directory and the environment; frozen.
- * Keys gmn does not know are kept in `document`. Throws AppError `config`, naming file and position, if one is broken.
+ * The effective settings of the user, the machine, a trusted working directory and the environment; frozen. `document`
+ * keeps keys that gmn does not know. Throws AppError `config`, with file and position, if a file is broken.
  */
 export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Promise<Settings> {
   const { layers, env, notices } = await readLayers(app);
@@ -18,13 +18,13 @@ export async function loadSettings(app: Pick<App, 'env' | 'cwd' | 'homes'>): Pro
   const oauthClient = oauthClientOf(layers);
   const keepsOneShots = topmost(layers, 'sessions.oneShot');
   const retention = topmost(layers, 'sessions.retention');
-  // A one-shot reads neither.
+  // Merged on first use: a one-shot needs neither the document nor the servers.
   const document = once(() => deepFreeze(mergeDocuments(layers.map((layer) => layer.document))));
   const format = outputFormatOf(layers);
   const hasModelConfigs = layers.some((layer) => isObject(layer.document.modelConfigs));
   const servers = once(() => deepFreeze(serverSettings(document(), layers)));
   return Object.freeze({
-    // Not frozen: it may be the process's own, which cannot be.
+    // Not frozen: it may be `process.env`, which cannot be.
     env,
     notices: Object.freeze([...notices, ...format.notices]),
     get document() {

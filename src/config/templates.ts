@@ -7,37 +7,37 @@ import { readStateFile } from '../platform/files/small-file.ts';
 import { readSetting } from './keys.ts';
 import { judgeFolder, trustRecords } from './trust.ts';
 
-/** A prompt that was written before, with places left open. */
+/** A prompt with placeholders. */
 export interface Template {
-  /** What `--template` calls it. */
+  /** The name for `--template`. */
   readonly name: string;
   readonly file: string;
-  /** `markdown`: ours. `command`: a custom command of the official CLI. */
+  /** `markdown` is gmn's own format, `command` a custom command of the official CLI. */
   readonly kind: 'markdown' | 'command';
   readonly description?: string;
   readonly body: string;
-  /** What stands in a place that nobody fills. */
+  /** Values of parameters that are not given. */
   readonly defaults: ReadonlyMap<string, string>;
 }
 
-/** Where templates are looked for. */
+/** A directory of templates. */
 interface TemplatePlace {
   readonly directory: string;
   readonly kind: Template['kind'];
   readonly scope: 'user' | 'workspace';
-  /** Why it does not count; absent if it does. */
+  /** Why it is not used; absent if it is. */
   readonly ignored?: string;
 }
 
-/** A template that is there, not read yet. */
+/** Not read yet. */
 export type FoundTemplate = Pick<Template, 'name' | 'file' | 'kind'> & { readonly place: TemplatePlace };
 
 const ENDINGS = { markdown: '.md', command: '.toml' } as const;
 
-/** Deep enough for `git:commit` and more; a link in a circle ends. */
+/** Enough for names like `git:commit`; also ends cycles of links. */
 const MAX_DEPTH = 4;
 
-/** The directories, first come first served: the folder's own, if it is trusted, then the user's. */
+/** In order of precedence: the folder's, if trusted, then the user's. */
 export async function templatePlaces(app: App): Promise<readonly TemplatePlace[]> {
   const homes = app.homes();
   const of = (home: string, folder: string, scope: TemplatePlace['scope']) =>
@@ -50,7 +50,7 @@ export async function templatePlaces(app: App): Promise<readonly TemplatePlace[]
     { ...of(join(app.cwd, '.gmn'), 'templates', 'workspace'), kind: 'markdown' },
     { ...of(join(app.cwd, '.gemini'), 'commands', 'workspace'), kind: 'command' },
   ] as const;
-  // In the home directory they are one and the same.
+  // In the home directory, the folder's and the user's are the same.
   const isOwn = ({ directory }: TemplatePlace): boolean =>
     own.some((place) => place.directory === directory || realPath(place.directory) === realPath(directory));
   const foreign = folders.filter((place) => isDirectory(place.directory) && !isOwn(place));
@@ -65,7 +65,7 @@ async function distrust(app: App): Promise<string | undefined> {
   return verdict.isTrusted ? undefined : verdict.why;
 }
 
-/** All templates of those places, by name; of several with one name the first counts. */
+/** Sorted by name. If several have one name, the first that is not ignored wins. */
 export async function findTemplates(places: readonly TemplatePlace[]): Promise<readonly FoundTemplate[]> {
   const found = new Map<string, FoundTemplate>();
   for (const place of places) {
@@ -86,7 +86,7 @@ async function templatesIn(
   const found: FoundTemplate[] = [];
   for (const { name, kind } of await listDirectory(directory)) {
     const file = join(directory, name);
-    // A person may keep theirs behind links; a folder must not lead elsewhere.
+    // Users may keep their templates behind links; a folder's must not lead elsewhere.
     const real = kind === 'link' && place.scope === 'user' ? (await lookUp(file))?.kind : kind;
     const ending = ENDINGS[place.kind];
     if (real === 'directory') found.push(...(await templatesIn(place, file, [...path, name])));
@@ -97,7 +97,7 @@ async function templatesIn(
   return found;
 }
 
-/** Reads a template. Throws AppError `config` if it is gone, or says nothing. */
+/** Throws AppError `config` if the file is missing or the template empty. */
 export function readTemplate({ name, file, kind }: Pick<Template, 'name' | 'file' | 'kind'>): Template {
   const text = readStateFile(file);
   if (text === undefined) throw new AppError('config', `there is no file ${file}`, { hint: 'Try: gmn templates list' });
@@ -117,7 +117,7 @@ function parseCommand(text: string, file: string): Parsed {
   return { body: strings.get('prompt') ?? '', description: strings.get('description'), defaults: new Map() };
 }
 
-/** Between two lines of `---` stand its description, and what its parameters are unless told otherwise. */
+/** The front matter between two `---` lines has the description and the defaults of parameters. */
 function parseMarkdown(text: string): Parsed {
   const [head, front = ''] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
   const lines = front.split(/\r?\n/).flatMap((line) => {
@@ -130,7 +130,7 @@ function parseMarkdown(text: string): Parsed {
   return { body: text.slice(head?.length ?? 0).replace(/\r?\n$/, ''), description, defaults };
 }
 
-/** What `--template` calls a file that is named by its path. */
+/** For a template that is named by its path. */
 export function templateAt(file: string): Pick<Template, 'name' | 'file' | 'kind'> {
   return { name: basename(file), file, kind: file.endsWith(ENDINGS.command) ? 'command' : 'markdown' };
 }
@@ -146,7 +146,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\',
 };
 
-/** Each kind of string: how it begins, all of it, and whether a backslash means something in it. */
+/** TOML's kinds of strings. In a basic string, backslashes are escapes. */
 const KINDS = [
   { start: '"""', whole: /^"""\n?((?:[^\\"]|\\[\s\S]|"(?!""))*(?:"{1,2}(?="""))?)"""/, isBasic: true },
   { start: "'''", whole: /^'''\n?((?:[^']|'(?!''))*(?:'{1,2}(?='''))?)'''/, isBasic: false },
@@ -155,8 +155,8 @@ const KINDS = [
 ] as const;
 
 /**
- * The strings that a TOML document sets outside its tables; what else it sets is passed over. https://toml.io/en/v1.0.0
- * Throws AppError `config`, with `file:line`, for a string that does not end or a line that is none of TOML's.
+ * The strings that a TOML document sets outside tables; other values are skipped. https://toml.io/en/v1.0.0 Throws
+ * AppError `config`, with `file:line`, for an unterminated string or a line that is not TOML.
  */
 export function parseTomlStrings(text: string, file: string): ReadonlyMap<string, string> {
   const source = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');

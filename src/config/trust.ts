@@ -10,10 +10,9 @@ import { readStateFile } from '../platform/files/small-file.ts';
 import { makePrivateDirectory, replaceFile } from '../platform/files/write.ts';
 import { parseJsonc } from './jsonc.ts';
 
-/** Whether a folder's own settings count. */
 export interface Verdict {
   readonly isTrusted: boolean;
-  /** What decided it, in a few words. */
+  /** The reason, in a few words. */
   readonly why: string;
 }
 
@@ -24,7 +23,7 @@ interface TrustQuestion extends Pick<App, 'env' | 'cwd'> {
   readonly records: TrustRecords;
 }
 
-/** The official CLI's list of folders. */
+/** The official CLI's list of trusted folders. */
 export function trustedFoldersPath(env: Env, homes: Homes): string {
   return env.GEMINI_CLI_TRUSTED_FOLDERS_PATH || `${homes.gemini}/trustedFolders.json`;
 }
@@ -35,8 +34,8 @@ export function trustRecords(homes: Homes): TrustRecords {
 }
 
 /**
- * Decides by the environment, then the setting, then the rule for the nearest folder, gmn's own before the official
- * CLI's. A folder nobody spoke about is not trusted. Throws AppError `config` if the official list is broken.
+ * Decides by the environment, then the setting, then the rule for the nearest folder, with gmn's rules over the
+ * official CLI's. A folder without a rule is not trusted. Throws AppError `config` if the official list is broken.
  */
 export function judgeFolder({ env, cwd, homes, isEnabled, records }: TrustQuestion): Verdict {
   if (env.GEMINI_RESTRICTED_MODE === 'true') return { isTrusted: false, why: 'GEMINI_RESTRICTED_MODE is true' };
@@ -48,23 +47,23 @@ export function judgeFolder({ env, cwd, homes, isEnabled, records }: TrustQuesti
   const folder = realPath(cwd);
   if (folder === undefined) return { isTrusted: false, why: 'the folder is gone' };
   const ownFile = trustFilePath(homes.gmn);
-  // The paths in gmn's file are real ones: resolving them again would follow a link put there since.
+  // The paths in gmn's file are already resolved: resolving them again would follow a link created since.
   const own = [...records.keys()].map((path) => ({ path, isTrusted: true, file: ownFile }));
   const rule = nearestRule([...readTrustedFolders(trustedFoldersPath(env, homes)), ...own], folder);
   if (rule === undefined) return { isTrusted: false, why: 'this folder is not trusted' };
   return { isTrusted: rule.isTrusted, why: `${rule.file} ${rule.isTrusted ? 'trusts' : 'refuses'} ${rule.path}` };
 }
 
-/** Somebody's word on a folder and all folders in it. */
+/** Applies to a folder and everything in it. */
 interface TrustRule {
-  /** Absolute, and free of links as far as it exists. */
+  /** Absolute; without symbolic links as far as it exists. */
   readonly path: string;
   readonly isTrusted: boolean;
-  /** The file that says so. */
+  /** The file with the rule. */
   readonly file: string;
 }
 
-/** The rule for the nearest folder; of two for the same folder the later one. Undefined if none is about `path`. */
+/** Of two rules for the same folder, the later one wins. Undefined if no rule applies to `path`. */
 export function nearestRule(rules: readonly TrustRule[], path: string): TrustRule | undefined {
   let nearest: TrustRule | undefined;
   for (const rule of rules) {
@@ -77,8 +76,8 @@ export function nearestRule(rules: readonly TrustRule[], path: string): TrustRul
 const LEVELS = ['TRUST_FOLDER', 'TRUST_PARENT', 'DO_NOT_TRUST'];
 
 /**
- * What the official CLI was told about folders; no file, no rules. Where two entries are about the same folder, the
- * refusal comes last. Throws AppError `config` if the file cannot be read or holds something else.
+ * Rules of the official CLI; empty without a file. Distrust comes last, so that it wins. Throws AppError `config` if
+ * the file cannot be read or is not a valid list.
  */
 export function readTrustedFolders(file: string): readonly TrustRule[] {
   const text = readStateFile(file);
@@ -89,7 +88,7 @@ export function readTrustedFolders(file: string): readonly TrustRule[] {
     if (typeof level !== 'string' || !LEVELS.includes(level)) {
       throw trustedFoldersError(file, `${JSON.stringify(path)} must be one of ${LEVELS.join(', ')}`);
     }
-    // A relative path would be about whatever folder one stands in.
+    // A relative path would depend on the current folder.
     if (!isAbsolute(path)) return [];
     const folder = normalize(level === 'TRUST_PARENT' ? dirname(path) : path);
     return [{ path: realPath(folder) ?? folder, isTrusted: level !== 'DO_NOT_TRUST', file }];
@@ -101,31 +100,29 @@ function trustedFoldersError(file: string, why: string): AppError {
   return new AppError('config', `${file}: ${why}`, { hint: 'Mend or remove that file.' });
 }
 
-/** What `gmn trust` keeps about a folder. */
 interface TrustRecord {
-  /** When, as an ISO date. */
+  /** ISO date of `gmn trust`. */
   readonly time: string;
-  /** The fingerprint of each MCP server's definition at that time. */
+  /** Hash of each MCP server's definition at that time. */
   readonly servers: Readonly<Record<string, string>>;
 }
 
-/** Folders, by their path without links. */
+/** By folder, without symbolic links. */
 export type TrustRecords = ReadonlyMap<string, TrustRecord>;
 
-/** Where `gmn trust` keeps its word. */
 export function trustFilePath(gmnHome: string): string {
   return `${gmnHome}/trust.json`;
 }
 
-/** Every folder trusted by `gmn trust`; no file, no folders. Throws AppError `config` if the file is broken. */
+/** Folders trusted with `gmn trust`; empty without a file. Throws AppError `config` if the file is broken. */
 export function readTrustFile(file: string): TrustRecords {
   const text = readStateFile(file);
   return text === undefined ? new Map() : parseRecords(text, file);
 }
 
 /**
- * Changes the file as one step: what another process adds at the same time is not lost, what does not parse is left
- * alone. Throws AppError `config`.
+ * Changes the file under a lock, so that changes of other processes are not lost. A broken file is left alone. Throws
+ * AppError `config`.
  */
 export async function changeTrustFile(
   file: string,
