@@ -1,14 +1,13 @@
 import type { Env } from '../core/io.ts';
 import { isSecretKey } from './secrets.ts';
 
-/** What a `.env` file sets, and which of its lines are no assignment. */
 interface EnvFile {
   readonly variables: ReadonlyMap<string, string>;
-  /** The numbers of the lines that were passed over. */
+  /** Numbers of lines that are neither assignments, comments nor blank. */
   readonly faultyLines: readonly number[];
 }
 
-/** Where requests go, through whom, and whom they believe is decided by the real environment alone. */
+/** Where requests go, through which proxy, and what is trusted: set by the real environment only. */
 const NEVER_FROM_FILE = new Set([
   'CODE_ASSIST_ENDPOINT',
   'GOOGLE_GEMINI_BASE_URL',
@@ -32,7 +31,6 @@ const NEVER_FROM_FILE = new Set([
   'GEMINI_CLI_SYSTEM_DEFAULTS_PATH',
 ]);
 
-/** Whether a variable may be set by a file at all. */
 export function mayComeFromFile(name: string): boolean {
   return !NEVER_FROM_FILE.has(name.toUpperCase());
 }
@@ -47,8 +45,9 @@ const QUOTED: Readonly<Record<string, RegExp>> = {
 const ESCAPES: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\' };
 
 /**
- * Reads `NAME=value` lines: `export` before and `#` comments behind are allowed, quoted values may span lines, double
- * quotes know `\n`, `\r`, `\t`, `\"` and `\\`. Nothing is interpolated. The last of several assignments counts. Never throws.
+ * Parses `NAME=value` lines. `export` before and `#` comments after are allowed, quoted values may span lines, double
+ * quotes know `\n`, `\r`, `\t`, `\"` and `\\`. Nothing is interpolated. The last of several assignments wins. Never
+ * throws.
  */
 export function parseEnvFile(text: string): EnvFile {
   const variables = new Map<string, string>();
@@ -66,7 +65,7 @@ export function parseEnvFile(text: string): EnvFile {
 }
 
 interface Entry {
-  /** How many characters it takes, its line end included; never 0. */
+  /** In characters, with the line ending; never 0. */
   readonly length: number;
   readonly name?: string;
   readonly value?: string;
@@ -92,7 +91,7 @@ function unquote(text: string, quote: string): string {
   return text.replace(/\\([\s\S])/g, (written, letter: string) => ESCAPES[letter] ?? written);
 }
 
-/** Up to a comment, which needs a space before it: a key may well hold a `#`. */
+/** A comment needs a space before it, since a key may contain a `#`. */
 function bare(text: string): string {
   return text.replace(/(^|[ \t])#[\s\S]*$/, '').trim();
 }
@@ -100,19 +99,19 @@ function bare(text: string): string {
 const VARIABLE = /\$(?:(\w+)|\{([^{}:]+)(?::-([^}]*))?\})/g;
 
 /**
- * Puts the values of variables in the place of `$NAME`, `${NAME}` and `${NAME:-otherwise}`. What is put in is not looked
- * at again; a variable that is not set, and has no otherwise, stays as it was written.
+ * Expands `$NAME`, `${NAME}` and `${NAME:-default}`, not recursively. A variable that is not set and has no default
+ * stays as written.
  */
 export function expand(text: string, env: Env): string {
   return put(text, env, () => false);
 }
 
-/** The same for a command line, which everybody on the machine can read: what the name of a variable calls a secret is not put in. */
+/** A command line is visible to every user of the machine, so variables with a secret name are not expanded. */
 export function expandInCommandLine(text: string, env: Env): string {
   return put(text, env, isSecretKey);
 }
 
-/** The variables in a text that no command line gets. */
+/** Variables in the text that `expandInCommandLine` does not expand. */
 export function withheldVariables(text: string): readonly string[] {
   return [...text.matchAll(VARIABLE)].map(([, bare, braced]) => bare ?? braced ?? '').filter(isSecretKey);
 }

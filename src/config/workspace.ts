@@ -15,7 +15,7 @@ interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
   /** For variables in the file. */
   readonly env: Env;
   readonly homes: Homes;
-  /** `security.folderTrust.enabled` of the user and the machine; asked only here. */
+  /** `security.folderTrust.enabled` of the user and the machine. */
   readonly isTrustEnabled: () => boolean;
 }
 
@@ -24,7 +24,7 @@ interface WorkspaceLayer {
   readonly notices: readonly string[];
 }
 
-/** Whoever writes a folder's settings must not decide who pays, who is asked, or what is let through unasked. */
+/** The author of a folder's settings must not decide who pays, who is asked, or what runs without approval. */
 const NOT_FOR_WORKSPACES = [
   ['security'],
   ['oauth'],
@@ -37,12 +37,12 @@ const NOT_FOR_WORKSPACES = [
 ] as const;
 
 /**
- * What the settings of the working directory add. They count only if the folder is trusted, its servers only as they
- * were when `gmn trust` saw them. Whatever is left out, for whatever reason, is said in one notice; never throws.
+ * Reads the settings of the working directory. They count only if the folder is trusted, and its servers only if
+ * unchanged since `gmn trust`. Everything skipped is in a notice. Never throws.
  */
 export async function readWorkspace(input: WorkspaceInput): Promise<WorkspaceLayer> {
   const { file, homes, cwd } = input;
-  // The official CLI, too, takes the home directory's file for the user's, from wherever it is reached.
+  // In the home directory this is the user's own file; the official CLI sees it the same way.
   if (realPath(dirname(file)) === realPath(homes.gemini)) return { layer: absentLayer('workspace', file), notices: [] };
   try {
     const records = trustRecords(homes);

@@ -7,8 +7,8 @@ import type { PromptInput } from './prompt-input.ts';
 import { readStdin } from './stdin.ts';
 
 /**
- * The parts of a prompt that is more than words. Files are looked at before stdin is waited for. None at all if there
- * is nothing but white space. `prompt` must not be blank.
+ * Parts of a prompt with attachments. Files are checked before waiting for stdin. Empty if there is only white space.
+ * `prompt` must not be blank.
  */
 export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, readonly Part[]> {
   const { cwd, env, homes, signal, attached } = input;
@@ -48,14 +48,17 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
 }
 
 interface StdinPlace {
-  /** Where it goes in the basket; undefined: nobody said. */
+  /** Index among the attachments; undefined if `-` was not given. */
   readonly place: number | undefined;
-  /** What says which media type it is to have, text or not. */
+  /** Gives the media type to send it with, even for text. */
   readonly type: StdinWish['stdinType'];
   readonly basket: Basket;
 }
 
-/** The text to send between files and prompt; stdin that is media, or was asked for as a file, goes into the basket. */
+/**
+ * Returns the text to send between files and prompt. Stdin that is media, or was requested with `-`, becomes an
+ * attachment.
+ */
 function addStdin(bytes: Uint8Array | undefined, { place, type, basket }: StdinPlace): string | undefined {
   if (bytes === undefined || bytes.length === 0) {
     if (place === undefined) return undefined;
@@ -77,7 +80,7 @@ function partsOf(basket: Basket, rest: readonly (string | undefined)[]): readonl
   return [...mediaParts(basket.items), ...(text === '' ? [] : [{ text }])];
 }
 
-/** One picture needs no name; several do, or "compare a.png with b.png" would be a guess. */
+/** A single medium needs no name; several do, for prompts like "compare a.png with b.png". */
 function mediaParts(items: readonly Attachment[]): readonly Part[] {
   const media = items.filter((item) => 'data' in item);
   return media.flatMap(({ name, mimeType, data }) => {

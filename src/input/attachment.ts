@@ -5,15 +5,15 @@ import { sniffMedia } from '../core/text/media.ts';
 
 type NotText = Extract<Decoded, { isText: false }>;
 
-/** One thing to send along: text under its name, or media. */
+/** Text with a name, or media. */
 export type Attachment = {
   /** As the user knows it, on one line. */
   readonly name: string;
-  /** On disk. */
+  /** Size before encoding. */
   readonly bytes: number;
 } & ({ readonly text: string } | { readonly mimeType: string; readonly data: string });
 
-/** What the bytes are: media of the type that is given, or if they look it, else text; or why they are neither. */
+/** Media of the given or detected type, else text; or why it is neither. */
 export function attachmentOf(bytes: Uint8Array, name: string, type?: string): Attachment | NotText {
   const about = { name: plainName(name), bytes: bytes.length };
   const mimeType = type ?? sniffMedia(bytes, name);
@@ -24,17 +24,16 @@ export function attachmentOf(bytes: Uint8Array, name: string, type?: string): At
   return decoded.isText ? { ...about, text: decoded.text } : decoded;
 }
 
-/** A name that may come from the disk, fit for one line. */
+/** Replaces control characters: a file name may have them. */
 export function plainName(name: string): string {
   return name.replace(/\p{Cc}/gu, '?');
 }
 
-/** True if `attachmentOf` found something that can be sent. */
 export function isAttachment(value: Attachment | NotText): value is Attachment {
   return 'name' in value;
 }
 
-/** The error for bytes that cannot be sent: says where they stop being text, and what to do. */
+/** Says where the bytes stop being text, and what to do. */
 export function notTextError(name: string, { reason, offset }: NotText): AppError {
   if (reason === 'nul') {
     return new AppError('usage', `${name} is neither text nor media that can be sent (NUL at byte ${offset})`, {
@@ -49,15 +48,16 @@ export function notTextError(name: string, { reason, offset }: NotText): AppErro
 
 export interface Basket {
   readonly items: readonly Attachment[];
-  /** True the first time it is asked about a file; a file is sent once, however often it is named. */
+  /** True only the first time: a file is sent once, however often it is named. */
   isNew(realPath: string): boolean;
-  /** At the end, or before the item at `index`. Throws AppError `usage` once all of it is more than can be sent. */
+  /** At the end, or before the item at `index`. Throws AppError `usage` if the total is more than can be sent. */
   add(item: Attachment, index?: number): void;
-  /** Throws AppError `usage`, with the limit and the largest item, if the items and `text` cannot be sent in one request. */
+  /**
+   * Throws AppError `usage`, with the limit and the largest item, if the items and `text` do not fit in one request.
+   */
   checkRoomFor(text: string): void;
 }
 
-/** What goes along with a prompt, in order. */
 export function basket(): Basket {
   const items: Attachment[] = [];
   const seen = new Set<string>();
@@ -91,21 +91,19 @@ function overfull(largest: { readonly name: string; readonly bytes: number } | u
   });
 }
 
-/** The error for one file that is more than can be sent by itself. */
 export function tooLargeError(name: string, bytes: number): AppError {
   return new AppError('usage', `${name} is ${formatSize(bytes)}; at most ${INLINE_LIMIT_NAME} can be sent`, {
     hint: 'Send a part of it, for example: head -c 1M <file> | gmn "…"',
   });
 }
 
-/** The most that can be sent inline in one request: text and base64 together. */
+/** Bytes that can be sent inline in one request: text and base64 together. */
 export const INLINE_LIMIT = 20_000_000;
 
-/** `INLINE_LIMIT` as people write it. */
 export const INLINE_LIMIT_NAME = '20 MB';
 
-/** The most files one directory or glob may stand for. */
+/** For one directory or glob. */
 export const FILE_COUNT_LIMIT = 1000;
 
-/** The most directory entries one walk looks at. */
+/** Directory entries that one walk visits. */
 export const ENTRY_LIMIT = 100_000;

@@ -7,21 +7,18 @@ import { attachmentOf, isAttachment, notTextError } from './attachment.ts';
 import { type FileContext, missingFile, readFile } from './files.ts';
 import type { Extras } from './prompt-input.ts';
 
-/** Where stdin goes in the basket, and as what; both undefined if nobody asked for it. */
+/** Where stdin goes among the attachments, and its media type; undefined if not requested. */
 export interface StdinWish {
   readonly stdinPlace: number | undefined;
   readonly stdinType: TypeOf | undefined;
 }
 
-/** The media type that bytes are to be sent with. Throws AppError `usage` if it is not known. */
+/** Gives the media type for the bytes. Throws AppError `usage` if it cannot be guessed. */
 type TypeOf = (bytes: Uint8Array) => string;
 
 type Context = FileContext & Pick<StdinWish, 'stdinPlace'>;
 
-/**
- * Puts what goes along besides files into the basket: what `-a` names, as media whatever it is, and the clipboard. Throws AppError
- * `usage` for what cannot be sent.
- */
+/** Adds the files of `-a`, always as media, and the clipboard. Throws AppError `usage` for what cannot be sent. */
 export async function addExtras({ attach, mimeType, clipboard }: Extras, context: Context): Promise<StdinWish> {
   let { stdinPlace } = context;
   const isTyped = attach.includes('-') || (stdinPlace !== undefined && mimeType !== undefined);
@@ -53,7 +50,7 @@ function addBytes(bytes: Uint8Array, name: string, type: string | undefined, { b
   basket.add(loaded);
 }
 
-/** The kinds of text that the API tells apart. https://ai.google.dev/gemini-api/docs/document-processing */
+/** Text types that the API distinguishes. https://ai.google.dev/gemini-api/docs/document-processing */
 const TEXT_TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',
   '.htm': 'text/html',

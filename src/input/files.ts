@@ -27,22 +27,21 @@ import { type Walked, walk } from './walk.ts';
 export interface FileContext {
   readonly cwd: string;
   readonly env: Env;
-  /** As in `PromptInput`. */
   readonly homes: PromptInput['homes'] | undefined;
   readonly signal: AbortSignal;
   readonly basket: Basket;
   readonly attached?: Attached | undefined;
 }
 
-/** What is needed to send more than a person has named file by file. */
+/** For directories, globs and mentions. */
 export interface WalkContext extends FileContext {
-  /** The working directory, free of links. */
+  /** The working directory without symbolic links. */
   readonly workspace: string;
-  /** Whether a path goes along only if a person names this very file. */
+  /** True for a path that is sent only if the user names this very file. */
   readonly isWithheld: (path: string) => boolean;
 }
 
-/** The same context with the rule that the tools have, too: what may hold secrets, and the state of this program, is withheld. */
+/** Withholds the same as the tools: what may hold secrets, and the state of gmn and the official CLI. */
 export async function walkContext<Context extends Pick<FileContext, 'cwd' | 'env' | 'homes'>>(
   context: Context,
 ): Promise<Context & Pick<WalkContext, 'workspace' | 'isWithheld'>> {
@@ -58,7 +57,7 @@ export async function walkContext<Context extends Pick<FileContext, 'cwd' | 'env
   };
 }
 
-/** Who has no home directory keeps no state in it. */
+/** Without a home directory there is no state to protect. */
 function homesOf({ homes }: Pick<FileContext, 'homes'>): Homes | undefined {
   try {
     return homes?.();
@@ -68,8 +67,8 @@ function homesOf({ homes }: Pick<FileContext, 'homes'>): Homes | undefined {
 }
 
 /**
- * Puts what the `-f` values stand for into the basket, in order: files, directories, globs. Returns the place where
- * stdin goes if one of them is `-`. Throws AppError `usage` for a value that stands for nothing that can be sent.
+ * Attaches the files, directories and globs of `-f`, in order. Returns the index for stdin if one of them is `-`.
+ * Throws AppError `usage` for a value without anything to send.
  */
 export async function* addFiles(
   values: readonly string[],
@@ -114,14 +113,14 @@ async function addNamedFile(value: string, found: FoundPath, { basket, attached 
   attached?.(found.path, bytes);
 }
 
-/** Reads one file that is to be sent. Throws AppError `usage`. */
+/** Throws AppError `usage`. */
 export function readFile(path: string, name: string, links: 'follow' | 'never' = 'follow'): Promise<Uint8Array> {
   return readBytes(path, { name, links, maxBytes: INLINE_LIMIT, tooLarge: (bytes) => tooLargeError(name, bytes) });
 }
 
 /**
- * Puts the files of a directory into the basket and tells what was left out. Returns what it added; undefined if there
- * is nothing that could be. Throws AppError `usage` if there is too much.
+ * Attaches the files of a directory; notices say what was skipped. Undefined if it has no files. Throws AppError
+ * `usage` if there is too much.
  */
 export async function* addDirectory(
   name: string,
@@ -156,7 +155,7 @@ async function* addGlob(pattern: string, context: WalkContext): AsyncGenerator<T
   yield* addWalked(walked, { root: found.path, name, context });
 }
 
-/** Throws AppError `usage`: a directory is not one named file. */
+/** Throws AppError `usage`: naming a directory is not naming each of its files. */
 function throwIfWithheld(name: string, { path }: FoundPath, { cwd, isWithheld }: WalkContext): void {
   if (!isWithheld(path) && !isWithheld(resolve(cwd, name))) return;
   throw new AppError('usage', `${plainName(name)} may hold secrets`, {
@@ -166,7 +165,7 @@ function throwIfWithheld(name: string, { path }: FoundPath, { cwd, isWithheld }:
 
 const GLOB = /[*?[{]|[@!+]\(/;
 
-/** The directory that every match is in, and the pattern below it. */
+/** The directory that contains every match, and the pattern below it. */
 function splitGlob(pattern: string): { readonly base: string; readonly below: string } {
   const slash = pattern.lastIndexOf('/', pattern.search(GLOB));
   const base = pattern.slice(0, slash + 1).replace(/(?<=^\/|[^/])\/+$/, '');
@@ -222,12 +221,12 @@ function isEmpty({ files, secrets, links }: Walked): boolean {
   return files.length + secrets.length + links.length === 0;
 }
 
-/** The working directory, free of links. */
+/** Without symbolic links. */
 export async function workspaceOf(cwd: string): Promise<string> {
   return (await lookUp(cwd))?.path ?? cwd;
 }
 
-/** The error for a file that is not there, with the name that was meant, if one is near. */
+/** Its hint suggests a similar name if there is one. */
 export async function missingFile(value: string, cwd: string): Promise<AppError> {
   return new AppError('usage', `no such file: ${value}`, { hint: await missingHint(value, cwd) });
 }
@@ -243,7 +242,7 @@ async function missingHint(value: string, cwd: string): Promise<string> {
   return close === undefined ? `Paths start at ${cwd}.` : `Did you mean ${slashed(join(directory, close))}?`;
 }
 
-/** The candidate most like `name`, if one is close enough to be what was meant; case does not count. */
+/** The most similar candidate, ignoring case; undefined if none is close enough. */
 export function nearMiss(name: string, candidates: readonly string[]): string | undefined {
   const wanted = name.toLowerCase();
   const allowed = Math.max(1, Math.min(3, Math.floor(wanted.length / 3)));

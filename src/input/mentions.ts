@@ -10,9 +10,9 @@ import { addDirectory, type FileContext, readFile, type WalkContext, walkContext
 import type { ReadResource, Resource } from './prompt-input.ts';
 
 /**
- * Puts the files a prompt mentions with `@` into the basket, each with a notice, and returns the prompt as it is sent:
- * as typed, but for the backslash of `\@`. What is no file may be a resource of an MCP server. A mention of nothing is text; so is one of a resource
- * that nobody has, of what an ignore file leaves out, and of what is likely to be secret, each with a notice.
+ * Attaches the files that a prompt mentions with `@`, each with a notice. Returns the prompt to send: as typed, except
+ * that `\@` loses its backslash. A mention that is not a file may be a resource of an MCP server. Ignored files,
+ * possible secrets and unknown resources are not attached, and a notice says so. Any other mention is plain text.
  */
 export async function* addMentions(prompt: string, context: MentionContext): AsyncGenerator<TurnEvent, string> {
   const walked = await walkContext(context);
@@ -37,7 +37,6 @@ interface MentionContext extends FileContext {
   readonly readResource?: ReadResource | undefined;
 }
 
-/** Attaches the resource of an MCP server, if that is what the mention means. */
 async function* attachResource(mentions: readonly string[], context: MentionContext): AsyncGenerator<TurnEvent, void> {
   const { readResource, signal, basket } = context;
   try {
@@ -52,12 +51,12 @@ async function* attachResource(mentions: readonly string[], context: MentionCont
   }
 }
 
-/** `server://rest` and `server:scheme:rest`, which are hardly meant as plain words; addresses of the web are. */
+/** `server://rest` and `server:scheme:rest`; web addresses are plain text. */
 const RESOURCE = /^(?!(?:https?|ftp|file|ssh|git|mailto|data):)([^\s:/@]+):(?:\/\/|[a-z][a-z\d+.-]*:)./i;
 
-/** Words that name a resource, and get none, would leave the model to guess what was meant. */
+/** Without a notice, the model would have to guess what the mention means. */
 function* unresolved(mentions: readonly string[], hasServers: boolean): Generator<TurnEvent, void> {
-  // The shortest: without the comma behind it.
+  // The shortest candidate, i.e. without trailing punctuation.
   const mention = mentions.findLast((candidate) => RESOURCE.test(candidate));
   if (mention === undefined) return;
   const [, server = ''] = RESOURCE.exec(mention) ?? [];
@@ -94,7 +93,7 @@ async function resolveMention(paths: readonly string[], cwd: string): Promise<Me
   return undefined;
 }
 
-/** A word that only looks like a path must not fail the run, whatever the system says about it. */
+/** A word that only looks like a path must not fail the run. */
 async function findPath(path: string): Promise<FoundPath | undefined> {
   try {
     return await lookUp(path);
@@ -104,7 +103,7 @@ async function findPath(path: string): Promise<FoundPath | undefined> {
   }
 }
 
-/** Why a file or directory that a text mentions does not go along; undefined if it does. */
+/** Why a mentioned file or directory is not attached; undefined if it is. */
 export async function mentionRefusal(
   mention: Mention,
   context: Pick<WalkContext, 'cwd' | 'workspace' | 'isWithheld'>,
@@ -148,7 +147,7 @@ async function* attach(mention: Mention, context: WalkContext): AsyncGenerator<T
   yield { type: 'notice', message: `+ ${loaded.name} (${type}${formatSize(loaded.bytes)})` };
 }
 
-/** A piece of a prompt. The `raw` of all pieces together are the prompt. */
+/** The `raw` of all pieces, joined, is the prompt. */
 type PromptPiece =
   | { readonly kind: 'text'; readonly raw: string }
   /** `\@` at the start of a word. */
@@ -158,17 +157,18 @@ type PromptPiece =
 const WORD =
   /(?<=^|[\s(])(?<escaped>\\@)|(?<=^|[\s(])@(?:"(?<quoted>(?:[^"\\\r\n]|\\.)+)"|(?<bare>(?:\\\s|[^\s"])+))/gu;
 
-/** Where a path may end although the word goes on: `@a.txt, and`, `(@a.txt)`, `@a.txt's`, `@a.txtを`. */
+/** Where a path may end although the word continues: `@a.txt, and`, `(@a.txt)`, `@a.txt's`, `@a.txtを`. */
 const STOP = /[,;!?'`()[\]{}<>\p{Ps}\p{Pe}\p{Pi}\p{Pf}]|(?![\0-\x7f])\p{Po}/u;
-/** These are common inside a path and mean something in `@<server>:<uri>`: they end one only at the end, or before a line number. */
+/**
+ * Common inside paths and in `@<server>:<uri>`, so they end a path only at the end of the word or before a line number.
+ */
 const WEAK_STOP = /^(?:[.:]+|:\d+(?::\d+)?)$/;
 const CJK = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}]/u;
 const MAX_PATHS = 16;
 const MAX_PATH_LENGTH = 4096;
 
 /**
- * Cuts a prompt at its `@` mentions, without looking at the disk: `paths` are what the mention may stand for, the
- * longest first. Nothing is lost: the pieces, joined, are the prompt.
+ * Splits a prompt at its `@` mentions, without file access. `paths` are the candidates of a mention, the longest first.
  */
 export function parseMentions(prompt: string): readonly PromptPiece[] {
   const pieces: PromptPiece[] = [];
@@ -208,7 +208,7 @@ function endings(word: string): readonly string[] {
   return found;
 }
 
-/** Whether a path may end before `index`, given that the next longer one ends at `end`. */
+/** True if a path may end before `index`; the next longer candidate ends at `end`. */
 function endsAt(word: string, index: number, end: number): boolean {
   const character = word[index] ?? '';
   if (STOP.test(character) || WEAK_STOP.test(word.slice(index, end))) return true;

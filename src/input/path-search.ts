@@ -4,19 +4,19 @@ import { listDirectory } from '../platform/files/read.ts';
 import { rulesFor, rulesOfNamed } from '../tools/search/ignore-rules.ts';
 import { workspaceOf } from './files.ts';
 
-/** More entries than this are not looked at: a person waits for the answer. */
+/** The user waits for completion, so no more entries are visited. */
 const MAX_ENTRIES = 10_000;
 
 interface PathQuestion {
   readonly cwd: string;
-  /** How many are wanted. */
+  /** Maximum number of results. */
   readonly most: number;
   readonly signal: AbortSignal;
 }
 
 /**
- * Paths below the working directory that look like what was typed, the likeliest first; directories end in a slash. What
- * ignore files leave out, and what may hold secrets, is not among them. A path with a space is quoted as `@` takes it.
+ * Paths below the working directory that match what was typed, the best first; directories end with a slash. Ignored
+ * files and possible secrets are omitted. A path with a space is quoted as in a mention.
  */
 export async function pathsLike(typed: string, { cwd, most, signal }: PathQuestion): Promise<readonly string[]> {
   const wanted = typed.replace(/^"/, '').toLowerCase();
@@ -29,7 +29,7 @@ export async function pathsLike(typed: string, { cwd, most, signal }: PathQuesti
   return scored.slice(0, most).map(({ path }) => (/\s/.test(path) ? `"${path}"` : path));
 }
 
-/** Breadth first, so that what is near is found even where there is too much. */
+/** Breadth first, so that near paths are found even in huge trees. */
 async function* pathsBelow(root: string, signal: AbortSignal): AsyncGenerator<string, void> {
   const pending = [{ below: '', rules: rulesFor(root, root) ?? rulesOfNamed(root) }];
   let entries = 0;
@@ -51,7 +51,7 @@ async function* pathsBelow(root: string, signal: AbortSignal): AsyncGenerator<st
   }
 }
 
-/** The lower the likelier: the same beginning, the beginning of a name, somewhere in it, its letters in this order. */
+/** Lower is better: prefix of the path, prefix of the name, substring, letters in this order. */
 function likeness(path: string, wanted: string): number | undefined {
   if (path.startsWith(wanted)) return path.slice(wanted.length).replace(/\/$/, '').includes('/') ? 1 : 0;
   const name = path.replace(/\/$/, '').replace(/^.*\//, '');

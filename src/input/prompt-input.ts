@@ -5,48 +5,45 @@ import type { StdinMode } from './stdin.ts';
 
 export type Attached = (path: string, bytes: Uint8Array) => void;
 
-/** What is in a resource, piece by piece. */
 export interface Resource {
   readonly uri: string;
   readonly pieces: readonly (string | Uint8Array)[];
 }
 
 /**
- * The resource that a mention stands for, given all it may be, without `@`, the longest first; undefined: none, it is
- * text. Throws AppError `mcp` if it names a server that cannot be asked.
+ * Reads the resource that a mention means. Gets all candidates without `@`, the longest first; undefined if none is a
+ * resource. Throws AppError `mcp` if the server fails.
  */
 export type ReadResource = (mentions: readonly string[], signal: AbortSignal) => Promise<Resource | undefined>;
 
-/** What goes along besides files. */
+/** Attachments besides `-f`. */
 export interface Extras {
   /** The `-a` values, in order. */
   readonly attach: readonly string[];
-  /** The media type of those, and of `-f -`; absent: it is guessed. */
+  /** Media type of those, and of `-f -`; guessed if absent. */
   readonly mimeType?: string;
-  /** What is in the clipboard; absent: it is not asked for. Throws AppError `usage` if it cannot be had. */
+  /** Reads the clipboard; absent if not requested. Throws AppError `usage`. */
   readonly clipboard?: (signal: AbortSignal) => Promise<Uint8Array>;
 }
 
-/** What the user hands over for one turn. */
 export interface PromptInput {
-  /** The words, joined. Blank is the same as absent; `-` stands for stdin. */
+  /** The arguments, joined. Blank is the same as absent; `-` means stdin. */
   readonly prompt: string | undefined;
   /** The `-f` values, in order. */
   readonly files: readonly string[];
-  /** What else goes along. */
   readonly extras?: Extras;
   readonly stdinMode: StdinMode;
-  /** Whether `@path` in the prompt attaches a file. */
+  /** True if `@path` in the prompt attaches a file. */
   readonly mentions: boolean;
-  /** The same for a prompt that comes through stdin, where no words are given. */
+  /** The same for a prompt that comes from stdin. */
   readonly stdinMentions?: boolean;
-  /** What `@server:uri` means; absent: it is text. */
+  /** Resolves `@server:uri`; if absent, that is plain text. */
   readonly readResource?: ReadResource;
-  /** Told of every file that goes along as a whole: its real path, and what it holds. */
+  /** Called with the real path and content of every attached file. */
   readonly attached?: Attached;
   readonly cwd: string;
   readonly env: Env;
-  /** Where gmn and the official CLI keep their state; absent: nowhere. */
+  /** Where gmn and the official CLI keep their state. */
   readonly homes?: () => Homes;
   readonly stdin: Stdin;
   readonly clock: Clock;

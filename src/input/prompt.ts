@@ -4,9 +4,9 @@ import type { TurnEvent } from '../core/event.ts';
 import type { PromptInput } from './prompt-input.ts';
 
 /**
- * All of it as one user Content: media first, then one text, `<files>\n\n<stdin>\n\n<prompt>`, stdin byte for byte.
- * Tells what it waits for and what it attached. Throws AppError `usage` if there is nothing to send, or something that
- * cannot be sent. A prompt by itself costs one fstat and loads no other code.
+ * The prompt as one user Content: media first, then one text, `<files>\n\n<stdin>\n\n<prompt>`, with stdin unchanged.
+ * Yields what it waits for and what it attached. Throws AppError `usage` if there is nothing to send, or something that
+ * cannot be sent. A prompt alone costs one fstat and loads no other code.
  */
 export async function* promptContent(input: PromptInput): AsyncGenerator<TurnEvent, Content> {
   const isDash = input.prompt?.trim() === '-';
@@ -27,7 +27,6 @@ export async function* promptContent(input: PromptInput): AsyncGenerator<TurnEve
   return { role: 'user', parts };
 }
 
-/** The error for a run to which nothing was handed. */
 export function noPrompt(hint = 'Try: gmn "your question", or pipe text in: … | gmn'): AppError {
   return new AppError('usage', 'no prompt given', { hint });
 }

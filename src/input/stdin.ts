@@ -11,9 +11,9 @@ export type StdinMode = 'auto' | 'always' | 'never';
 export interface StdinRequest {
   readonly stdin: Stdin;
   readonly mode: StdinMode;
-  /** With a prompt, silence is given up after a while; without one, stdin is the prompt and is read to its end. */
+  /** With a prompt, waiting ends after a while; without one, stdin is the prompt and is read to its end. */
   readonly hasPrompt: boolean;
-  /** `GMN_STDIN_WAIT` says how long silence is borne. */
+  /** `GMN_STDIN_WAIT` sets how long to wait for the first byte. */
   readonly env: Env;
   readonly clock: Clock;
   readonly signal: AbortSignal;
@@ -23,10 +23,9 @@ const SPEAK_AFTER_MS = 1000;
 const DEFAULT_WAIT_MS = { pipe: 10_000, socket: 2000 } as const;
 
 /**
- * All bytes of stdin, or undefined if there is none to read. Says what it waits for, and says so if it goes on without.
- * Throws AppError `usage` as soon as there is more than can be sent, `config` for a wait that is no duration, and whatever
- * the signal's reason is on an abort.
- * Nothing is left open when it is done, however it ends.
+ * All bytes of stdin; undefined if there is none to read. Yields a notice while it waits and when it gives up. Throws
+ * AppError `usage` as soon as there is more than can be sent, `config` if `GMN_STDIN_WAIT` is not a duration, and the
+ * signal's reason. Closes everything, however it ends.
  */
 export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEvent, Uint8Array | undefined> {
   const { stdin, mode, hasPrompt, clock, signal } = request;
@@ -51,7 +50,7 @@ export async function* readStdin(request: StdinRequest): AsyncGenerator<TurnEven
 
 const WAITING: TurnEvent = { type: 'wait', what: 'stdin' };
 
-/** Whether a byte, or the end, came in time. */
+/** True if a byte or the end came in time. */
 async function* awaitFirst(first: Promise<unknown>, waitMs: number, clock: Clock): AsyncGenerator<TurnEvent, boolean> {
   const quietMs = Math.min(waitMs, SPEAK_AFTER_MS);
   if (await settlesWithin(first, quietMs, clock)) return true;
@@ -60,7 +59,7 @@ async function* awaitFirst(first: Promise<unknown>, waitMs: number, clock: Clock
     yield WAITING;
     if (await settlesWithin(first, waitMs - quietMs, clock)) return true;
   }
-  // What came while the process was not running must not lose against a timer that is overdue.
+  // If the process was suspended, the timer fires first although data may be waiting.
   if (await settlesWithin(first, 0, clock)) return true;
   const waited = waitMs === 0 ? 'stdin had nothing to read' : `no stdin within ${formatDuration(waitMs)}`;
   yield { type: 'notice', message: `${waited}: going on without it (--stdin waits for its end)` };
@@ -81,7 +80,7 @@ async function settlesWithin(promise: Promise<unknown>, ms: number, clock: Clock
 }
 
 interface Reading {
-  /** The first step; may reject while nobody looks. */
+  /** The first chunk; may reject without being awaited. */
   readonly first: Promise<unknown>;
   all(): Promise<Uint8Array>;
   close(): Promise<void>;

@@ -3,7 +3,7 @@ import { AppError } from '../core/error.ts';
 
 const MAX_BYTES = 1_000_000;
 
-/** The value of a flag that takes text, or `@file` for the text of that file. Throws AppError `usage` if that is no text. */
+/** The value of a flag that takes text or `@file`. Throws AppError `usage` if the file is not text. */
 export async function textOrFile(value: string, flag: string, cwd: string): Promise<string> {
   if (!value.startsWith('@')) return value;
   const [{ readBytes }, { decode }] = await Promise.all([

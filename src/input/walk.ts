@@ -6,34 +6,34 @@ import { rulesFor, rulesOfNamed } from '../tools/search/ignore-rules.ts';
 import { ENTRY_LIMIT, FILE_COUNT_LIMIT } from './attachment.ts';
 
 interface WalkRequest {
-  /** Free of links. */
+  /** Without symbolic links. */
   readonly root: string;
-  /** How the root is called in errors. */
+  /** Name of the root in errors. */
   readonly name: string;
-  /** Free of links. */
+  /** Without symbolic links. */
   readonly workspace: string;
   readonly signal: AbortSignal;
-  /** Whether nothing of a directory, by its real path, goes along unless its files are named. */
+  /** True for a directory (real path) whose files must be named one by one. */
   readonly isWithheld: (path: string) => boolean;
-  /** How many steps below the root a file may be; as many as there are if absent. */
+  /** Levels below the root; unlimited if absent. */
   readonly maxDepth?: number;
-  /** Given the path below the root, with slashes. All files if absent. */
+  /** Gets the path below the root, with slashes. All files if absent. */
   readonly accepts?: (path: string) => boolean;
 }
 
 export interface Walked {
-  /** Paths below the root, with slashes, in order. */
+  /** Paths below the root, with slashes, sorted. */
   readonly files: readonly string[];
-  /** Accepted, but likely to hold keys or passwords; directories end in a slash. */
+  /** Accepted, but likely to hold keys or passwords; directories end with a slash. */
   readonly secrets: readonly string[];
-  /** Accepted, but links: what they point to may be anywhere. */
+  /** Accepted, but links, which may point anywhere. */
   readonly links: readonly string[];
 }
 
 /**
- * The files below a directory, ignore files honoured. Links are never followed, so there are no loops and no way out.
- * A root that is itself ignored was named on purpose: then only the ignore files in it count.
- * Throws AppError `usage` when there are too many.
+ * The files below a directory that are not ignored. Links are never followed, so there are no loops and no way out. If
+ * the root itself is ignored, it was named on purpose, and only the ignore files inside it count. Throws AppError
+ * `usage` if there are too many.
  */
 export async function walk(request: WalkRequest): Promise<Walked> {
   const { root, workspace, signal, maxDepth = Number.POSITIVE_INFINITY, accepts = () => true } = request;
@@ -50,7 +50,7 @@ export async function walk(request: WalkRequest): Promise<Walked> {
       if (next.rules.ignores(path, kind === 'directory' ? 'directory' : 'file')) continue;
       if (kind === 'directory') {
         if (request.isWithheld(path)) {
-          // A pattern means files; what is in there may be none of them.
+          // With a pattern, the directory may not contain a match.
           if (request.accepts === undefined) found.secrets.push(`${below}/`);
         } else if (next.depth < maxDepth) {
           pending.push({ below, depth: next.depth + 1, rules: next.rules.within(path) });

@@ -5,26 +5,25 @@ import { nearestNames } from '../core/text/names.ts';
 import { isRecent, readMemo, writeMemo } from '../platform/files/small-file.ts';
 import { ALIASES, type Backend, DEFAULT_MODEL, MODELS, modelFacts } from './table.ts';
 
-/** The model a run asks for. */
 interface ModelChoice {
   readonly id: string;
   readonly notices: readonly string[];
-  /** Nobody chose it: if it is gone, its successor may take its place. */
+  /** Nobody chose it: if it is gone, the fallback model may replace it. */
   readonly isDefault: boolean;
 }
 
 interface ChoiceContext {
   readonly backend: Backend;
-  /** Where the name was given, for people: `-m`, `settings`, … */
+  /** Where the name was given, for the user: `-m`, `settings`, … */
   readonly source?: string;
 }
 
-/** What the backends can carry in a path; anything else is a mistake, or worse. */
+/** Safe in a URL path. */
 const POSSIBLE = /^[A-Za-z0-9][\w.@:-]*(?:\/[A-Za-z0-9][\w.@:-]*)*$/;
 
 /**
- * Which model a name means on a backend; no name means the default. An alias becomes its model, a name gmn does not know
- * passes with a notice. Throws AppError `usage` if it cannot be a model's name.
+ * The model that a name means on a backend; the default without a name. Resolves aliases; an unknown name passes with a
+ * notice. Throws AppError `usage` if it cannot be the name of a model.
  */
 export function resolveModel(name: string | undefined, { backend, source }: ChoiceContext): ModelChoice {
   if (name === undefined) return builtIn(DEFAULT_MODEL);
@@ -47,7 +46,6 @@ export function resolveModel(name: string | undefined, { backend, source }: Choi
   return { id: wanted, notices: isKnown ? [] : [unknownNotice(wanted)], isDefault: false };
 }
 
-/** The choice of a model that nobody named. */
 export function builtIn(id: string): ModelChoice {
   return { id, notices: [], isDefault: true };
 }
@@ -60,25 +58,24 @@ function unknownNotice(name: string): string {
 
 const REMEMBERED_MS = 30 * 86_400_000;
 
-/** Whose default it is: what is retired for one account may still serve another. */
+/** A model gone for one account may still serve another. */
 interface DefaultOwner {
   readonly backend: Backend;
-  /** `Credential.account` */
   readonly account: string;
 }
 
-/** What was learned within the last 30 days to stand in for a retired default; undefined if nothing was. Never throws. */
+/** The cached fallback for a default model that is gone, at most 30 days old. Never throws. */
 export function rememberedDefault(
   { homes, clock }: Pick<App, 'homes' | 'clock'>,
   owner: DefaultOwner,
   retired = DEFAULT_MODEL,
 ): string | undefined {
-  // Most often there is no such file, and the account may have to be worked out.
+  // The key is computed only if the file exists: the account may cost a hash.
   const entry = readMemo(fileIn(homes().gmn), parseEntries)?.get(keyOf(owner, retired));
   return entry !== undefined && isRecent(entry.time, clock.now(), REMEMBERED_MS) ? entry.model : undefined;
 }
 
-/** Keeps `model` for 30 days as this owner's default. It is only a memory aid: if it cannot be written, nothing happens. */
+/** Caches `model` for 30 days as this account's default. Does nothing if it cannot be written. */
 export async function rememberDefault(
   { homes, clock }: Pick<App, 'homes' | 'clock'>,
   owner: DefaultOwner,
@@ -102,7 +99,7 @@ function fileIn(gmnHome: string): string {
   return `${gmnHome}/default-models.json`;
 }
 
-/** The first default there was has no name in it: the file is as old as that. */
+/** Keys of `DEFAULT_MODEL` have no model name, for compatibility with files of older versions. */
 function keyOf({ backend, account }: DefaultOwner, retired: string): string {
   return [backend, account, ...(retired === DEFAULT_MODEL ? [] : [retired])].join(' ');
 }

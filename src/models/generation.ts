@@ -2,7 +2,7 @@ import { AppError } from '../core/error.ts';
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 import { type ModelFacts, modelFacts, type ThinkingLevel, thinks } from './table.ts';
 
-/** What the sampling flags may set; everything absent gets the documented default. */
+/** Flags that set fields of generationConfig; the rest gets the documented defaults. */
 export interface Sampling {
   readonly temperature?: number;
   readonly topP?: number;
@@ -19,15 +19,15 @@ export interface Sampling {
 
 const CLASSIC_OUTPUT_LIMIT = 8192;
 
-/** Thinking is paid for in output tokens, so the classic limit could leave such a model without an answer. */
+/** Thinking counts as output, so the classic limit could leave a thinking model without an answer. */
 const THINKING_OUTPUT_LIMIT = 65_536;
 
 const MAX_INT32 = 2 ** 31 - 1;
 
 /**
- * The `generationConfig` of a request: flags, else what the settings have for the model (`preset`), else the documented
- * defaults. An explicit 0 is kept. Throws AppError `usage`, before anything is sent, for a flag whose value is out of its
- * range, for a thinking level or budget the model does not have, and for both of them together.
+ * The `generationConfig` of a request: flags, else `preset` (the settings for the model), else the documented defaults.
+ * An explicit 0 is kept. Throws AppError `usage` for a value out of range, for a thinking level or budget that the
+ * model does not have, and for both together.
  */
 export function generationConfig(model: string, sampling: Sampling, preset: JsonObject = {}): JsonObject {
   checkSampling(sampling);
@@ -59,7 +59,9 @@ function checkSampling({ temperature, topP, topK, maxOutputTokens, seed, stop }:
   if (stop !== undefined) checkStop(stop);
 }
 
-/** How a model thinks by the settings; a flag says it anew. Thoughts are asked for by those who show them. */
+/**
+ * Thinking of the settings, unless a flag sets it. Drops `includeThoughts`: only `--show-thoughts` asks for thoughts.
+ */
 function usualThinking(usual: JsonValue | undefined, { thinkingLevel, thinkingBudget }: Sampling): JsonObject {
   if (!isObject(usual) || thinkingLevel !== undefined || thinkingBudget !== undefined) return {};
   const { includeThoughts: _, ...rest } = usual as JsonObject;
@@ -77,7 +79,7 @@ function checkStop(stop: readonly string[]): void {
   if (stop.includes('')) throw new AppError('usage', '--stop: the text is empty', { hint: 'Example: --stop END' });
 }
 
-/** The fields that have a flag of their own, where they are checked. */
+/** Fields with a flag of their own, which checks them. */
 const FLAGS: ReadonlyMap<string, string> = new Map([
   ['temperature', '--temperature'],
   ['topP', '--top-p'],
@@ -107,7 +109,7 @@ function otherField(option: string): readonly [string, JsonValue] {
   return [key, parseValue(text)];
 }
 
-/** As JSON if it is some, else the text itself. */
+/** JSON, else the text itself. */
 function parseValue(text: string): JsonValue {
   try {
     return JSON.parse(text);
@@ -133,7 +135,7 @@ function thinkingOf(model: string, { thinkingLevel, thinkingBudget, showThoughts
   return {
     ...(thinkingLevel === undefined ? {} : { thinkingLevel: thinkingLevel.toUpperCase() }),
     ...(thinkingBudget === undefined ? {} : { thinkingBudget }),
-    // A model that does not think rejects the question for its thoughts.
+    // A model that does not think rejects a request for thoughts.
     ...(showThoughts && thinks(model) ? { includeThoughts: true } : {}),
   };
 }
@@ -148,7 +150,7 @@ function checkLevel(model: string, facts: ModelFacts | undefined, level: Thinkin
   });
 }
 
-/** A model of Google's that is older than thinking. Of others, tuned ones say, nothing is known. */
+/** A Google model older than thinking. About others, e.g. tuned ones, nothing is known. */
 function isThoughtless(model: string): boolean {
   return /^gem(?:ini|ma)-/.test(model) && !thinks(model);
 }

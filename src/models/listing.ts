@@ -16,24 +16,24 @@ import {
 const WEEK_MS = 7 * 86_400_000;
 const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 
-/** What a service listed, and when it was asked. */
+/** The models that a service listed. */
 export interface ModelListing {
   readonly backend: Backend;
   /** `Credential.source` */
   readonly source: string;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch; when it was listed. */
   readonly time: number;
   readonly models: readonly ListedModel[];
 }
 
-/** The last listing, if it is of this week. Never throws. */
+/** Undefined if it is older than a week. Never throws. */
 export function lastListing({ homes, clock }: Pick<App, 'homes' | 'clock'>): ModelListing | undefined {
   const file = fileIn(homes);
   const listing = file === undefined ? undefined : readMemo(file, parseListing);
   return listing !== undefined && isRecent(listing.time, clock.now(), WEEK_MS) ? listing : undefined;
 }
 
-/** Keeps a listing for `gmn models`. It is only a memory aid: if it cannot be written, nothing happens. */
+/** Caches a listing for `gmn models`. Does nothing if it cannot be written. */
 export async function keepListing({ homes }: Pick<App, 'homes'>, listing: ModelListing): Promise<void> {
   const file = fileIn(homes);
   if (file !== undefined) await writeMemo(file, listing);
@@ -71,23 +71,21 @@ function parseListed(value: Readonly<Record<string, unknown>>): readonly ListedM
   ];
 }
 
-/** One line of `gmn models`. */
 export interface ModelLine extends Omit<ModelFacts, 'status' | 'backends' | 'inputLimit' | 'outputLimit' | 'sees'> {
   readonly status: ModelFacts['status'] | 'unknown';
   readonly backends: readonly Backend[];
   readonly inputLimit?: number;
   readonly outputLimit?: number;
   readonly sees?: boolean;
-  /** Whether the API lists it; absent if it was not asked. */
+  /** Absent if the API was not asked. */
   readonly isListed?: boolean;
 }
 
-/** What gmn knows by itself, in the order of its table. */
 export function knownModels(): readonly ModelLine[] {
   return MODELS;
 }
 
-/** What gmn knows and what the API says, whose limits count; models only the API knows come last, by name. */
+/** The limits of the API win; models that only the API knows come last, by name. */
 export function mergeListed(listed: readonly ListedModel[], backend: Backend): readonly ModelLine[] {
   const byId = new Map(listed.map((model) => [model.id, model]));
   const known = MODELS.map((model): ModelLine => {
@@ -117,15 +115,14 @@ function limitsOf(model: ListedModel | undefined): Pick<ListedModel, 'inputLimit
   };
 }
 
-/** A name that can be chosen, with a few words about it. */
 interface ModelChoice {
   readonly name: string;
   readonly about: string;
 }
 
 /**
- * What can be chosen on a backend, each name once: its models, those that only the service lists, and the short names. Where
- * the service has listed its models, those that it left out are left out.
+ * Names for a backend, each once: its models, those that only the service lists, and aliases. If the service listed its
+ * models, others are omitted.
  */
 export function modelChoices(
   backend: Backend,
@@ -146,7 +143,7 @@ function aboutModel({ note, status, tiers }: ModelLine): string {
   return `${words}; ${tiers.length === 1 ? 'tier' : 'tiers'}: ${tiers.join(', ')}`;
 }
 
-/** The lines as rows of a table, with a heading. */
+/** Includes the heading. */
 export function modelRows(lines: readonly ModelLine[]): readonly (readonly string[])[] {
   const isAsked = lines.some(({ isListed }) => isListed !== undefined);
   const heading = ['MODEL', 'STATUS', 'THINKING', 'INPUT', 'OUTPUT', 'TIERS', 'BACKENDS', 'NOTE'];
@@ -163,14 +160,14 @@ export function modelRows(lines: readonly ModelLine[]): readonly (readonly strin
   return [heading, ...rows];
 }
 
-/** The names that stand for others, as rows of a table, with a heading. */
+/** Includes the heading. */
 export function aliasRows(): readonly (readonly string[])[] {
   const rows = Object.entries(ALIASES).map(([name, by]) => [name, by['gemini-api'], by.vertex, by['code-assist']]);
   const auto = ['auto, auto-…', DEFAULT_MODEL, DEFAULT_MODEL, DEFAULT_MODEL];
   return [['ALIAS', 'GEMINI API', 'VERTEX', 'CODE ASSIST'], ...rows, auto];
 }
 
-/** The same with one name in a row. */
+/** For narrow terminals: one alias and backend per row. */
 export function narrowAliasRows(): readonly (readonly string[])[] {
   const rows = Object.entries(ALIASES).flatMap(([name, by]) => {
     const [[, first] = [], ...others] = Object.entries(by);
@@ -180,7 +177,7 @@ export function narrowAliasRows(): readonly (readonly string[])[] {
   return [['ALIAS', 'BACKEND', 'MODEL'], ...rows, ['auto, auto-…', 'all', DEFAULT_MODEL]];
 }
 
-/** All of it for programs. */
+/** The JSON output of `gmn models`. */
 export function modelsDocument(lines: readonly ModelLine[]): JsonObject {
   return {
     default: DEFAULT_MODEL,

@@ -1,48 +1,45 @@
-/** Who carries a request to a model. */
+/** The service that a request goes to. */
 export type Backend = 'gemini-api' | 'vertex' | 'code-assist';
 
 export type ThinkingLevel = 'minimal' | 'low' | 'medium' | 'high';
 
-/** How many tokens a model may be given to think with; -1 always means "as many as it wants". */
+/** Thinking tokens; -1 is always allowed and means that the model decides. */
 export interface BudgetRange {
   readonly min: number;
   readonly max: number;
-  /** 0, no thinking at all, is allowed although it is below `min`. */
+  /** 0 (no thinking) is allowed although it is below `min`. */
   readonly canBeOff?: true;
 }
 
 type Tier = 'free' | 'standard';
 
-/** What is known about a model. */
 export interface ModelFacts {
   readonly id: string;
   readonly status: 'stable' | 'preview' | 'retiring' | 'moving';
-  /** Where it can be reached. */
   readonly backends: readonly Backend[];
   readonly thinks: boolean;
-  /** Absent: it has none, or they are not known; see `budget`. */
+  /** Absent if it has none or they are not known; see `budget`. */
   readonly levels?: readonly ThinkingLevel[];
-  /** Absent: it is steered by levels. */
+  /** Absent if it has levels instead. */
   readonly budget?: BudgetRange;
   readonly inputLimit: number;
   readonly outputLimit: number;
-  /** Whether it takes images. */
+  /** True if it takes images. */
   readonly sees: boolean;
-  /** The Code Assist tiers that have it; absent: not known. */
+  /** Code Assist tiers that have it; absent if not known. */
   readonly tiers?: readonly Tier[];
   readonly note?: string;
 }
 
 /** A model as a service lists it. */
 export interface ListedModel {
-  /** Without `models/` or the like. */
+  /** Without a prefix like `models/`. */
   readonly id: string;
   readonly inputLimit?: number;
   readonly outputLimit?: number;
   readonly thinks?: boolean;
 }
 
-/** Used when nothing else is said. */
 export const DEFAULT_MODEL = 'gemini-2.5-flash';
 
 const EVERYWHERE: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
@@ -53,7 +50,7 @@ const GEMINI = { backends: EVERYWHERE, thinks: true, inputLimit: 1_048_576, outp
 const GEMMA = { ...GEMINI, backends: ['gemini-api'], inputLimit: 256_000, outputLimit: 32_768 } as const;
 
 /**
- * The models gmn knows, as of November 2026. Others may be asked for all the same.
+ * The models known to gmn, as of November 2026. Others can be requested, too.
  * https://ai.google.dev/gemini-api/docs/thinking and https://ai.google.dev/gemini-api/docs/deprecations
  */
 export const MODELS: readonly ModelFacts[] = [
@@ -116,7 +113,7 @@ export const MODELS: readonly ModelFacts[] = [
   { ...GEMMA, id: 'gemma-4-26b-a4b-it', status: 'stable' },
 ];
 
-/** What the default is replaced by where it is retired. */
+/** Fallback models for the default, where it is gone. */
 export const SUCCESSORS: Readonly<Record<Backend, string>> = {
   'gemini-api': 'gemini-flash-latest',
   vertex: 'gemini-3.5-flash',
@@ -129,10 +126,10 @@ const PRO: Readonly<Record<Backend, string>> = {
   'code-assist': 'gemini-2.5-pro',
 };
 
-/** Who answers a prompt of the plain tools of the MCP server that names no model; the servers before us had the same. */
+/** Default of the MCP server's plain tools; earlier servers with these tools used the same. */
 const PLAIN_MODEL = 'gemini-3-pro-preview';
 
-/** Names that stand for another model, by backend. `auto…` is not among them: it stands for the default. */
+/** Aliases by backend. `auto…` is handled elsewhere: it means the default. */
 export const ALIASES: Readonly<Record<string, Readonly<Record<Backend, string>>>> = {
   'gemini-3-pro': same('gemini-3-pro-preview'),
   'gemini-3-flash': { ...same('gemini-3-flash-preview'), 'code-assist': 'gemini-3-flash' },
@@ -141,11 +138,11 @@ export const ALIASES: Readonly<Record<string, Readonly<Record<Backend, string>>>
   'flash-lite': { ...same('gemini-3.1-flash-lite'), 'gemini-api': 'gemini-flash-lite-latest' },
 };
 
-/** A model that is asked where nobody chose one, and who stands in for it where it is retired. */
+/** A default model and its fallback models. */
 export interface BuiltInModel {
   readonly id: string;
   readonly successors: Readonly<Record<Backend, string>>;
-  /** How to choose another, for good and now: words for notices and hints. */
+  /** How to choose another model, for notices (`once`) and hints (`now`). */
   readonly choose: { readonly once: string; readonly now: string };
 }
 
@@ -155,19 +152,18 @@ export const BUILT_IN: BuiltInModel = {
   choose: { once: 'set GMN_MODEL to choose', now: 'choose one with -m or GMN_MODEL' },
 };
 
-/** Settings do not change it: it is what the schemas of these tools name. */
+/** Settings do not change it: the schemas of these tools name it. */
 export const PLAIN_BUILT_IN: BuiltInModel = {
   id: PLAIN_MODEL,
   successors: PRO,
   choose: { once: 'give `model` to choose', now: 'give one as `model`' },
 };
 
-/** The facts about a model; undefined if gmn does not know it. */
 export function modelFacts(id: string): ModelFacts | undefined {
   return MODELS.find((model) => model.id === id);
 }
 
-/** Whether a model thinks; of one gmn does not know, its family tells. */
+/** Guesses from the family name if gmn does not know the model. */
 export function thinks(id: string): boolean {
   return modelFacts(id)?.thinks ?? /^(?:gemini-(?:2\.5|[3-9]|(?:pro|flash|flash-lite)-latest)|gemma-[4-9])/.test(id);
 }
