@@ -42,7 +42,6 @@ export interface WantedType {
 interface Key {
   readonly type: 'gemini-api-key' | 'vertex-ai';
   readonly key: string;
-  /** Where it came from, for the user. */
   readonly source: string;
   readonly env: Env;
 }

@@ -3,7 +3,6 @@ import { isObject } from '../core/json.ts';
 import { checkEndpoint, isLoopback } from '../core/text/url.ts';
 
 export interface KeyDocument {
-  /** Where it was found, for the user. */
   readonly source: string;
   readonly value: Readonly<Record<string, unknown>>;
 }
@@ -57,7 +56,7 @@ function checkAddress(text: string, source: string, path: string): void {
   const name = `${path} in ${source}`;
   const { hostname } = checkEndpoint(text, name);
   if (isLoopback(hostname) || /(?:^|\.)(?:googleapis|google)\.com$/.test(hostname)) return;
-  throw new AppError('config', `${name} is not an address of Google's, but at ${hostname}`, {
+  throw new AppError('config', `${name} is not one of Google's addresses, but at ${hostname}`, {
     hint: 'Credentials are sent nowhere else. Download the file again, or name another.',
   });
 }

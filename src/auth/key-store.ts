@@ -51,11 +51,11 @@ export function keyStore(home: string, machine: Pick<Machine, 'keyringModule' | 
       const record = parseRecord(parseJson(file.text));
       if (record === undefined) {
         await setAside(path, clock.now());
-        throw lost(`${path} was damaged, and has been set aside`);
+        throw lost(`${path} was damaged and has been moved aside`);
       }
       if (record.place === 'file') return record;
       const answer = await keyring()?.get(ENTRY, LIMIT_MS);
-      if (answer?.kind !== 'secret') throw lost("the system's keyring does not give the stored API key");
+      if (answer?.kind !== 'secret') throw lost("the system's keyring did not return the stored API key");
       return { key: answer.secret, place: 'keyring' };
     },
     async place() {
@@ -114,7 +114,7 @@ function foreign(fault: 'auth' | 'config', path: string): AppError {
 }
 
 function stays(): AppError {
-  return new AppError('config', "the system's keyring does not let go of the stored API key", {
+  return new AppError('config', "the system's keyring did not remove the stored API key", {
     hint: `Unlock the keyring and try again, or remove the entry "${ENTRY.service}" in it by hand.`,
   });
 }

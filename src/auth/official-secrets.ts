@@ -8,7 +8,6 @@ import type { KnownFile } from './official-files.ts';
 import { type GrantedToken, parseJson, parsePassword, type TokenStore, waitForWhole } from './token.ts';
 
 const SIGN_IN: KeyringEntry = { service: 'gemini-cli-oauth', account: 'main-account' };
-/** The API key that was given to the official CLI. */
 export const API_KEY: KeyringEntry = { service: 'gemini-cli-api-key', account: 'default-api-key' };
 
 const UNATTENDED_LIMIT_MS = 2000;
@@ -17,7 +16,6 @@ const ASKING_AFTER_MS = 1000;
 
 /** Where the official CLI stores its secrets. */
 interface SecretPlace {
-  /** For the user. */
   readonly name: string;
   /** Undefined if there is no such entry. Throws AppError `auth` if the store exists but cannot be read. */
   read(entry: KeyringEntry, signal: AbortSignal): Promise<string | undefined>;
@@ -73,7 +71,6 @@ async function announce(clock: Clock, signal: AbortSignal, say: (message: string
   }
 }
 
-/** The official CLI's encrypted file. */
 export const SEALED_FILE = 'gemini-credentials.json';
 
 /** Readable only on the machine and by the user that wrote it. */
@@ -127,7 +124,7 @@ function passwordIn(value: Readonly<Record<string, unknown>>, { service, account
 
 function unreadable(name: string, why: string): AppError {
   return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
-    hint: 'Mend its permissions, or sign in again using: gemini',
+    hint: 'Fix its permissions, or sign in again using: gemini',
   });
 }
 

@@ -221,6 +221,6 @@ function currentRefreshToken(value: Readonly<Record<string, unknown>>): string |
 
 function unreadable(name: string, why: string): AppError {
   return new AppError('auth', `authentication failed: cannot read ${name}: ${why}`, {
-    hint: 'Mend its permissions, or sign in again using: gemini',
+    hint: 'Fix its permissions, or sign in again using: gemini',
   });
 }

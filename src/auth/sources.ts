@@ -64,7 +64,6 @@ async function storedKey(input: ChoiceInput): Promise<Choice | undefined> {
   return keyChoice({ type: 'gemini-api-key', key: stored.key, source, env: input.settings.env });
 }
 
-/** The API key that was given to the official CLI. */
 async function officialKey(input: ChoiceInput): Promise<Choice | undefined> {
   const { clock, settings, signal, say = () => {} } = input;
   const options: PlaceOptions = { machine: input.machine ?? thisMachine(), clock, say };

@@ -20,9 +20,7 @@ export interface SourceRow {
 }
 
 export interface Survey {
-  /** What a run would use now. */
   readonly choice?: Choice;
-  /** Why a run would fail. */
   readonly error?: AppError;
   /** The account signed in to the official CLI, if that sign-in is used. */
   readonly email?: string;
@@ -158,7 +156,6 @@ function row(name: string, isFound: boolean, details: readonly string[]): Source
   return { name, state: isFound ? 'found' : 'absent', details, lines: [] };
 }
 
-/** Warnings about credential files that other users can read. */
 export async function exposedFiles(input: ChoiceInput): Promise<readonly string[]> {
   const { gemini, gmn } = input.homes();
   const warnings: string[] = [];
@@ -169,7 +166,7 @@ export async function exposedFiles(input: ChoiceInput): Promise<readonly string[
   ]) {
     const file = await readFileState(path);
     if (file.kind === 'text' && (file.mode & 0o077) !== 0) {
-      warnings.push(`Other users of this machine may read ${path}. Mend it: chmod 600 ${path}`);
+      warnings.push(`Other users of this machine may read ${path}. Fix it: chmod 600 ${path}`);
     }
   }
   return warnings;

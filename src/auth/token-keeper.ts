@@ -89,7 +89,6 @@ export function tokenKeeper(options: KeeperOptions): TokenKeeper {
 type UsableToken = StoredToken & { readonly accessToken: string };
 
 interface Search extends KeeperOptions {
-  /** Tokens that the API rejected. */
   readonly rejected: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
@@ -187,7 +186,7 @@ async function tryToSave(say: KeeperOptions['say'], save: () => Promise<void>): 
     return true;
   } catch (thrown) {
     if (!(thrown instanceof AppError)) throw thrown;
-    say(`The refreshed token could not be saved (${thrown.message}); this run goes on with it.`);
+    say(`The refreshed token could not be saved (${thrown.message}); this run continues with it.`);
     return false;
   }
 }

@@ -21,7 +21,6 @@ export interface StoredToken {
   readonly subject?: string;
 }
 
-/** The response of the token server. */
 export interface GrantedToken {
   readonly accessToken: string;
   readonly expiresAt: number;
@@ -31,7 +30,6 @@ export interface GrantedToken {
   readonly rest: Readonly<Record<string, string>>;
 }
 
-/** True if the access token is valid for five more minutes. */
 export function isFresh(token: StoredToken, now: number): token is StoredToken & { readonly accessToken: string } {
   return token.accessToken !== undefined && token.expiresAt !== undefined && token.expiresAt > now + EXPIRY_MARGIN_MS;
 }

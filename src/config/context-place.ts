@@ -10,7 +10,6 @@ export interface ContextQuestion extends Pick<App, 'env' | 'cwd'> {
   readonly settings: Pick<Settings, 'env' | 'document'>;
 }
 
-/** An existing context file. */
 export interface ContextPlace {
   /** Not resolved: as the user would write it. */
   readonly file: string;

@@ -97,7 +97,7 @@ async function misfitError(
   const position = positionOf(text, [path, ...(old === undefined ? [] : [[old]])]);
   const what = path.length === 0 ? 'the file' : path.join('.');
   return new AppError('config', `${file}:${position}: ${what} must be ${wanted}`, {
-    hint: path.length === 0 ? 'Mend the file: settings are a JSON object.' : 'Mend that key, or remove it.',
+    hint: path.length === 0 ? 'Fix the file: settings are a JSON object.' : 'Fix that key, or remove it.',
   });
 }
 

@@ -33,7 +33,7 @@ export async function readEnvironment(real: Env, homes: Homes): Promise<Environm
     if (refused.length > 0) {
       notices.push(`${file}: ${refused.join(', ')} not taken from a file; set it in the environment itself`);
     }
-    if (faultyLines.length > 0) notices.push(`${file}: not understood, passed over: ${lines(faultyLines)}`);
+    if (faultyLines.length > 0) notices.push(`${file}: ignored, not understood: ${lines(faultyLines)}`);
     added = { ...added, ...Object.fromEntries([...variables].filter(([name]) => mayComeFromFile(name))) };
   }
   return { env: Object.keys(added).length === 0 ? real : { ...added, ...real }, notices };

@@ -89,7 +89,6 @@ function withoutSpan(text: string, start: number, end: number): string {
 interface Style {
   /** Indentation of the container's children; undefined if it is on one line. */
   readonly indent: string | undefined;
-  /** One step of indentation. */
   readonly unit: string;
   readonly newline: string;
   /** Between a name and its value. */

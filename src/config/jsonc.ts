@@ -14,7 +14,7 @@ export function parseJsonc(text: string, file: string): unknown {
   throw new AppError(
     'config',
     `${file}:${lineAndColumn(text, first.offset)}: ${words(printParseErrorCode(first.error))}`,
-    { hint: 'Mend the file: it must be JSON, comments are allowed.' },
+    { hint: 'Fix the file: it must be JSON; comments are allowed.' },
   );
 }
 

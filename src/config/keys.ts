@@ -1,6 +1,5 @@
 import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.ts';
 
-/** Types of the values, by kind. */
 interface Kinds {
   readonly string: string;
   readonly boolean: boolean;
@@ -46,7 +45,6 @@ export type PlainKey = {
 
 export type SettingValue<Key extends SettingKey> = Kinds[(typeof KEYS)[Key]];
 
-/** A key with a value of the wrong type. */
 interface Misfit {
   readonly path: readonly string[];
   /** The expected type, for the user. */

@@ -7,7 +7,6 @@ export interface Layer {
   /** The file, or the names of the variables. */
   readonly source: string;
   readonly state: 'used' | 'absent' | 'ignored';
-  /** Why it is ignored. */
   readonly why?: string;
   /** Empty unless the layer is used. */
   readonly document: JsonObject;

@@ -154,7 +154,7 @@ function distrustOf(path: string, owners: 'root' | 'root or me'): string | undef
     }
     return undefined;
   } catch {
-    return 'its owner cannot be told';
+    return 'its owner cannot be determined';
   }
 }
 

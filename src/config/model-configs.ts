@@ -11,7 +11,6 @@ export interface ConfiguredModel {
   readonly notices: readonly string[];
 }
 
-/** An alias or override, or several of them merged. */
 interface ModelConfig {
   readonly model?: string;
   readonly config: JsonObject;

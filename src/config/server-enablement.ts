@@ -19,7 +19,7 @@ export function readServerEnablement(geminiHome: string): ServerEnablement {
   try {
     const text = readStateFile(file);
     const entries = text === undefined || text.trim() === '' ? {} : parseJson(text);
-    const notices = isObject(entries) ? [] : [`${file} is not used: it is no JSON object`];
+    const notices = isObject(entries) ? [] : [`${file} is not used: it is not a JSON object`];
     return { file, isDisabled: (server) => off(entries, server), notices };
   } catch (thrown) {
     const why = thrown instanceof Error ? thrown.message : String(thrown);

@@ -45,7 +45,7 @@ async function tryEdit(
 ): Promise<'written' | 'unchanged' | 'changed'> {
   const state = await readFileState(file);
   if (state.kind === 'unreadable') {
-    throw new AppError('config', `cannot read ${file}: ${state.why}`, { hint: 'Mend or remove that file.' });
+    throw new AppError('config', `cannot read ${file}: ${state.why}`, { hint: 'Fix or remove that file.' });
   }
   const text = state.kind === 'absent' ? '' : state.text;
   const edits = decide(await parseSettingsText({ file, text }));

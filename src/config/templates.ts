@@ -9,7 +9,6 @@ import { judgeFolder, trustRecords } from './trust.ts';
 
 /** A prompt with placeholders. */
 export interface Template {
-  /** The name for `--template`. */
   readonly name: string;
   readonly file: string;
   /** `markdown` is gmn's own format, `command` a custom command of the official CLI. */
@@ -20,7 +19,6 @@ export interface Template {
   readonly defaults: ReadonlyMap<string, string>;
 }
 
-/** A directory of templates. */
 interface TemplatePlace {
   readonly directory: string;
   readonly kind: Template['kind'];
@@ -164,7 +162,7 @@ export function parseTomlStrings(text: string, file: string): ReadonlyMap<string
   let at = 0;
   const fault = (why: string): AppError => {
     const line = source.slice(0, at).split('\n').length;
-    return new AppError('config', `${file}:${line}: ${why}`, { hint: 'Mend that file: https://toml.io' });
+    return new AppError('config', `${file}:${line}: ${why}`, { hint: 'Fix that file: https://toml.io' });
   };
   while (at < source.length) {
     const rest = source.slice(at);

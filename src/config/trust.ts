@@ -12,7 +12,6 @@ import { parseJsonc } from './jsonc.ts';
 
 export interface Verdict {
   readonly isTrusted: boolean;
-  /** The reason, in a few words. */
   readonly why: string;
 }
 
@@ -59,7 +58,6 @@ interface TrustRule {
   /** Absolute; without symbolic links as far as it exists. */
   readonly path: string;
   readonly isTrusted: boolean;
-  /** The file with the rule. */
   readonly file: string;
 }
 
@@ -97,7 +95,7 @@ export function readTrustedFolders(file: string): readonly TrustRule[] {
 }
 
 function trustedFoldersError(file: string, why: string): AppError {
-  return new AppError('config', `${file}: ${why}`, { hint: 'Mend or remove that file.' });
+  return new AppError('config', `${file}: ${why}`, { hint: 'Fix or remove that file.' });
 }
 
 interface TrustRecord {

@@ -12,7 +12,6 @@ import { judgeFolder, type TrustRecords, trustRecords, type Verdict } from './tr
 
 interface WorkspaceInput extends SettingsText, Pick<App, 'cwd'> {
   readonly realEnv: Env;
-  /** For variables in the file. */
   readonly env: Env;
   readonly homes: Homes;
   /** `security.folderTrust.enabled` of the user and the machine. */

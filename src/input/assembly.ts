@@ -32,7 +32,7 @@ export async function* assemble(input: PromptInput): AsyncGenerator<TurnEvent, r
   };
   if (prompt !== undefined) prompt = yield* mentions(prompt);
   if (stdinPlace !== undefined && input.stdinMode === 'never') {
-    throw new AppError('usage', '- needs stdin, and --no-stdin forbids it', { hint: 'Leave one of them away.' });
+    throw new AppError('usage', '- needs stdin, and --no-stdin forbids it', { hint: 'Use only one of them.' });
   }
   const bytes = yield* readStdin({
     stdin: input.stdin,
@@ -62,7 +62,9 @@ interface StdinPlace {
 function addStdin(bytes: Uint8Array | undefined, { place, type, basket }: StdinPlace): string | undefined {
   if (bytes === undefined || bytes.length === 0) {
     if (place === undefined) return undefined;
-    throw new AppError('usage', 'stdin is empty, and - asks for it', { hint: 'Pipe something in, or leave - away.' });
+    throw new AppError('usage', 'stdin is empty, and - asks for it', {
+      hint: 'Pipe something in, or leave out the -.',
+    });
   }
   const stdin = attachmentOf(bytes, 'stdin', type?.(bytes));
   if (!isAttachment(stdin)) throw notTextError('stdin', stdin);

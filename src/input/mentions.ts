@@ -81,7 +81,6 @@ async function* addResource({ uri, pieces }: Resource, basket: Basket): AsyncGen
 }
 
 interface Mention extends FoundPath {
-  /** As typed. */
   readonly name: string;
 }
 

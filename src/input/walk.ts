@@ -8,7 +8,6 @@ import { ENTRY_LIMIT, FILE_COUNT_LIMIT } from './attachment.ts';
 interface WalkRequest {
   /** Without symbolic links. */
   readonly root: string;
-  /** Name of the root in errors. */
   readonly name: string;
   /** Without symbolic links. */
   readonly workspace: string;

@@ -16,7 +16,6 @@ import {
 const WEEK_MS = 7 * 86_400_000;
 const BACKENDS: readonly Backend[] = ['gemini-api', 'vertex', 'code-assist'];
 
-/** The models that a service listed. */
 export interface ModelListing {
   readonly backend: Backend;
   /** `Credential.source` */

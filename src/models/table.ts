@@ -31,7 +31,6 @@ export interface ModelFacts {
   readonly note?: string;
 }
 
-/** A model as a service lists it. */
 export interface ListedModel {
   /** Without a prefix like `models/`. */
   readonly id: string;

@@ -16,7 +16,6 @@ export interface Loaded {
   readonly exchanges: Exchanges<SavedRecord>;
   /** Where the last complete line ends. */
   readonly bytes: number;
-  /** Of the last record. */
   readonly seq: number;
   readonly standing: Standing;
   readonly setup: SessionSetup;

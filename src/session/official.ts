@@ -5,7 +5,6 @@ import type { SavedRecord } from '../core/session.ts';
 import type { Usage } from '../core/usage.ts';
 import { titleOf } from './record.ts';
 
-/** A conversation saved by the official CLI. */
 export interface OfficialSession {
   readonly id: string;
   /** SHA-256 of the project directory, in hex. */

@@ -7,7 +7,6 @@ import { errnoOf, reasonOf } from '../platform/runtime/system.ts';
 /** The version of the file format that is written; see docs/sessions.md. */
 export const VERSION = 1;
 
-/** The first line of a session file. */
 export interface Header {
   readonly v: number;
   readonly id: string;
@@ -100,7 +99,6 @@ export function fileName(at: number, id: string): string {
 /** 64 KiB as base64, which is a third longer than the bytes. */
 const LONGEST_INLINE = Math.ceil((64 * 1024 * 4) / 3);
 
-/** True if the record has media that go into blobs. */
 export function isHeavy(entry: Entry): boolean {
   return contentsOf(entry).some(({ parts }) => parts.some(isLarge));
 }

@@ -156,7 +156,6 @@ function newHeader(
 
 interface Source {
   readonly source: string;
-  /** Bytes to copy. */
   readonly end: number;
 }
 
