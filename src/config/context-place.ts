@@ -38,7 +38,7 @@ export function contextPlaces({ cwd, homes, settings }: ContextQuestion): readon
   return [...own, ...shared.filter(({ file }) => !own.some((other) => realPath(other.file) === realPath(file)))];
 }
 
-/** Costs a few file system checks. Throws AppError `config` as `contextPlaces` does. */
+/** Costs a few file system checks. Throws AppError `config` as `findContextFiles` does. */
 export function hasContext(question: ContextQuestion): boolean {
   return systemMdValue(question) !== undefined || contextPlaces(question).length > 0;
 }

@@ -141,7 +141,7 @@ function oldKeyFor(path: readonly string[]): string | undefined {
   return Object.entries(MOVED).find(([, today]) => key === today || key.startsWith(`${today}.`))?.[0];
 }
 
-/** Undefined if the path leads through something other than an object; `findMisfit` reports that. */
+/** Undefined if the path leads through something other than an object; `findTypeMismatch` reports that. */
 function withDefault(document: JsonObject, path: readonly string[], value: JsonValue): JsonObject | undefined {
   const [key = '', ...rest] = path;
   const current = document[key];

@@ -7,7 +7,7 @@ interface Kinds {
   readonly strings: readonly string[];
   readonly list: readonly JsonValue[];
   readonly oneOrMore: string | readonly string[];
-  /** A duration or `never`; see `retentionMs` in session/upkeep.ts. */
+  /** A duration or `never`; see `parseRetention` in session/upkeep.ts. */
   readonly age: string;
 }
 
@@ -71,7 +71,7 @@ export function settingKeys(): readonly string[] {
   return Object.keys(KEYS);
 }
 
-/** The document must have passed `findMisfit`. */
+/** The document must have passed `findTypeMismatch`. */
 export function readSetting<Key extends SettingKey>(document: JsonObject, key: Key): SettingValue<Key> | undefined {
   return parseChecked<Key>(valueAt(document, key.split('.')));
 }
