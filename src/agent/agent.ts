@@ -4,33 +4,32 @@ import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest } from '../core/model.ts';
 import type { Approve, Tool } from '../core/tool.ts';
 
-/** Who answers a turn, with what, and how far it may go. */
+/** The model that answers a turn, with its tools and limits. */
 export interface Agent {
   readonly model: Model;
-  /** What is the same in every request; its `tools` count only if there are no `tools` here. */
+  /** The fields common to every request; its `tools` are used only if the agent has none. */
   readonly request: Omit<ModelRequest, 'contents' | 'keepLimit'>;
-  /** Who signs what the model says: backend and account in one word. Asked when there is something to sign. */
+  /** Backend and account that sign the model's parts, as one string. Called only when there is a signature. */
   readonly origin: () => string;
-  /** In the order in which they are declared; none: the model is offered none. */
+  /** In the order of declaration. */
   readonly tools: readonly Tool[];
-  /** Tools that are not offered, and may be called all the same: whoever approves says why not. None unless given. */
+  /** Tools that are not declared but may still be called: `approve` then says why they are denied. None by default. */
   readonly withheld?: readonly Tool[];
   readonly approve: Approve;
-  /** How many replies one turn may take. */
+  /** The maximum number of replies in one turn. */
   readonly maxTurns: number;
-  /** Keeps what must not be said out of what is sent and saved. Absent: there is no such thing. */
+  /** Keeps gmn's own credentials out of what is sent and saved. Absent: nothing to redact. */
   readonly withholding?: Withholding;
 }
 
-/** Credentials of our own, in what somebody hands over or a tool has found. */
+/** Redacts gmn's own credentials in prompts and tool results. */
 export interface Withholding {
-  /** The value with a mark in the place of each; the very value if there is none in it. */
+  /** Replaces each credential with a mark; returns the same object if there is none. */
   conceal<Value>(value: Value): Promise<Value>;
-  /** Whether a call would write such a mark although the model never saw what it stands for. */
+  /** Whether a call would write such a mark over a credential that the model never saw. */
   writesMark(args: JsonObject): boolean;
 }
 
-/** One prompt, and the conversation it belongs to. */
 export interface Turn {
   readonly history: History;
   readonly prompt: Content;
@@ -43,7 +42,7 @@ interface MemoryOptions {
   readonly earlier?: readonly KeptContent[];
 }
 
-/** A conversation that lasts as long as the process, going on from `earlier`. Keeps no replies unless told to. */
+/** A conversation in memory, continuing from `earlier`. Does not keep replies by default. */
 export function memoryHistory({ keepsReplies = false, earlier = [] }: MemoryOptions = {}): History {
   const contents = [...earlier];
   return {

@@ -5,24 +5,24 @@ import { nearestNames } from '../core/text/names.ts';
 import type { Effect, PendingCall, Tool, ToolCall, ToolOutcome } from '../core/tool.ts';
 import type { Agent } from './agent.ts';
 
-/** More calls than this are not run. */
+/** Calls beyond these limits are not run. */
 const MAX_CALLS = { inReply: 64, inTurn: 200 } as const;
 
-/** A file that holds a credential would lose it. */
+/** Writing the mark into a file would destroy the credential it stands for. */
 const MARK_WRITTEN =
   '‹redacted› stands for a credential that you were not shown; leave its line as it is, and edit only what is around it';
 
-/** What becomes of a call: it has its outcome already, or it is run. */
+/** What happens to a call: refused with a result, or run. */
 export type Decision =
   | { readonly kind: 'refused'; readonly outcome: ToolOutcome }
-  /** `args` if the person changed them. */
+  /** `args` if the user changed them. */
   | { readonly kind: 'run'; readonly run: () => Promise<ToolOutcome>; readonly args?: JsonObject };
 
 export interface Question {
   readonly call: ReplyCall;
-  /** Its place in the reply. */
+  /** Position in the reply. */
   readonly index: number;
-  /** Its place in the turn. */
+  /** Position in the turn. */
   readonly count: number;
   readonly tool: Tool | undefined;
 }
@@ -31,12 +31,12 @@ interface DecisionContext {
   readonly agent: Agent;
   readonly repeats: RepeatWatch;
   readonly signal: AbortSignal;
-  /** The calls of the same reply that come after it. */
+  /** The later calls of the same reply. */
   readonly following: readonly Question[];
 }
 
 /**
- * Decides about one call; asks where that is needed. Throws AppError `interrupted` if the person says stop, and the
+ * Decides about one call; asks the user if needed. Throws AppError `interrupted` if the user stops the turn, and the
  * signal's reason.
  */
 export async function decide(
@@ -73,7 +73,7 @@ function runEdited(tool: Tool, args: JsonObject, signal: AbortSignal): Decision 
   return { kind: 'run', run: async () => edited(await tool.invoke(args, signal), args), args };
 }
 
-/** Those up to the first that does something else. */
+/** The calls up to the first that is not a write: they can be approved together. */
 function writesAtOnce(questions: readonly Question[]): readonly PendingCall[] {
   const pending: PendingCall[] = [];
   for (const question of questions) {
@@ -84,7 +84,7 @@ function writesAtOnce(questions: readonly Question[]): readonly PendingCall[] {
   return pending;
 }
 
-/** Why a call is too many; undefined: it is not. */
+/** Why a call exceeds a limit; undefined if it does not. */
 function limitOf({ index, count }: Question): string | undefined {
   if (index >= MAX_CALLS.inReply) return `at most ${MAX_CALLS.inReply} calls in one reply are run`;
   if (count < MAX_CALLS.inTurn) return undefined;
@@ -95,17 +95,16 @@ function refused(reason: string): Decision {
   return { kind: 'refused', outcome: refusal(reason) };
 }
 
-/** What the model gets for a call that was not run, or failed. */
 function refusal(error: string): ToolOutcome {
   return { ok: false, response: { error } };
 }
 
-/** What the model gets for a call that was under way, or still to come, when the turn was ended. */
+/** The result of a call that was in flight, or had not started, when the turn ended. */
 export function cancelled(): ToolOutcome {
   return refusal('[cancelled]');
 }
 
-/** What the model gets for a tool that was not offered to it: the names most like it, or all. */
+/** Suggests the tools with the most similar names, or lists all. */
 function unknownTool(name: string, tools: readonly Tool[]): ToolOutcome {
   const names = tools.map((tool) => tool.name);
   const near = nearestNames(name, names);
@@ -114,13 +113,13 @@ function unknownTool(name: string, tools: readonly Tool[]): ToolOutcome {
   );
 }
 
-/** What the model gets when a tool threw: a failure in our words, or a bug, which must not end the turn. */
+/** The result of a tool that threw. Even a bug in a tool must not end the turn. */
 export function failed(thrown: unknown): ToolOutcome {
   const { message } = AppError.from(thrown);
   return refusal(thrown instanceof AppError ? message : `the tool failed unexpectedly: ${message}`);
 }
 
-/** The outcome of a call whose arguments the person changed: the model must not think its own were used. */
+/** Tells the model that the user changed its arguments. */
 function edited({ response, ...outcome }: ToolOutcome, args: JsonObject): ToolOutcome {
   const own = stringOf(response.note);
   const note = [...(own === undefined ? [] : [own]), 'the user changed the arguments'].join('\n');
@@ -129,19 +128,18 @@ function edited({ response, ...outcome }: ToolOutcome, args: JsonObject): ToolOu
 
 const MAX_SAME = 3;
 
-/** Notices a model that goes in circles. */
+/** Detects a model that repeats itself. */
 interface RepeatWatch {
-  /** Counts the call; true from the third time on that it is made with the same arguments. */
+  /** Counts the call; true from the third call with the same arguments on. */
   isTooOften(call: ToolCall, tool: Tool): boolean;
-  /** What the model is told then. */
+  /** The message to the model in that case. */
   readonly words: string;
-  /** This call changed something: what was looked at or tried before may now turn out otherwise. */
+  /** Called after a call with an effect: reads and commands tried before may now give another result. */
   changed(call: ToolCall, tool: Tool): void;
-  /** Throws AppError `limit` if a call was made once more after the model was told. */
+  /** Throws AppError `limit` if a call was repeated once more after the message. */
   throwIfStuck(): void;
 }
 
-/** A watch over one turn. */
 export function repeatWatch(): RepeatWatch {
   const counts = new Map<string, { count: number; readonly effect: Effect }>();
   let stuck: string | undefined;
@@ -157,7 +155,7 @@ export function repeatWatch(): RepeatWatch {
     words: `the same call was made ${MAX_SAME} times, and was not run again; use what it gave, or do something else`,
     changed(call, tool) {
       const own = keyOf(call, tool);
-      // The same text written a third time is a circle, whatever was done in between.
+      // Writes stay counted: writing the same text a third time is a loop whatever happened in between.
       for (const [key, { effect }] of counts) if (key !== own && effect !== 'write') counts.delete(key);
     },
     throwIfStuck() {

@@ -2,7 +2,7 @@ import type { Source } from '../core/event.ts';
 import { isObject, type JsonObject, objectsOf, stringOf } from '../core/json.ts';
 import type { Ground, Grounded, Model, ModelRequest } from '../core/model.ts';
 
-/** A search by one request of its own, grounded in Google Search. `request` chooses the model and its sampling. */
+/** Searches with a separate request grounded in Google Search. `request` gives the model and its sampling. */
 export function grounder(model: Model, request: Pick<ModelRequest, 'model' | 'generationConfig'>): Ground {
   return async (query, signal) => {
     const contents = [{ role: 'user', parts: [{ text: query }] }] as const;
@@ -16,7 +16,7 @@ export function grounder(model: Model, request: Pick<ModelRequest, 'model' | 'ge
   };
 }
 
-/** The pages that the metadata of a grounded reply names, in their order. */
+/** The sources named in the metadata of a grounded reply, in order. */
 export function sourcesOf(metadata: JsonObject): readonly Source[] {
   return objectsOf(metadata.groundingChunks).map(({ web }) => {
     const { title, uri } = isObject(web) ? web : {};
@@ -29,7 +29,7 @@ function groundedOf(text: string, metadata: JsonObject): Omit<Grounded, 'usage'>
   return { text: withMarks(text, metadata, sources.length), sources };
 }
 
-/** Marks go in from the last, so that the offsets before them stay true; they count bytes of UTF-8. */
+/** Offsets count UTF-8 bytes. Inserts from the end, so that earlier offsets stay valid. */
 function withMarks(text: string, metadata: JsonObject, sourceCount: number): string {
   const length = Buffer.byteLength(text);
   const marks = objectsOf(metadata.groundingSupports).flatMap(({ segment, groundingChunkIndices: indices }) => {
@@ -43,7 +43,7 @@ function withMarks(text: string, metadata: JsonObject, sourceCount: number): str
   });
   let bytes = Buffer.from(text, 'utf8');
   for (const { end, mark } of marks.reverse().sort((left, right) => right.end - left.end)) {
-    // An offset inside a character would break it.
+    // Skip an offset inside a character.
     if (((bytes[end] ?? 0) & 0xc0) === 0x80) continue;
     bytes = Buffer.concat([bytes.subarray(0, end), Buffer.from(mark), bytes.subarray(end)]);
   }

@@ -8,26 +8,27 @@ import {
 } from '../core/content.ts';
 import { isObject, type JsonObject, stringOf } from '../core/json.ts';
 
-/** What the API takes where a signature is wanted and there is none. https://ai.google.dev/gemini-api/docs/thought-signatures */
+/** The API accepts this in place of a missing signature. https://ai.google.dev/gemini-api/docs/thought-signatures */
 const NO_SIGNATURE = 'skip_thought_signature_validator';
 
-/** The answer to a call whose own was lost. */
+/** The response for a call whose own was lost. */
 const LOST = { error: '[no answer was recorded]' };
 
-/** What a part may have besides its data. */
+/** Fields of a part other than its data. */
 const BESIDE_DATA: readonly string[] = ['thought', 'thoughtSignature'];
 
 interface WireOptions {
-  /** Whose signatures the server will know. */
+  /** The origin whose signatures the server accepts. */
   readonly origin: string;
-  /** So many contents, from the first, go without their signatures. */
+  /** How many contents, from the first, are sent without their signatures. */
   readonly distrusted: number;
 }
 
 /**
- * A conversation as the API takes it, whatever was cut off, lost or written elsewhere: it begins with the user, roles
- * alternate, every call has its answer, in order, in the next content. Thoughts, and parts that say nothing, stay home; the model's other parts and
- * signatures go back as they came, those of another origin replaced. The same input gives the same output.
+ * Converts a conversation to what the API accepts, even if parts were cut off, lost or written elsewhere: it starts
+ * with the user, roles alternate, and every call has its response, in order, in the next content. Leaves out thoughts
+ * and empty parts. Sends the model's other parts and signatures back unchanged, except that signatures of another
+ * origin are replaced. Deterministic.
  */
 export function wireContents(kept: readonly KeptContent[], options: WireOptions): readonly Content[] {
   const turns: Turn[] = [];
@@ -54,13 +55,13 @@ interface UserTurn {
 
 type Turn = ModelTurn | UserTurn;
 
-/** An answer with the media that came with it. */
+/** A function response with its media. */
 interface Answer {
   readonly part: AnswerPart;
   readonly media: Part[];
 }
 
-/** The user's side of a piece: answers, and what the person said. */
+/** User content, split into function responses and other parts. */
 interface UserPiece extends UserTurn {
   readonly answers: Answer[];
 }
@@ -75,19 +76,19 @@ function pieces(kept: readonly KeptContent[], { origin, distrusted }: WireOption
   });
 }
 
-/** A part of the model as it goes back: none, or one. */
+/** The model's part as it is sent back: none or one. */
 function modelParts(part: Part, isForeign: boolean): readonly Part[] {
   if (isCall(part)) return [callPart(part, isForeign)];
   if ('thought' in part && part.thought === true) return [];
-  // The API refuses an answer of the model, and a part without data; nothing is said by either.
+  // The API rejects a function response from the model and a part without data; neither carries content.
   if ('functionResponse' in part || Object.keys(part).every((key) => BESIDE_DATA.includes(key))) return [];
   const isSigned = 'thoughtSignature' in part && part.thoughtSignature !== undefined && !isForeign;
-  // An empty text says nothing; its signature does.
+  // An empty text matters only for its signature.
   if ('text' in part && part.text === '' && !isSigned) return [];
   return [isForeign ? resigned(part) : part];
 }
 
-/** The call as it came, except for what the API would refuse: a missing name, arguments that are no object. */
+/** The call unchanged, except for what the API would reject: a missing name, arguments that are not an object. */
 function callPart(part: CallPart, isForeign: boolean): CallPart {
   const { args, ...rest } = part.functionCall;
   const name = stringOf(rest.name);
@@ -104,13 +105,13 @@ function userPiece({ parts }: KeptContent): UserPiece {
   const piece: UserPiece = { role: 'user', answers: [], parts: [] };
   for (const part of parts) {
     if (isAnswer(part)) piece.answers.push({ part, media: [] });
-    // What follows an answer in its content came with it.
+    // Media parts follow the function response they belong to.
     else (piece.answers.at(-1)?.media ?? piece.parts).push(part);
   }
   return piece;
 }
 
-/** Neighbours of one role as one. */
+/** Joins neighbours of the same role. */
 function joined(list: readonly Piece[]): readonly Piece[] {
   const result: Piece[] = [];
   for (const piece of list) {
@@ -127,14 +128,16 @@ function joined(list: readonly Piece[]): readonly Piece[] {
   return result;
 }
 
-/** The user's content after `asked`: the answer to each of its calls, then what the person said. None if that is nothing. */
+/**
+ * The user content after `asked`: a response to each of its calls, then the user's own parts. Empty if there are none.
+ */
 function answered(asked: Turn | undefined, { answers, parts }: UserPiece): readonly UserTurn[] {
   const given = asked?.role === 'model' ? paired(asked, answers) : [];
   const all = [...given, ...parts];
   return all.length === 0 ? [] : [{ role: 'user', parts: all }];
 }
 
-/** One answer for each call of `asked`, in its order, under its name and id; answers to nothing are left out. */
+/** One response for each call of `asked`, in order, with its name and id; drops responses without a call. */
 function paired(asked: ModelTurn, answers: readonly Answer[]): readonly Part[] {
   const open = [...answers];
   const ids = new Set(asked.parts.map((part) => (isCall(part) ? part.functionCall.id : undefined)));
@@ -143,13 +146,13 @@ function paired(asked: ModelTurn, answers: readonly Answer[]): readonly Part[] {
     const { functionCall } = part;
     const { name } = functionCall;
     const found = open.findIndex(({ part: { functionResponse: answer } }) =>
-      // Ids of ours are not among the model's: such answers follow the order of the calls.
+      // Ids made by gmn are not among the model's: match such responses by name and order.
       answer.id !== undefined && ids.has(answer.id) ? answer.id === functionCall.id : answer.name === name,
     );
     const answer = found === -1 ? undefined : open.splice(found, 1)[0];
     const id = functionCall.id ?? answer?.part.functionResponse.id;
     const withId = id === undefined ? {} : { id };
-    // Where the model gave no id, ours stands on both sides.
+    // Where the model gave no id, use gmn's id on both sides.
     asked.parts[index] = { ...part, functionCall: { ...functionCall, ...withId } };
     const response = answer === undefined ? LOST : responseOf(answer.part.functionResponse.response);
     return [{ functionResponse: { ...withId, name, response } }, ...(answer?.media ?? [])];
@@ -164,7 +167,7 @@ function parseResponse(response: object): JsonObject {
   return response as JsonObject;
 }
 
-/** In the loop that is under way, the first call of every content must be signed. */
+/** In the current tool loop the API requires a signature on the first call of every content. */
 function signed(turns: readonly Turn[]): readonly Content[] {
   const start = turns.findLastIndex(({ role, parts }) => role === 'user' && !parts.some(isAnswer));
   return turns.map((turn, index) => {

@@ -6,23 +6,22 @@ import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
 import { runTurn } from './turn.ts';
 
-/** The shape an answer must have. */
 export interface Wanted {
-  /** As the service takes it. */
+  /** In the form the API accepts. */
   readonly schema: JsonObject;
-  /** What is wrong with an answer, in a few words; undefined if it is as it should be. Throws AppError `usage`. */
+  /** Describes briefly why an answer does not match; undefined if it does. Throws AppError `usage`. */
   readonly fault: (answer: unknown) => string | undefined;
 }
 
-/** The agent that is asked first: bound to the schema, unless its model must choose between that and its tools. */
+/** The agent for the first request: with the schema, unless its model cannot combine that with tools. */
 export function structuredAgent(agent: Agent, { schema }: Wanted): Agent {
   return mustChoose(agent) ? agent : bound(agent, schema);
 }
 
 /**
- * As `runTurn`, but the text is one JSON value that meets the schema, told when it is whole. Who used tools without the
- * schema is asked to put the answer into it; an answer that does not meet it is asked for once more. Throws AppError `api`,
- * with the answer, if that one does not either.
+ * Like `runTurn`, but the text is one JSON value that matches the schema, yielded when it is complete. After a first
+ * round with tools and no schema, the model is asked to put its answer into the schema; an answer that does not match
+ * is requested once more. Throws AppError `api`, with the answer, if that does not match either.
  */
 export async function* runStructuredTurn(agent: Agent, turn: Turn, wanted: Wanted): AsyncGenerator<TurnEvent, void> {
   const history = { ...turn.history, replyLimit: turn.history.replyLimit || Number.POSITIVE_INFINITY };
@@ -49,7 +48,7 @@ export async function* runStructuredTurn(agent: Agent, turn: Turn, wanted: Wante
   }
 }
 
-/** Models before Gemini 3 refuse a request that has both: https://ai.google.dev/gemini-api/docs/structured-output */
+/** Models before Gemini 3 reject a request with both. https://ai.google.dev/gemini-api/docs/structured-output */
 function mustChoose({ tools, request }: Agent): boolean {
   const hasTools = tools.length > 0 || request.tools !== undefined;
   return hasTools && !/^gemini-(?:[3-9]|\d\d)|^gemini-[a-z-]+-latest$/.test(request.model);
@@ -69,7 +68,7 @@ function withoutTools({ tools: _, ...request }: Agent['request']): Agent['reques
 }
 
 interface Held {
-  /** Of the last reply alone: what was said on the way to it is no part of the value. */
+  /** The text of the last reply only, without text that came before tool calls. */
   readonly text: string;
   readonly end: Extract<TurnEvent, { type: 'end' }>;
 }
@@ -85,7 +84,7 @@ async function* held(events: AsyncGenerator<TurnEvent, void>, hasBegun: boolean)
   throw new AppError('internal', 'the turn ended without an end');
 }
 
-/** The value in an answer; a model that is not bound likes to put it into a code block. */
+/** Extracts and checks the JSON; without a schema a model often wraps it in a code block. */
 function judged(text: string, { fault }: Wanted): { readonly json: string; readonly fault?: string } {
   const fenced = /^```\w*\n([\s\S]*)\n```$/.exec(text.trim())?.[1];
   const json = (fenced ?? text).trim();

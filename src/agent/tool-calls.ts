@@ -5,7 +5,7 @@ import type { Tool, ToolOutcome } from '../core/tool.ts';
 import type { Agent, Turn } from './agent.ts';
 import { cancelled, type Decision, decide, failed, type Question, repeatWatch } from './decision.ts';
 
-/** A call on its way to its answer. */
+/** A call on its way to its result. */
 interface Slot extends Question {
   isAnnounced: boolean;
   isAnswered: boolean;
@@ -18,9 +18,9 @@ const MAX_AT_ONCE = 8;
 type Events = AsyncGenerator<TurnEvent, void>;
 
 /**
- * Answers the calls of one reply after another, each call with one record of the history, in order. Neighbours that only
- * read run together, others one by one. Whatever happens, every call is answered in the history before this ends.
- * Throws the signal's reason; AppError `limit` if the same call is made again and again, `interrupted` at a `stop`.
+ * Runs the calls of a reply and records each result in the history, in order. Neighbouring reads run in parallel,
+ * others one by one. However it ends, every call then has its result in the history. Throws the signal's reason;
+ * AppError `limit` if the model keeps repeating a call, `interrupted` if the user stops the turn.
  */
 export function answerer(agent: Agent, { history, signal }: Turn): (calls: readonly ReplyCall[]) => Events {
   const repeats = repeatWatch();
@@ -32,7 +32,7 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
     return outcome;
   };
 
-  /** Fills in the outcome; none if the run was cut off by the signal. */
+  /** Sets the outcome, unless the signal interrupted the run. */
   async function finish(slot: Slot): Promise<void> {
     if (slot.decision?.kind !== 'run') return;
     try {
@@ -72,14 +72,14 @@ export function answerer(agent: Agent, { history, signal }: Turn): (calls: reado
       for (const slot of rest().filter(({ isAnnounced }) => isAnnounced)) yield answerEvent(slot, await record(slot));
       throw thrown;
     } finally {
-      // Whoever listens may just leave, and the conversation may still go on.
+      // The consumer may stop early, and the conversation may still be continued.
       for (const slot of rest()) await record(slot);
     }
     repeats.throwIfStuck();
   };
 }
 
-/** So many at a time, as each may hold a whole file; after an abort no other is begun. */
+/** Limited concurrency, since each call may hold a whole file in memory; starts no other after an abort. */
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>, signal: AbortSignal): Promise<void> {
   const queue = items.values();
   const worker = async (): Promise<void> => {
@@ -99,7 +99,7 @@ function toolFor({ name }: ReplyCall, { tools, withheld = [] }: Agent): Tool | u
   return [...tools, ...withheld].find((tool) => tool.name === name);
 }
 
-/** Readers next to each other as one batch, everything else alone. */
+/** Groups neighbouring reads; every other call is a batch of its own. */
 function batches(slots: readonly Slot[]): readonly (readonly Slot[])[] {
   const result: Slot[][] = [];
   for (const slot of slots) {

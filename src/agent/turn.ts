@@ -7,13 +7,14 @@ import type { Tool } from '../core/tool.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
 
-/** What the person is told when something was withheld. */
+/** The notice shown when a credential was redacted. */
 export const WITHHELD = "gmn's own credentials were in it: ‹redacted› is sent in their place";
 
 /**
- * One turn of a conversation: ask, answer the calls, ask again, until a reply has none. Everything said is in the history
- * before it is built upon, and however the turn ends, every call in it has its answer. `begin` comes once, `end` last;
- * throws AppError: what the model throws, `limit` if it does not come to an end, `interrupted` at the person's word.
+ * Runs one turn: asks the model, runs its tool calls and asks again, until a reply has no calls. Every content is in
+ * the history before the next request, and however the turn ends, every call has its result there. `begin` comes once,
+ * `end` last. Throws AppError: what the model throws, `limit` after too many replies, `interrupted` if the user stops
+ * it.
  */
 export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEvent, void> {
   const content = (await agent.withholding?.conceal(turn.prompt)) ?? turn.prompt;
@@ -44,28 +45,27 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
 
 type Answer = ReturnType<typeof import('./tool-calls.ts').answerer>;
 
-/** What came of one reply so far. */
+/** What has arrived of one reply. */
 interface Heard {
   reply?: Reply;
-  /** Only as far as it is kept, in pieces; undefined once it is too long for that. */
+  /** The text in pieces; undefined once it exceeds the history's limit. */
   text: string[] | undefined;
   length: number;
-  /** The last character of the text. */
   last: string;
-  /** Who answers, as far as that is known. */
+  /** The model that answers, as far as known. */
   model: string;
 }
 
 /**
- * Asks for the next reply to the history, and records it; one that is cut off is recorded as far as it came. `begin` is
- * told once, text before calls ends its line. A history whose signatures are refused is sent once more without them.
- * Throws what the model throws.
+ * Requests the next reply to the history and records it; a reply that breaks off is recorded as far as it came. Yields
+ * `begin` once, and ends the line of text before calls. If the server rejects the signatures, the request is sent once
+ * more without them. Throws what the model throws.
  */
 function asker(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<TurnEvent, Reply> {
   const limit = history.replyLimit;
   const keepLimit = agent.tools.length > 0 ? Number.POSITIVE_INFINITY : limit;
   let hasBegun = false;
-  /** So many contents go without their signatures. */
+  /** How many contents are sent without their signatures. */
   let distrusted = 0;
 
   async function* hear(request: ModelRequest, heard: Heard): AsyncGenerator<TurnEvent, void> {
@@ -90,7 +90,7 @@ function asker(agent: Agent, { history, signal }: Turn): () => AsyncGenerator<Tu
         { ...agent.request, contents, ...offered(agent.tools), ...(keepLimit > 0 ? { keepLimit } : {}) },
         heard,
       );
-      // The stream has returned, or it would have thrown.
+      // A stream that returned has set the reply.
       const reply = heard.reply ?? missing();
       if (reply.content === undefined && limit > 0) history.letGo?.();
       if (reply.content !== undefined) await history.append(recordOf(reply, reply.content, agent.origin));
@@ -126,12 +126,12 @@ function keep(heard: Heard, delta: string, limit: number): void {
   heard.text?.push(delta);
 }
 
-/** The events of a stream, what it returns put aside. Leaving it closes the stream. */
+/** Yields the events of a stream and stores its return value. Returning early closes the stream. */
 async function* repliesInto<Event>(heard: Heard, stream: AsyncGenerator<Event, Reply>): AsyncGenerator<Event, void> {
   heard.reply = yield* stream;
 }
 
-/** The first prompt of a conversation needs no care, and a one-shot has no other. */
+/** A single prompt needs no preparation, so a one-shot run does not load the module for it. */
 async function wired(
   contents: readonly KeptContent[],
   options: { readonly origin: () => string; readonly distrusted: number },
@@ -141,7 +141,7 @@ async function wired(
   return wireContents(contents, { origin: options.origin(), distrusted: options.distrusted });
 }
 
-/** The tools as a request declares them; nothing if there are none. */
+/** The tool declarations of a request; empty if there are no tools. */
 export function offered(tools: readonly Tool[]): { readonly tools?: readonly JsonObject[] } {
   if (tools.length === 0) return {};
   const functionDeclarations = tools.map(({ name, description, input }) => ({
@@ -153,7 +153,7 @@ export function offered(tools: readonly Tool[]): { readonly tools?: readonly Jso
 }
 
 function recordOf({ calls, usage, model, finishReason }: Reply, said: Content, origin: () => string) {
-  // What has no signature belongs to nobody, and to find out who is asked costs a start.
+  // Only signatures depend on the origin, and finding the account takes time at startup.
   const isSigned = said.parts.some((part) => 'thoughtSignature' in part);
   const content: KeptContent = isSigned ? { ...said, origin: origin() } : said;
   if (calls !== undefined) return { kind: 'call', content, usage, model } as const;

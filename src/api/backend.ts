@@ -4,58 +4,59 @@ import type { HttpRequest } from '../core/io.ts';
 import type { ModelRequest } from '../core/model.ts';
 import type { CredentialKind } from './failure.ts';
 
-/** How one of Google’s servers takes a model request and gives its answer: everything that differs between them. */
+/** Everything that differs between Google's servers: how a model request is sent and how its events are unwrapped. */
 export interface Backend {
-  /** For the debug trace. */
   readonly name: string;
   readonly credential: CredentialKind;
-  /** What to do when the credential is refused. */
+  /** The hint shown when the server rejects the credential. */
   readonly authHint: string;
-  /** Whether a 401 may be cured by `renew`. */
+  /** Whether `renew` may cure a 401. */
   readonly canRenew: boolean;
   /**
-   * The request on the wire. May fetch a credential, and with `renew` must fetch a fresh one.
-   * Throws AppError: `usage` for a request that cannot be sent, `auth` if there is no credential.
+   * Builds the HTTP request. May fetch a credential; with `renew` it must fetch a fresh one. Throws AppError: `usage`
+   * for a request that cannot be sent, `auth` if there is no credential.
    */
   prepare(request: ModelRequest, options: HeaderOptions): Promise<HttpRequest>;
-  /** The same without a credential and without asking anyone, for people to look at. */
+  /** The same request for display: carries no credential and contacts no server. */
   preview(request: ModelRequest): Promise<HttpRequest>;
-  /** Takes the envelope off one event; gives back what it does not know. */
+  /** Removes the envelope of one event; returns an unknown event unchanged. */
   unwrap(event: unknown): unknown;
-  /** Every secret that was sent so far: not to be shown where words of the server are quoted. */
+  /** Every secret sent so far, to be redacted wherever text from the server is quoted. */
   readonly secrets: ReadonlySet<string>;
   /**
-   * What was remembered may be wrong: true if `prepare` now gives another request, which may pass. Asked at most once a
-   * call, with an answer outside 2xx. Absent: nothing is remembered.
+   * Checks whether cached data caused the error response. True if `prepare` now builds a different request, which may
+   * succeed. Called at most once per call, for a status outside 2xx. Absent if the backend caches nothing.
    */
   mend?(refused: Refused, signal: AbortSignal): Promise<boolean>;
-  /** What to do when there is no such model here. Absent: the usual. */
+  /** The hint for a model that does not exist here. Absent: the general hint. */
   notFoundHint?(model: string): string | undefined;
 }
 
-/** An answer outside 2xx. */
+/** A response with a status outside 2xx. */
 export interface Refused {
   readonly status: number;
-  /** The start of the body, as it came: to be read, not to be quoted. */
+  /** The start of the raw body. May hold secrets: parse it, do not quote it. */
   readonly body: string;
 }
 
-/** Where a request goes and what it says. */
 interface Draft {
   readonly url: URL;
   readonly body: object;
 }
 
-/** What is particular to one backend; what is absent is as `backendOf` says. */
+/** What is particular to one backend; `createBackend` fills in the rest. */
 interface BackendTraits extends Pick<Backend, 'name' | 'mend' | 'notFoundHint'> {
   readonly identity: Identity;
   readonly userAgent: string;
-  /** Without a signal nobody may be asked. Throws AppError `usage` for a request that cannot be sent. */
+  /** Without a signal it must not contact a server. Throws AppError `usage` for a request that cannot be sent. */
   draft(request: ModelRequest, signal?: AbortSignal): Draft | Promise<Draft>;
   readonly unwrap?: Backend['unwrap'];
 }
 
-/** A backend of these traits: its requests are JSON, the credential stands in a header only, events have no envelope. */
+/**
+ * Makes a backend with JSON bodies and the credential in headers only. Events have no envelope unless `unwrap` is
+ * given.
+ */
 export function backendOf({ identity, userAgent, draft, ...traits }: BackendTraits): Backend {
   const written = ({ url, body }: Draft, credential: Readonly<Record<string, string>>): HttpRequest => ({
     method: 'POST',
@@ -63,7 +64,10 @@ export function backendOf({ identity, userAgent, draft, ...traits }: BackendTrai
     headers: { 'content-type': 'application/json', 'user-agent': userAgent, ...credential },
     body: JSON.stringify(body),
   });
-  /** What each request carried last: with several under way, the token that was refused need not be the newest. */
+  /**
+   * The credential headers each request was last sent with: with several in flight, the rejected token need not be the
+   * newest.
+   */
   const carried = new WeakMap<ModelRequest, Readonly<Record<string, string>>>();
   return {
     unwrap: (event) => event,
@@ -73,7 +77,7 @@ export function backendOf({ identity, userAgent, draft, ...traits }: BackendTrai
     canRenew: identity.canRenew,
     secrets: identity.secrets,
     async prepare(request, options) {
-      // The draft first: it may ask the server about the account, and that may bring a new token.
+      // Draft first: it may query the server about the account, and that may refresh the token.
       const drafted = await draft(request, options.signal);
       const credential = await identity.headers({ refused: carried.get(request), ...options });
       carried.set(request, credential);
@@ -83,21 +87,24 @@ export function backendOf({ identity, userAgent, draft, ...traits }: BackendTrai
   };
 }
 
-/** `base` with `path` after whatever path it has; a query or fragment of the base is dropped. */
+/** Appends `path` to the path of `base`; drops a query or fragment of the base. */
 export function endpointUrl(base: URL, path: string): URL {
   return new URL(`${base.origin}${base.pathname.replace(/\/+$/, '')}/${path}`);
 }
 
 /**
- * A model id as it stands in a URL path: `models/<id>`, or `tunedModels/<id>` if it says so itself.
- * Throws AppError `usage` for an id that would lead elsewhere.
+ * A model id as a URL path: `models/<id>`, or `tunedModels/<id>` if the id says so itself. Throws AppError `usage` for
+ * an id that would lead to another path.
  */
 export function modelPath(model: string): string {
   const [, collection = 'models', id = ''] = /^(?:(models|tunedModels)\/)?(.*)$/s.exec(model) ?? [];
   return `${collection}/${encodeURIComponent(checkedModelId(id, model))}`;
 }
 
-/** `id`, if it may stand in a path. Throws AppError `usage`, naming the `model` it was taken from, if it would lead elsewhere. */
+/**
+ * Checks that `id` is safe in a URL path. Throws AppError `usage`, quoting the `model` it was taken from, if it is
+ * not.
+ */
 export function checkedModelId(id: string, model: string): string {
   if (/^[\w@-][\w.@:-]*$/.test(id) && !id.includes('..')) return id;
   throw new AppError('usage', `"${model.slice(0, 100)}" is not a model id`, {
@@ -105,35 +112,35 @@ export function checkedModelId(id: string, model: string): string {
   });
 }
 
-/** Whether a text can be the name of a Google Cloud project: an id, `domain.example:id`, or a number. */
+/** Whether the text is a valid Google Cloud project: an id, `domain.example:id`, or a number. */
 export function isProject(text: string): boolean {
   return /^[a-z\d][a-z\d.:-]{0,100}$/i.test(text);
 }
 
-/** A credential on the wire: fresh headers for each request, and its secrets kept out of whatever is quoted later. */
+/** A credential as request headers, with a record of its secrets for redaction. */
 export interface Identity {
   readonly kind: CredentialKind;
-  /** Whether a 401 may be cured by `renew`. */
+  /** Whether `renew` may cure a 401. */
   readonly canRenew: boolean;
-  /** What to do when the credential is refused. */
+  /** The hint shown when the server rejects the credential. */
   readonly authHint: string;
-  /** The headers that carry it, with `renew` those of a new token. Throws AppError `auth`. */
+  /** The credential headers; with `renew`, those of a new token. Throws AppError `auth`. */
   headers(options: HeaderOptions): Promise<Readonly<Record<string, string>>>;
-  /** Every secret that `headers` ever gave, for `concealed`. */
+  /** Every secret that `headers` ever returned, for `redactKnown`. */
   readonly secrets: ReadonlySet<string>;
 }
 
 interface HeaderOptions {
   readonly signal: AbortSignal;
   readonly renew: boolean;
-  /** With `renew`: the headers that were turned down; absent: those given last. */
+  /** With `renew`: the headers the server rejected; absent: the latest ones. */
   readonly refused?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The headers that hold a secret, whole or after the word `Bearer`. */
+/** Headers that hold a secret, alone or after the word `Bearer`. */
 export const SECRET_HEADERS: readonly string[] = ['authorization', 'x-goog-api-key'];
 
-/** A credential as the backends use it; a token's requests are charged to `quotaProject` if one is named. */
+/** Wraps a credential for the backends. Requests with a token are charged to `quotaProject` if it is given. */
 export function identity(credential: Credential, carrier: Carrier, quotaProject?: string): Identity {
   const secrets = new Set<string>();
   const charged = carrier === 'bearer' && quotaProject ? { 'x-goog-user-project': quotaProject } : {};
@@ -155,7 +162,10 @@ export function identity(credential: Credential, carrier: Carrier, quotaProject?
   };
 }
 
-/** A pasted line end would make the header invalid, with an error that helps nobody. */
+/**
+ * A pasted line break would make the header invalid, and the error of the HTTP client does not say which value is at
+ * fault.
+ */
 function checkHeader(value: string, credential: Credential): void {
   if (/^[\x20-\x7e]*$/.test(value)) return;
   throw refused('auth', `${credential.source} holds characters that cannot be sent`, {

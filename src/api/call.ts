@@ -16,19 +16,19 @@ export interface ModelOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly trace: Trace;
-  /** The pause before the first retry. */
+  /** The delay before the first retry. */
   readonly retryBaseMs: number;
-  /** How many retries there may be; three unless given. */
+  /** The maximum number of retries; three by default. */
   readonly retries?: number | undefined;
-  /** Whether thoughts are shown: a call that has shown something is not sent again. */
+  /** Whether thoughts are shown: a call is not retried once something was shown. */
   readonly showsThoughts: boolean;
-  /** When the run must be over, in milliseconds since the epoch; undefined if it may take as long as it takes. */
+  /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */
   readonly deadline?: () => number | undefined;
-  /** Failures that another model will make good: the one asked for is then not announced with `begin`. */
+  /** Whether a fallback model will handle the failure: then the requested model is not announced with `begin`. */
   readonly isMadeGood?: (failure: AppError, model: string) => Promise<boolean>;
 }
 
-/** One call, over all its attempts. */
+/** One model call, over all its attempts. */
 interface Call {
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
@@ -40,8 +40,8 @@ interface Call {
 }
 
 /**
- * A model behind a backend. One reply is one call, sent again as `nextRetry` says while nothing of it was shown.
- * `begin` comes once: with the first 2xx answer, or before the failure if a request went out. Throws AppError.
+ * A model behind a backend. A call is retried as `nextRetry` decides, as long as nothing of its reply was shown.
+ * `begin` comes once: with the first 2xx response, or before the failure if a request was sent. Throws AppError.
  */
 export function geminiModel(options: ModelOptions): Model {
   const { clock, random, retryBaseMs: baseMs, retries: atMost, deadline, trace } = options;
@@ -76,7 +76,7 @@ export function geminiModel(options: ModelOptions): Model {
         yield { type: 'notice', message: `${failure.message}; ${words}` };
         yield { type: 'wait', what: `${request.model}: ${words}` };
       } finally {
-        // Our reader may leave before the body was touched, and an open connection would keep the process alive.
+        // The consumer may stop before reading the body, and an open connection would keep the process alive.
         if (response) await discard(response.body);
       }
     }
@@ -88,7 +88,10 @@ function newCall(request: ModelRequest, signal: AbortSignal): Call {
   return { request, signal, isSent: false, hasBegun: false, hasShown: false, isRenewed: false, isMended: false };
 }
 
-/** The 2xx answer to one attempt; any other is thrown as what it means, unless the backend can mend it. */
+/**
+ * The 2xx response to one attempt. Throws the classified error for any other, unless the backend can repair its
+ * request.
+ */
 async function answerTo(call: Call, options: ModelOptions): Promise<HttpResponse> {
   const { backend } = options;
   const response = await ask(call, options);
@@ -123,7 +126,7 @@ async function* receive(
         reader.throwIfOver();
       }
     } finally {
-      // What came before a fault is told before it.
+      // Yield the events that arrived before an error first.
       for (const event of told.events()) {
         if (event.type === 'text' || showsThoughts) call.hasShown = true;
         yield event;
@@ -135,7 +138,7 @@ async function* receive(
   return reply;
 }
 
-/** What a request wants of its reply beyond text; most want nothing, and load nothing. */
+/** Most requests need no tool-call ids, so the module for them is loaded only on demand. */
 function readerOptions({ now }: Clock): (request: ModelRequest) => Promise<ReplyOptions> | ReplyOptions {
   let ids: CallIds | undefined;
   return (request) => {
@@ -149,12 +152,12 @@ function readerOptions({ now }: Clock): (request: ModelRequest) => Promise<Reply
   };
 }
 
-/** How long a server that has named its finish reason may keep the line open. */
+/** How long the server may keep the connection open after the finish reason. */
 const GRACE_MS = 1000;
 
 /**
- * After the finish reason the answer is whole: a connection that is lost then takes nothing away, and one that is neither
- * used nor closed is not waited for.
+ * Once the finish reason has arrived the answer is complete: a lost connection is no longer an error, and an idle one
+ * is closed after `GRACE_MS`.
  */
 async function* untilFinished(
   { body, hasten }: HttpResponse,
@@ -172,7 +175,7 @@ async function* untilFinished(
   }
 }
 
-/** Sends the request; a 401 that a fresh credential may cure is answered with one, once per call. */
+/** Sends the request; on a 401 it refreshes the credential and sends again, once per call. */
 async function ask(call: Call, { backend, send }: ModelOptions): Promise<HttpResponse> {
   const { request, signal } = call;
   const onSent = (): void => {
@@ -185,7 +188,7 @@ async function ask(call: Call, { backend, send }: ModelOptions): Promise<HttpRes
   return send({ ...(await backend.prepare(request, { signal, renew: true })), onSent }, signal);
 }
 
-/** What must be known of a call to explain its failure. */
+/** The details needed to explain a failure. */
 function aboutCall({ request: { model } }: Call, backend: Backend): AboutCall {
   const { credential, authHint, notFoundHint, secrets } = backend;
   return { model, credential, authHint, notFoundHint: notFoundHint?.(model), secrets };
@@ -200,13 +203,12 @@ async function refusedInStream(call: Call, backend: Backend, error: unknown): Pr
   return failureInStream({ ...aboutCall(call, backend), body: JSON.stringify(error) });
 }
 
-/** The events of one batch, in their order. */
 interface BatchEvents {
   add(event: ReplyEvent): void;
   events(): readonly ReplyEvent[];
 }
 
-/** Neighbouring texts that came with one batch are told as one event: to hand a small one on costs more than its text does. */
+/** Joins neighbouring texts of one batch into one event: passing on many small events costs more than their text. */
 export function toldAtOnce(): BatchEvents {
   const events: ReplyEvent[] = [];
   let pieces: string[] = [];

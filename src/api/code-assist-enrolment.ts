@@ -7,7 +7,7 @@ import { type CodeAssistPlace, codeAssistUrl, type Enrolment } from './code-assi
 import { accountTrouble, oneLine } from './google-error.ts';
 import { type Caller, callJson, type Fields } from './queries.ts';
 
-/** Five minutes at the usual pace. */
+/** Five minutes at the default poll interval. */
 const MAX_POLLS = 60;
 const FREE_TIER = 'free-tier';
 
@@ -15,15 +15,15 @@ interface EnrolOptions {
   readonly place: CodeAssistPlace;
   readonly caller: Caller;
   readonly clock: Clock;
-  /** Between two looks at an onboarding under way. */
+  /** The interval between polls of a running onboarding operation. */
   readonly pollMs: number;
-  /** The person's own project, if they named one. */
+  /** The user's own project, if set. */
   readonly project?: string | undefined;
 }
 
 /**
- * Project and tier of the account, which is onboarded if it is new. Throws AppError: `auth` if Google does not serve the
- * account, `api` if it is not eligible, has no project, or the server fails.
+ * Finds project and tier of the account; onboards it if it is new. Throws AppError: `auth` if Google does not serve
+ * the account, `api` if it is not eligible, has no project, or the server fails.
  */
 export async function enrol(options: EnrolOptions, signal: AbortSignal): Promise<Enrolment> {
   const account = await load(options, signal);
@@ -48,7 +48,7 @@ export async function enrol(options: EnrolOptions, signal: AbortSignal): Promise
 async function load({ place, caller, project }: EnrolOptions, signal: AbortSignal): Promise<Fields> {
   const body = { cloudaicompanionProject: project, metadata: metadata(project) };
   const url = codeAssistUrl(place, ':loadCodeAssist');
-  // Behind VPC Service Controls this one method is closed, yet the model may answer.
+  // VPC Service Controls block this method only; model calls may still work.
   const instead = (reasons: readonly string[]): Fields | undefined =>
     reasons.includes('SECURITY_POLICY_VIOLATED') ? { currentTier: { id: 'standard-tier' } } : undefined;
   return callJson(caller, { url, body, instead, asks: 'Code Assist' }, signal);
@@ -63,7 +63,7 @@ function metadata(project: string | undefined): object {
   };
 }
 
-/** The free tier brings its own project, and refuses another. */
+/** The free tier brings its own project and rejects any other. */
 async function onboard(options: EnrolOptions, tierId: string, signal: AbortSignal): Promise<string | undefined> {
   const { place, caller, clock, pollMs } = options;
   const project = tierId === FREE_TIER ? undefined : options.project;
@@ -81,7 +81,7 @@ async function onboard(options: EnrolOptions, tierId: string, signal: AbortSigna
   return isObject(response) ? stringOf(response.id) : undefined;
 }
 
-/** The error of an operation is no answer of HTTP: what it says, it says inside. https://google.aip.dev/151 */
+/** A failed operation comes with status 200; its error is inside the body. https://google.aip.dev/151 */
 async function onboardingFailed(error: unknown, { identity }: Caller): Promise<AppError> {
   const { parseGoogleError } = await import('./google-error.ts');
   const { message = '', reasons = [], links = [], metadata = {} } = parseGoogleError({ error }) ?? {};

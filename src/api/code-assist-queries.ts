@@ -15,7 +15,7 @@ interface CodeAssistInquiriesOptions {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** What Code Assist answers besides model calls. It lists no models; those with a quota stand in for them. */
+/** Code Assist queries other than model calls. It has no model list; the models with a quota take its place. */
 export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAssistInquiriesOptions): Inquiries {
   const quota = async (project: string, signal: AbortSignal): Promise<readonly Bucket[]> =>
     parseBuckets(
@@ -27,7 +27,7 @@ export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAs
     );
   return {
     async countTokens({ model, contents, systemInstruction }, signal) {
-      // There is no place for a system instruction here, so it is counted as what it is: one more text.
+      // This method has no field for a system instruction, so it is counted as one more content.
       const counted = systemInstruction === undefined ? contents : [systemInstruction, ...contents];
       const body = { request: { model: decodeURIComponent(modelPath(model)), contents: counted } };
       const answer = await callJson(caller, { url: codeAssistUrl(place, ':countTokens'), body, model }, signal);
@@ -53,10 +53,10 @@ export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAs
   };
 }
 
-/** What is left of one model's quota. */
+/** The remaining quota of one model. */
 interface Bucket {
   readonly model: string;
-  /** `REQUESTS` and the like. */
+  /** For example `REQUESTS`. */
   readonly unit?: string;
   readonly amount?: string;
   /** From 0 to 1. */

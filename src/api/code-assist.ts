@@ -9,19 +9,19 @@ import { isRecent, readMemo, writeMemo } from '../platform/files/small-file.ts';
 import { sha256 } from '../platform/runtime/native.ts';
 import { type Backend, backendOf, endpointUrl, type Identity, isProject, modelPath, type Refused } from './backend.ts';
 
-/** Project and tier of the account: remembered, else asked for. */
+/** Project and tier of the account, cached or requested. */
 export interface Enrolments {
-  /** Throws AppError as `enrol` does. */
+  /** Throws AppError as `ensureOnboarded` does. */
   current(signal: AbortSignal): Promise<Enrolment>;
-  /** What is remembered; nobody is asked. */
+  /** The cached value; sends no request. */
   remembered(): Enrolment | undefined;
-  /** Asks anew. Throws AppError as `enrol` does. */
+  /** Always requests it. Throws AppError as `ensureOnboarded` does. */
   ask(signal: AbortSignal): Promise<Enrolment>;
-  /** Asks anew unless that was just done; true if the project is another now. */
+  /** Requests it again unless this run already did; true if the project has changed. */
   renew(signal: AbortSignal): Promise<boolean>;
 }
 
-/** Asks `enrol` at most once a day for each account, as far as the cache can be kept. */
+/** Requests the account's project at most once a day, as far as the cache can be written. */
 export function enrolments(cache: EnrolmentCache, enrol: (signal: AbortSignal) => Promise<Enrolment>): Enrolments {
   let known: Enrolment | undefined;
   let isAsked = false;
@@ -52,13 +52,13 @@ interface CodeAssistOptions {
   readonly userAgent: string;
   readonly identity: Identity;
   readonly enrolments: Enrolments;
-  /** The project to show where nobody is asked. */
+  /** The project for a preview, where no request may be sent. */
   readonly project?: string | undefined;
-  /** A name for this run; Code Assist groups requests by it. */
+  /** Identifies this run; Code Assist groups requests by it. */
   readonly sessionId: string;
 }
 
-/** Gemini Code Assist, with the token of an account. A run with a remembered project makes one request. */
+/** The Gemini Code Assist backend, with an account's token. With a cached project a run makes one request. */
 export function codeAssist(options: CodeAssistOptions): Backend {
   const { place, identity, userAgent, enrolments: enrolled } = options;
   const projectOf = async (signal: AbortSignal | undefined): Promise<string | undefined> =>
@@ -81,7 +81,7 @@ export function codeAssist(options: CodeAssistOptions): Backend {
 function envelope(request: ModelRequest, project: string | undefined, sessionId: string): object {
   const { contents, systemInstruction, tools, safetySettings, generationConfig } = request;
   return {
-    // The name stands here bare; the check is the same as where it stands in a path.
+    // Code Assist takes the bare id; `modelPath` is used for its check.
     model: decodeURIComponent(modelPath(request.model).replace(/^models\//, '')),
     project,
     user_prompt_id: sessionId,
@@ -93,7 +93,7 @@ function unwrap(event: unknown): unknown {
   return isObject(event) && isObject(event.response) ? event.response : event;
 }
 
-/** Refusals that speak of the account itself: no other project would help. */
+/** Reasons that concern the account itself: another project would not help. */
 const NOT_THE_PROJECT: readonly string[] = [
   'VALIDATION_REQUIRED',
   'TOS_VIOLATION',
@@ -104,12 +104,12 @@ const NOT_THE_PROJECT: readonly string[] = [
 
 const PRECONDITIONS: readonly string[] = ['FAILED_PRECONDITION', 'INVALID_ARGUMENT'];
 
-/** Whether another project might have been served: not allowed, not there, or objected to by name. */
+/** Whether a stale project may be the cause: no access, not found, or named in the error. */
 async function mayBeStale({ status, body }: Refused, project: string | undefined): Promise<boolean> {
   if (status !== 400 && status !== 403 && status !== 404) return false;
   const { parseGoogleError } = await import('./google-error.ts');
   const error = parseGoogleError(body);
-  // A 404 without an error of Google's is a wrong address.
+  // A 404 without a Google error body means a wrong address.
   if (error === undefined) return status === 403;
   if (error.reasons.some((reason) => NOT_THE_PROJECT.includes(reason))) return false;
   if (status !== 400) return true;
@@ -128,20 +128,18 @@ function notFoundHint(model: string): string {
 const CODE_ASSIST_URL = 'https://cloudcode-pa.googleapis.com';
 const API_VERSION = 'v1internal';
 
-/** Where Code Assist is. */
 export interface CodeAssistPlace {
-  /** Already checked; Google's own if absent. */
+  /** Validated by the caller; Google's own if absent. */
   readonly baseUrl?: URL;
-  /** Already checked; `v1internal` if absent. */
+  /** Validated by the caller; `v1internal` if absent. */
   readonly apiVersion?: string;
 }
 
-/** The URL of a method (`:loadCodeAssist`) or an operation (`/operations/…`) of Code Assist. */
+/** The URL of a Code Assist method (`:loadCodeAssist`) or operation (`/operations/…`). */
 export function codeAssistUrl({ baseUrl, apiVersion = API_VERSION }: CodeAssistPlace, rest: string): URL {
   return endpointUrl(baseUrl ?? new URL(CODE_ASSIST_URL), `${apiVersion}${rest}`);
 }
 
-/** What an account is at Code Assist. */
 export interface Enrolment {
   /** The project its requests are charged to. */
   readonly project: string;
@@ -149,8 +147,8 @@ export interface Enrolment {
 }
 
 /**
- * The project the environment names. Throws AppError `config` for what cannot be one, and for a project number, which
- * Code Assist does not take.
+ * The project named in the environment. Throws AppError `config` if it is not a valid project, or is a project number,
+ * which Code Assist does not accept.
  */
 export function projectFrom(env: Env): string | undefined {
   const name = env.GOOGLE_CLOUD_PROJECT ? 'GOOGLE_CLOUD_PROJECT' : 'GOOGLE_CLOUD_PROJECT_ID';
@@ -167,15 +165,15 @@ export function projectFrom(env: Env): string | undefined {
 
 const DAY_MS = 86_400_000;
 
-/** What one account was told at Code Assist, kept for a day. */
+/** Caches project and tier of one account for a day. */
 export interface EnrolmentCache {
-  /** Undefined if nothing is known, or nothing that can be believed. Never throws. */
+  /** Undefined if there is no entry, or no valid one. Never throws. */
   read(): Enrolment | undefined;
-  /** It is only a memory aid: if it cannot be written, nothing happens. */
+  /** Best effort: a failed write is ignored. */
   write(enrolment: Enrolment): Promise<void>;
 }
 
-/** Whose enrolment it is: another server, account or wish is another matter. */
+/** The cache key: endpoint, account and requested project. */
 interface EnrolmentOwner {
   readonly endpoint: string;
   /** `Credential.account` */
@@ -190,7 +188,7 @@ interface Entry extends Enrolment {
 
 type Entries = ReadonlyMap<string, Entry>;
 
-/** The cache in gmn's home, one private file for all accounts. */
+/** One private file in gmn's home for all accounts. */
 export function enrolmentCache(home: string, owner: EnrolmentOwner, clock: Pick<Clock, 'now'>): EnrolmentCache {
   const file = join(home, 'code-assist.json');
   const key = sha256(JSON.stringify([owner.endpoint, owner.account, owner.project ?? ''])).slice(0, 16);

@@ -11,40 +11,42 @@ import {
 } from './google-error.ts';
 import { MAX_SERVER_DELAY_MS } from './retry.ts';
 
-/** An answer that is not one, with what the classifier must know to explain it. */
+/** An error response, with what is needed to explain it. */
 export interface Refusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** The start of the body is enough. */
   readonly body: string;
-  /** The model that was asked; absent if the call was about none. */
+  /** The requested model; absent if the call concerned none. */
   readonly model?: string | undefined;
-  /** What such a call was for, as in `the server does not offer …`. */
+  /** What a call without a model was for, as in `the server does not offer …`. */
   readonly asks?: string | undefined;
-  /** The caller's own, which are not quoted. */
+  /** The caller's secrets, which must not be quoted. */
   readonly secrets: ReadonlySet<string>;
   readonly credential: CredentialKind;
-  /** What to do when the credential is refused. */
+  /** The hint shown when the server rejects the credential. */
   readonly authHint: string;
-  /** What to do when there is no such model. */
+  /** The hint for a model that does not exist. */
   readonly notFoundHint?: string | undefined;
 }
 
-/** A key proves itself on every call, so being denied means the key; an account may be known and still not be allowed. */
+/** A 403 with a key means a bad key; an account may be valid and still lack the permission. */
 export type CredentialKind = 'key' | 'account';
 
 interface Case extends Refusal {
   readonly error: GoogleError;
-  /** The server's own words, one line. */
+  /** The server's own message, on one line. */
   readonly words: string;
-  /** `oneLine` without the caller's secrets, which go first: half a secret would not be known for one. */
+  /**
+   * `oneLine` after redaction of the caller's secrets. The order matters: a truncated secret would not be recognized.
+   */
   readonly quote: (text: string, max?: number) => string;
 }
 
 /**
- * The AppError for an HTTP answer outside 2xx, or for an error object inside a stream: `auth` if the credential is at
- * fault, else `api`; with `retry` where the same call may pass later. Decides on status and reason fields; the only words
- * it reads are the documented `Please retry in …`, `limit: 0` and the name of a field.
+ * The AppError for a response outside 2xx, or for an error object inside a stream: `auth` if the credential is at
+ * fault, else `api`; with `retry` where the same call may succeed later. Decides on status and reason fields; the only
+ * message text it reads is the documented `Please retry in …`, `limit: 0` and the name of a field.
  */
 export function failureOf(refusal: Refusal): AppError {
   const parsed = parseGoogleError(refusal.body);
@@ -115,7 +117,10 @@ function enableHint({ error, quote }: Case): string {
     : 'Enable the API in the Google Cloud console.';
 }
 
-/** The status says only that the request is invalid. https://ai.google.dev/gemini-api/docs/thought-signatures */
+/**
+ * No status or reason marks this error; only the message names the field.
+ * https://ai.google.dev/gemini-api/docs/thought-signatures
+ */
 const SIGNATURE = /thought[_ ]?signature/i;
 /** "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)." */
 const LENGTH = /\btokens?\b.{0,60}\bexceeds?\b|\bexceeds?\b.{0,60}\btokens?\b/i;
@@ -146,7 +151,9 @@ function requestFailure(one: Case): AppError | undefined {
 const ENDPOINT_HINT =
   'Check the address: GOOGLE_GEMINI_BASE_URL, CODE_ASSIST_ENDPOINT or GOOGLE_VERTEX_BASE_URL if set, and GOOGLE_CLOUD_LOCATION on Vertex AI.';
 
-/** Only Google's own `NOT_FOUND`, or an error that names the model, is about the model: any web server answers 404. */
+/**
+ * Any web server answers 404: it concerns the model only with Google's `NOT_FOUND` or a message that names the model.
+ */
 function notFound(one: Case): AppError {
   const { model, asks = 'this call', error, notFoundHint } = one;
   if (model === undefined) return api(one, `the server does not offer ${asks}`, { hint: ENDPOINT_HINT });
@@ -188,7 +195,7 @@ function forModel({ model }: Case): string {
   return model === undefined ? '' : ` for ${oneLine(model, 100)}`;
 }
 
-/** Quotas that no waiting within a run will refill. */
+/** Quotas that do not refill within a run. */
 function finalQuota(one: Case): AppError | undefined {
   const { error } = one;
   if (/\blimit: ?0(?![.\d\w])/.test(error.message)) {
@@ -228,7 +235,7 @@ function retryWords(message: string): number | undefined {
 function retryHeader(headers: Refusal['headers']): number | undefined {
   const value = headers['retry-after']?.trim() ?? '';
   if (/^\d{1,9}$/.test(value)) return Number(value) * 1000;
-  // Against the server's own clock, so that ours may be wrong.
+  // Relative to the server's `date`, so that a wrong local clock does no harm.
   const delay = Date.parse(value) - Date.parse(headers.date ?? '');
   return Number.isNaN(delay) ? undefined : Math.max(0, delay);
 }
@@ -252,7 +259,7 @@ function api(one: Case, what: string, options: ErrorOptions): AppError {
   return refused('api', `${what} (${label(one)})${words}`, { ...options, status: one.status });
 }
 
-/** The same for an error object after a 200, which has its status inside. */
+/** The same for an error object after a 200: its status is in the body. */
 export function failureInStream(refusal: Omit<Refusal, 'status' | 'headers'>): AppError {
   const code = parseGoogleError(refusal.body)?.code ?? 0;
   return failureOf({ ...refusal, headers: {}, status: code >= 400 && code <= 599 ? code : 500 });
@@ -261,8 +268,8 @@ export function failureInStream(refusal: Omit<Refusal, 'status' | 'headers'>): A
 const DAY_MS = 86_400_000;
 
 /**
- * How long it is from a moment to the next midnight in California, where daily quotas begin anew, in milliseconds. On the two days
- * on which the clocks change there it may be wrong by an hour. https://ai.google.dev/gemini-api/docs/rate-limits
+ * Milliseconds until the next midnight in California, when daily quotas reset. Off by up to an hour on the two days
+ * when the clocks change there. https://ai.google.dev/gemini-api/docs/rate-limits
  */
 export function untilPacificMidnight(nowMs: number): number {
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: 'America/Los_Angeles', timeStyle: 'medium' });

@@ -3,31 +3,31 @@ import type { JsonObject } from '../core/json.ts';
 import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import type { BuiltInModel } from '../models/table.ts';
 
-/** Who follows whom, and what that takes. */
+/** A default model that may be retired, and its fallback. */
 export interface Succession {
-  /** The default that may be gone. */
+  /** The default model. */
   readonly retired: string;
-  /** What stands in for it here. */
+  /** The fallback model. */
   readonly successor: string;
-  /** How to choose another model: for good, and now. */
+  /** How to choose another model, permanently and for this run. */
   readonly choose: BuiltInModel['choose'];
   /**
-   * The successor's own sampling, with what the request asks for besides: the form of the answer. Throws AppError `usage` if
-   * it cannot be asked like that.
+   * The fallback's own sampling settings, plus the answer format of the request. Throws AppError `usage` if the
+   * fallback does not support that.
    */
   readonly generationConfig: (asked: JsonObject) => JsonObject;
-  /** Called once the successor has answered in place of the default. */
+  /** Called once the fallback model has answered. */
   readonly remember: () => Promise<void>;
 }
 
-/** Whether a failure means that there is no such model; a wrong address answers 404 as well. */
+/** Whether a failure means that the model does not exist. Not every 404 does: a wrong address gives one too. */
 export function isGone(failure: unknown): boolean {
   return failure instanceof AppError && failure.objection === 'model';
 }
 
 /**
- * The successor's reply to a request for the default that is gone; remembers the successor once it has answered.
- * Throws what the model throws; if the successor is gone too, an AppError `api` that says how to find another.
+ * Streams the fallback's reply to a request for the retired default, and remembers the fallback once it has answered.
+ * Throws what the model throws; if the fallback is gone too, an AppError `api` that says how to find another.
  */
 export async function* successorReply(
   model: Model,
@@ -46,12 +46,10 @@ export async function* successorReply(
   return reply;
 }
 
-/** What is told before the successor is asked. */
 export function successionNotice({ retired, successor, choose }: Succession): ReplyEvent {
   return { type: 'notice', message: `${retired} is retired, using ${successor} (${choose.once})` };
 }
 
-/** The AppError `api` for a default whose successor is gone as well. */
 export function bothGone(cause: unknown, { retired, successor, choose }: Succession): AppError {
   return refused('api', `${retired} is retired, and so is ${successor} (404)`, {
     cause,

@@ -5,10 +5,10 @@ import { redact } from '../core/text/secrets.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What a Google error body says. https://google.aip.dev/193 */
+/** A parsed Google error body. https://google.aip.dev/193 */
 export interface GoogleError {
   readonly code?: number;
-  /** `RESOURCE_EXHAUSTED` and the like. */
+  /** For example `RESOURCE_EXHAUSTED`. */
   readonly status?: string;
   readonly message: string;
   /** `ErrorInfo.reason` of every detail that has one. */
@@ -24,8 +24,8 @@ export interface GoogleError {
 const MAX_NESTING = 10;
 
 /**
- * Reads an error body however it is wrapped: in a list, in a string, in other text, in its own `message`.
- * Undefined if there is no such object in it. Never throws.
+ * Parses an error body however it is wrapped: in a list, in a string, in other text, in its own `message`. Undefined
+ * if it holds no error object. Never throws.
  */
 export function parseGoogleError(body: unknown, depth = 0): GoogleError | undefined {
   const value = typeof body === 'string' ? parseLoosely(body) : body;
@@ -36,10 +36,10 @@ export function parseGoogleError(body: unknown, depth = 0): GoogleError | undefi
   const message = stringOf(error.message) ?? stringOf(outer.error) ?? '';
   const inner = message.includes('{') && depth < MAX_NESTING ? parseGoogleError(message, depth + 1) : undefined;
   const own = readError(error, message);
-  // An object that says nothing was not an error body: any page with a style sheet has braces in it.
+  // An object without these fields is not an error body: any page with a style sheet contains braces.
   if (message === '' && own.code === undefined && own.status === undefined && !Array.isArray(error.details))
     return undefined;
-  // Only an inner object that says something is an error body; braces alone may be part of the sentence.
+  // Braces in a message may be plain text: an inner object counts only if it has a message.
   return inner === undefined || inner.message === '' ? own : { ...own, ...inner };
 }
 
@@ -62,7 +62,7 @@ function readError(error: Fields, message: string): GoogleError {
   };
 }
 
-/** A protobuf duration (`34.07s`, also `900ms`, `1h2m`) in milliseconds. */
+/** Parses a protobuf duration (`34.07s`, also `900ms`, `1h2m`) to milliseconds. */
 export function parseDelay(value: unknown): number | undefined {
   return typeof value === 'string' && value !== '' ? parseDuration(value.replaceAll(' ', '')) : undefined;
 }
@@ -74,7 +74,7 @@ function parseLoosely(text: string): unknown {
     try {
       return JSON.parse(candidate);
     } catch {
-      // The next candidate is more forgiving.
+      // Try the next, more lenient candidate.
     }
   }
   return undefined;
@@ -85,13 +85,13 @@ function stringEntries(value: unknown): readonly (readonly [string, string])[] {
   return Object.entries(value).flatMap(([key, entry]) => (typeof entry === 'string' ? [[key, entry] as const] : []));
 }
 
-/** What the server said of an account it does not serve. */
+/** The server's explanation for not serving an account. */
 interface Trouble {
-  /** The server's own words, one line. */
+  /** The server's own message, on one line. */
   readonly words: string;
-  /** Status and name, for the end of the message; absent if it was no error of HTTP. */
+  /** Status code and name, for the end of the message; absent if it was not an HTTP error. */
   readonly label?: string;
-  /** Where the account may be mended, the likeliest first. */
+  /** Pages where the user can fix the account, most likely first. */
   readonly links?: readonly string[];
   readonly status?: number;
 }
@@ -99,8 +99,8 @@ interface Trouble {
 const KEY_WAY = 'Use an API key: gmn auth set-key (https://aistudio.google.com/apikey)';
 
 /**
- * The AppError `auth` for an account Google knows but does not serve, with the way out; undefined if `reasons` name none
- * of that. Signing in again never helps here, so it is never advised.
+ * The AppError `auth` for an account that Google knows but does not serve, with a hint; undefined if `reasons` name no
+ * such case. Signing in again never helps here, so no hint advises it.
  */
 export function accountTrouble(reasons: readonly string[], trouble: Trouble): AppError | undefined {
   const has = (reason: string): boolean => reasons.includes(reason);
@@ -124,7 +124,7 @@ function explained(what: string, { words, label, status }: Trouble, hint: string
   return refused('auth', all, { hint, ...(status === undefined ? {} : { status }) });
 }
 
-/** A link is offered for opening only if it leads to Google; anything else stays in the quoted words. */
+/** Suggests only links to Google; any other stays in the quoted message. */
 function validationHint(links: readonly string[]): string {
   const link = links.find((candidate) => URL.canParse(candidate) && isGoogle(new URL(candidate)));
   return link === undefined
@@ -136,10 +136,10 @@ function isGoogle({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' && /(^|\.)google\.com$/.test(hostname);
 }
 
-/** Control characters, line ends and the marks that turn the direction of text. */
+/** Control characters, line breaks and bidirectional marks. */
 const UNSAFE = /[\u0000-\u0020\u007f-\u00a0\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
-/** Words from a server as one harmless line of at most `max` characters, without anything that looks like a credential. */
+/** Server text as one safe line of at most `max` characters, with credentials redacted. */
 export function oneLine(text: string, max = 500): string {
   const line = redact(text.slice(0, 4 * max).replace(UNSAFE, ' '), '‹redacted›')
     .trim()
@@ -148,7 +148,7 @@ export function oneLine(text: string, max = 500): string {
   return `${line.slice(0, max).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
-/** The first `max` characters a reader of this HTML page would see; other text comes back as `oneLine` of it. */
+/** The first `max` visible characters of an HTML page; other text becomes one line. */
 export function visibleText(page: string, max = 200): string {
   let text = '';
   let at = 0;
@@ -161,7 +161,7 @@ export function visibleText(page: string, max = 200): string {
   return oneLine(text.replace(/\s+/g, ' '), max);
 }
 
-/** Where reading goes on after the tag at `open`; the insides of scripts and styles are not for readers. */
+/** The index after the tag at `open`, past the contents of a script, style or comment. */
 function tagEnd(page: string, open: number): number {
   const hidden = /^<(script|style|!--)/i.exec(page.slice(open, open + 8))?.[1]?.toLowerCase();
   const close = hidden === undefined ? '>' : hidden === '!--' ? '-->' : `</${hidden}>`;

@@ -5,9 +5,9 @@ import { type SseOptions, sseEvents } from './sse.ts';
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
 /**
- * The JSON values of a streamed answer, in batches as they arrive: server-sent events, or one JSON document whose list is
- * taken apart. Each is parsed when it is asked for, so that a batch is not in memory twice. All values before a fault are
- * given first; then throws AppError `api` if the line is cut, a value does not parse, or the content is of another type.
+ * The JSON values of a streamed response, in batches as they arrive: server-sent events, or one JSON document whose
+ * list is split. Each value is parsed on demand, so that a batch is not in memory twice. Yields all values before an
+ * error; then throws AppError `api` if the connection is cut, a value does not parse, or the content has another type.
  */
 export function payloads(response: HttpResponse, options: SseOptions): AsyncIterable<Iterable<unknown>> {
   const type = response.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
@@ -60,7 +60,7 @@ async function documentValues(body: AsyncIterable<Uint8Array>): Promise<readonly
   }
 }
 
-/** The first `maxBytes` of a body, as text; a body that breaks off gives what it had. Closes the connection. */
+/** The first `maxBytes` of a body as text; of a broken body, what arrived. Closes the connection. */
 export async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -71,13 +71,13 @@ export async function readStart(body: AsyncIterable<Uint8Array>, maxBytes: numbe
       if (size >= maxBytes) break;
     }
   } catch (thrown) {
-    // The status says more than how its explanation broke off; anything else is not ours to hide.
+    // The status matters more than a broken error body; any other error is passed on.
     if (!(thrown instanceof AppError) || thrown.fault !== 'api') throw thrown;
   }
   return Buffer.concat(chunks, size).subarray(0, maxBytes).toString('utf8');
 }
 
-/** Closes the connection of a body that nobody wants, whether anything of it has come or not. */
+/** Closes the connection of an unwanted body, whether reading has begun or not. */
 export async function discard(body: AsyncIterable<Uint8Array>): Promise<void> {
   await body[Symbol.asyncIterator]().return?.();
 }
@@ -92,7 +92,7 @@ async function unexpectedType(response: HttpResponse, type: string): Promise<App
 }
 
 function malformed(cause: unknown): AppError {
-  // The cause's message quotes the answer, so only its kind is kept.
+  // The cause's message quotes the response, so keep only its name.
   const kind = cause instanceof Error ? cause.name : undefined;
   return new AppError('api', 'the answer was cut short: malformed event from the server', {
     cause: kind,

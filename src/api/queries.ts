@@ -8,9 +8,8 @@ import { type GeminiApiPlace, geminiApiUrl } from './gemini-api.ts';
 import { discard, readStart } from './payload.ts';
 import { type VertexPlace, vertexModelPath, vertexUrl } from './vertex.ts';
 
-/** What the server says of the one who asks, for people. */
 export interface Standing {
-  /** Sentences, the most telling first. */
+  /** Sentences for people, the most important first. */
   readonly lines: readonly string[];
 }
 
@@ -19,61 +18,55 @@ export interface EmbedRequest {
   readonly text: string;
 }
 
-/**
- * What a backend can be asked besides model calls: how long a request is, which models there are, how one stands with it.
- * Every method throws AppError `auth` or `api`.
- */
+/** Queries to a backend besides model calls. Every method throws AppError `auth` or `api`. */
 export interface Inquiries {
-  /** How many tokens a request is. */
   countTokens(request: ModelRequest, signal: AbortSignal): Promise<number>;
-  /** The models this credential is offered. */
+  /** The models available to this credential. */
   listModels(signal: AbortSignal): Promise<readonly ListedModel[]>;
-  /** The vector that stands for a text. Throws AppError `usage` where there are none to be had. */
+  /** The embedding of a text. Throws AppError `usage` if the backend has none. */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly number[]>;
-  /** Whether the credential works here, and what is left for it. */
+  /** Whether the credential works here, and its remaining quota. */
   standing(signal: AbortSignal): Promise<Standing>;
 }
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Everything a backend's side calls need besides their address. */
 export interface Caller {
   readonly identity: Identity;
   readonly send: SendHttp;
   readonly userAgent: string;
 }
 
-/** How a call is repeated. */
 export interface Patience {
   readonly clock: Clock;
   readonly random: () => number;
   readonly trace: Trace;
-  /** The pause before the first retry. */
+  /** The delay before the first retry. */
   readonly retryBaseMs: number;
-  /** How many retries there may be; three unless given. */
+  /** The maximum number of retries; three by default. */
   readonly retries?: number | undefined;
 }
 
 export interface JsonCall {
   readonly url: URL;
-  /** Absent: it is a GET. */
+  /** Absent: a GET request. */
   readonly body?: object;
-  /** The model it is about, for the error. */
+  /** The model it concerns, for error messages. */
   readonly model?: string;
-  /** What it is for where it is about none, for the error: `a list of models`. */
+  /** What a call without a model is for, for error messages: `a list of models`. */
   readonly asks?: string;
-  /** Headers besides those of every call. */
+  /** Headers in addition to the usual ones. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Takes a refusal for an answer, by the reasons it names. */
+  /** May turn an error response into a result, by the reasons it names. */
   readonly instead?: (reasons: readonly string[]) => Fields | undefined;
 }
 
-/** A JSON object, its fields not looked at yet. */
+/** A JSON object with unchecked fields. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * One question, one JSON object. A 401 that a fresh credential may cure is answered with one, once. Throws AppError `auth`
- * or `api`, with `retry` where the same call may pass later.
+ * Sends one request for one JSON object. On a 401 it refreshes the credential and tries once more. Throws AppError
+ * `auth` or `api`, with `retry` where the same call may succeed later.
  */
 export async function callJson(
   { identity, send, userAgent }: Caller,
@@ -121,7 +114,7 @@ async function readAnswer(response: HttpResponse, identity: Identity, call: Json
   });
 }
 
-/** Runs `task` again as its failures advise, quietly. Throws the last one. */
+/** Runs `task` with retries, reported only in the trace. Throws the last failure. */
 export async function persist<Value>(
   task: () => Promise<Value>,
   patience: Patience,
@@ -145,10 +138,9 @@ export async function persist<Value>(
 }
 
 const PAGE_SIZE = 1000;
-/** A server that never stops giving page tokens is not believed. */
+/** Guards against a server that never stops sending page tokens. */
 const MAX_PAGES = 100;
 
-/** What the Gemini API answers besides model calls. */
 export function geminiApiInquiries(place: GeminiApiPlace, caller: Caller): Inquiries {
   const listModels = (signal: AbortSignal): Promise<readonly ListedModel[]> =>
     allPages(async (pageToken) => {
@@ -178,18 +170,17 @@ export function geminiApiInquiries(place: GeminiApiPlace, caller: Caller): Inqui
   };
 }
 
-/** How many models, in words. */
 function count(models: readonly ListedModel[]): string {
   return `${models.length} ${models.length === 1 ? 'model' : 'models'}`;
 }
 
-/** A system instruction and tools count only inside a whole request, and that must name its model again. */
+/** The API counts a system instruction and tools only inside a full request, which must repeat the model. */
 function countBody({ contents, systemInstruction, tools }: ModelRequest, model: string): object {
   if (systemInstruction === undefined && tools === undefined) return { contents };
   return { generateContentRequest: { model, contents, systemInstruction, tools } };
 }
 
-/** The number in the answer to `countTokens`. Throws AppError `api` if there is none. */
+/** Reads `totalTokens` of a `countTokens` response. Throws AppError `api` if it is missing. */
 export function parseCount({ totalTokens }: Fields): number {
   if (typeof totalTokens === 'number' && Number.isSafeInteger(totalTokens) && totalTokens >= 0) return totalTokens;
   throw refused('api', 'the server did not say how many tokens there are', {
@@ -197,7 +188,7 @@ export function parseCount({ totalTokens }: Fields): number {
   });
 }
 
-/** The numbers of `{ values }`. Throws AppError `api` if there are none. */
+/** Reads the numbers of `{ values }`. Throws AppError `api` if there are none. */
 function parseVector(embedding: unknown): readonly number[] {
   const values = isObject(embedding) ? embedding.values : undefined;
   const isWhole = Array.isArray(values) && values.length > 0 && values.every((value) => typeof value === 'number');
@@ -205,7 +196,7 @@ function parseVector(embedding: unknown): readonly number[] {
   throw refused('api', 'the server sent no embedding', { hint: 'Try again.' });
 }
 
-/** The models of all pages of a list, in its order, each once. */
+/** The models of all pages, in order and without duplicates. */
 async function allPages(
   fetchPage: (pageToken: string | undefined) => Promise<Fields>,
   key: string,
@@ -221,7 +212,7 @@ async function allPages(
   return [...found.values()];
 }
 
-/** Models that embed or only make pictures cannot be asked; whether one can, not every list says. */
+/** Leaves out models that cannot generate content; a list without methods leaves that open. */
 function parseListed(value: unknown): readonly ListedModel[] {
   if (!isObject(value) || typeof value.name !== 'string') return [];
   const id = value.name.replace(/^.*\//s, '');
@@ -240,10 +231,9 @@ function parseListed(value: unknown): readonly ListedModel[] {
 
 const VERTEX_PAGE_SIZE = 100;
 
-/** What Vertex AI answers besides model calls. */
 export function vertexInquiries(place: VertexPlace, caller: Caller): Inquiries {
   const { site } = place;
-  // The list of a publisher belongs to no project, so the call itself must say whom it is for.
+  // A publisher's list belongs to no project, so a header must name the project to charge.
   const headers = site === undefined ? {} : { 'x-goog-user-project': site.project };
   const listModels = async (signal: AbortSignal): Promise<readonly ListedModel[]> => {
     const models = await allPages(async (pageToken) => {
@@ -251,7 +241,7 @@ export function vertexInquiries(place: VertexPlace, caller: Caller): Inquiries {
       const url = vertexUrl(place, `publishers/google/models?pageSize=${VERTEX_PAGE_SIZE}${page}`);
       return callJson(caller, { url, headers, asks: 'a list of models' }, signal);
     }, 'publisherModels');
-    // Google publishes much that does not answer in text, and the list does not say which.
+    // Google also publishes models that do not answer in text, and the list does not mark them.
     return models.filter(({ id }) => /^gem(?:ini|ma)-(?!embedding)/.test(id));
   };
   return {

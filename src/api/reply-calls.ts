@@ -2,13 +2,13 @@ import { type CallPart, NAMELESS } from '../core/content.ts';
 import { isObject, type JsonObject, stringOf } from '../core/json.ts';
 import type { ReplyCall } from '../core/model.ts';
 
-/** Names for calls, no two alike. */
+/** Unique call ids. */
 export interface CallIds {
-  /** The given name if it is free, else one like it; without one, a name made from that of the tool. */
+  /** The given id if it is free, else the id with a number added; without one, an id made from the tool's name. */
   claim(given: string | undefined, tool: string): string;
 }
 
-/** Names that are used once in this run, and hardly in another. */
+/** Ids unique in this run; the time makes a clash with another run unlikely. */
 export function callIds(now: () => number): CallIds {
   const taken = new Set<string>();
   let made = 0;
@@ -25,7 +25,7 @@ export function callIds(now: () => number): CallIds {
   };
 }
 
-/** The calls of one reply. One that cannot run as it came has a `fault`; a call repeated under the same id is one. */
+/** The calls of one reply. A call that cannot run has a `fault`, and so does the repetition of an id. */
 export function replyCalls(parts: readonly CallPart[], ids: CallIds): readonly ReplyCall[] {
   const seen = new Set<string>();
   return parts.map(({ functionCall }) => {
@@ -53,6 +53,6 @@ function argsOf(value: unknown): { readonly args: JsonObject; readonly fault?: s
 }
 
 function parseArgs(value: object): JsonObject {
-  // Everything here was made by JSON.parse.
+  // The value comes from JSON.parse.
   return value as JsonObject;
 }

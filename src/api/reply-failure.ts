@@ -2,13 +2,13 @@ import { AppError, type ErrorOptions } from '../core/error.ts';
 import { concealed } from '../core/text/secrets.ts';
 import { oneLine } from './google-error.ts';
 
-/** What was seen of an answer up to its end. */
+/** What a reply contained when it ended. */
 export interface SeenReply {
   text: boolean;
   thought: boolean;
-  /** The names of the calls. */
+  /** The names of the called functions. */
   readonly calls: string[];
-  /** Keys of parts that are neither text nor call, and how many there were of each. */
+  /** How many parts there were of each kind that is neither text nor a call. */
   readonly otherKinds: Map<string, number>;
   finishReason?: string;
   finishMessage?: string;
@@ -16,7 +16,10 @@ export interface SeenReply {
 
 const NO_SECRETS: ReadonlySet<string> = new Set();
 
-/** Why what ended is not an answer, quoted without these secrets: the AppError `api`, with `retry` where another try may give one. */
+/**
+ * The AppError `api` that says why a reply is not an answer, with `secrets` redacted; with `retry` where another
+ * attempt may succeed.
+ */
 export function replyFailure(seen: SeenReply, secrets: ReadonlySet<string> = NO_SECRETS): AppError {
   const { finishReason, calls } = seen;
   if (finishReason === undefined) return unfinished(seen);
@@ -49,7 +52,7 @@ function empty({ thought, otherKinds }: SeenReply): AppError {
     : api('empty response from the model', { hint: AGAIN, retry: {} });
 }
 
-/** What is told where an answer in text holds more than text: kinds and counts. */
+/** The notice for a text answer that also holds other parts: kinds and counts. */
 export function otherPartsNotice({ otherKinds }: Pick<SeenReply, 'otherKinds'>): string {
   const kinds = [...otherKinds].map(([kind, count]) => `${count} ${kind}`).join(', ');
   return `the answer also holds what gmn cannot show: ${oneLine(kinds, 200)}`;
@@ -57,7 +60,7 @@ export function otherPartsNotice({ otherKinds }: Pick<SeenReply, 'otherKinds'>):
 
 const AGAIN = 'Try again, rephrase the prompt, or choose another model with -m.';
 
-/** The AppError `api` for a prompt the server would not answer. */
+/** The AppError `api` for a prompt that the server blocked. */
 export function blockedPrompt(reason: string, secrets: ReadonlySet<string>): AppError {
   return api(`prompt blocked: ${oneLine(concealed(reason, secrets), 100)}`, {
     hint: 'Rephrase the prompt, or leave out what the filter may object to.',

@@ -6,30 +6,34 @@ import { NO_USAGE, USAGE_KEYS, type Usage } from '../core/usage.ts';
 import type { CallIds } from './reply-calls.ts';
 import type { SeenReply } from './reply-failure.ts';
 
-/** Reads the chunks of one answer. */
 interface ReplyReader {
-  /** What of this chunk is to be told; no more of it once the answer is over its limits. */
+  /** The events of this chunk; stops at the part that exceeds a limit. */
   take(chunk: Chunk): readonly ReplyEvent[];
-  /** Throws AppError `limit` if the answer has become larger than an answer may be. */
+  /** Throws AppError `limit` if the answer exceeds a size limit. */
   throwIfOver(): void;
-  /** Whether a finish reason has come. */
   isFinished(): boolean;
-  /** After the last chunk: what remains to be told, and the reply. Throws AppError `api` if it is not an answer. */
+  /**
+   * Called after the last chunk: the remaining events, and the reply. Throws AppError `api` if it is not a valid
+   * answer.
+   */
   finish(): Promise<{ readonly events: readonly ReplyEvent[]; readonly reply: Reply }>;
 }
 
 export interface ReplyOptions {
-  /** Given if calls are answers: tools were declared. */
+  /** Given if tools were declared, so that a reply of calls alone is valid. */
   readonly ids?: CallIds | undefined;
-  /** Given if the reply is wanted whole. */
+  /** Given if the full content of the reply is needed. */
   readonly keeper?: ContentKeeper | undefined;
-  /** The caller's own, which are not quoted. */
+  /** The caller's secrets, which must not be quoted. */
   readonly secrets?: ReadonlySet<string>;
-  /** How much the answer may hold; what requirements and documentation say unless given. */
+  /** Size limits; `LIMITS` by default. */
   readonly limits?: ReplyLimits;
 }
 
-/** A reader for one answer of the model `asked`. Deltas are well-formed text, whatever the chunks split. */
+/**
+ * A reader for one reply; `asked` is the requested model. Deltas are well-formed text even if a chunk splits a
+ * character.
+ */
 export function replyReader(asked: string, { ids, keeper, secrets, limits }: ReplyOptions = {}): ReplyReader {
   const meter = replyMeter(limits);
   let excess: AppError | undefined;
@@ -103,7 +107,6 @@ export function replyReader(asked: string, { ids, keeper, secrets, limits }: Rep
   };
 }
 
-/** What a person should know of an answer that is one. */
 async function noticesOf(seen: SeenReply): Promise<readonly ReplyEvent[]> {
   const messages: string[] = [];
   if (seen.finishReason === 'MAX_TOKENS') {
@@ -113,7 +116,7 @@ async function noticesOf(seen: SeenReply): Promise<readonly ReplyEvent[]> {
   return messages.map((message) => ({ type: 'notice', message }));
 }
 
-/** A part's fields besides its thought and its signature are its kinds. */
+/** Counts the fields of a part other than `thought` and `thoughtSignature`. */
 function countKinds(part: Part, kinds: Map<string, number>): void {
   for (const key of Object.keys(part)) if (!key.startsWith('thought')) kinds.set(key, (kinds.get(key) ?? 0) + 1);
 }
@@ -123,7 +126,7 @@ interface Joiner {
   flush(): string;
 }
 
-/** Holds back half a character until its other half comes; a half that stays alone becomes U+FFFD. */
+/** Holds back a lone surrogate until its other half arrives; one that stays alone becomes U+FFFD. */
 function wellFormed(): Joiner {
   let held = '';
   return {
@@ -138,28 +141,25 @@ function wellFormed(): Joiner {
   };
 }
 
-/** How much one answer may hold. */
 interface ReplyLimits {
   /** Bytes of text, thoughts included. */
   readonly text: number;
-  /** About as many bytes of everything else: signatures, calls, media, what the model found on the web. */
+  /** Approximate bytes of everything else: signatures, calls, media, search results. */
   readonly other: number;
-  /** How deep a value may be nested: whoever saves, compares or shows it goes down as far. */
+  /** Maximum nesting depth: code that saves, compares or shows a value recurses that deep. */
   readonly nesting: number;
 }
 
 const MB = 1024 * 1024;
 const LIMITS: ReplyLimits = { text: 256 * MB, other: 64 * MB, nesting: 100 };
 
-/** Watches what an answer adds up to. */
 interface ReplyMeter {
-  /** The AppError `limit` if this part is one too many. */
+  /** Counts the part; the AppError `limit` if it exceeds a limit. */
   part(part: Part): AppError | undefined;
-  /** The same for a value that is no part. */
+  /** The same for a value that is not a part. */
   value(value: unknown): AppError | undefined;
 }
 
-/** A meter for one answer. */
 export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
   let text = 0;
   let other = 0;
@@ -184,10 +184,10 @@ export function replyMeter(limits: ReplyLimits = LIMITS): ReplyMeter {
   };
 }
 
-/** What a value costs in memory beside its characters, about. */
+/** Approximate memory of a value besides its characters. */
 const VALUE_SIZE = 16;
 
-/** The size of a value, as far as it matters. Not by recursion: a value can be nested as deep as it is long. */
+/** Iterative, because nesting is limited only by the length of the input and recursion could overflow the stack. */
 function measure(value: unknown, limits: ReplyLimits): { readonly size: number; readonly isDeep: boolean } {
   let size = 0;
   let level: readonly unknown[] = [value];
@@ -218,21 +218,21 @@ function over(message: string): AppError {
   });
 }
 
-/** Puts a streamed reply together again. */
 interface ContentKeeper {
   add(part: Part): void;
-  /** Undefined if it was longer than the limit. */
+  /** Undefined if the reply exceeded the limit. */
   content(): Content | undefined;
 }
 
 /**
- * Keeps every part as it came, in its order. Neighbouring texts become one only if that loses nothing: neither has a key
- * besides `text` and `thought`, and `thought` is the same. What grows beyond `limit` characters is let go of as a whole.
+ * Collects every part unchanged and in order. Joins neighbouring texts only if nothing is lost: neither has a key
+ * besides `text` and `thought`, and `thought` is the same. Drops the whole reply once it exceeds `limit` characters.
  */
 export function contentKeeper(limit: number): ContentKeeper {
   let parts: Part[] = [];
   let length = 0;
-  // Plain texts that will be one, joined now and then: a string that grew bit by bit takes several times its length.
+  // Plain texts that will become one part, joined in blocks: a string built piece by piece takes several times its
+  // length.
   let plain: { readonly first: PlainPart; readonly whole: string[]; open: string[]; openLength: number } | undefined;
   const close = (): void => {
     if (plain !== undefined) parts.push({ ...plain.first, text: [...plain.whole, ...plain.open].join('') });
@@ -284,28 +284,28 @@ function isPlain(part: Part): part is PlainPart {
   );
 }
 
-/** What one streamed GenerateContentResponse says, of the first candidate only. */
+/** One streamed GenerateContentResponse, first candidate only. */
 export interface Chunk {
-  /** As they came: the same objects, with every field we do not know. */
+  /** The original objects, unknown fields included. */
   readonly parts: readonly Part[];
   readonly finishReason?: string | undefined;
   readonly finishMessage?: string | undefined;
   readonly usage?: Usage | undefined;
   readonly modelVersion?: string | undefined;
-  /** Why the prompt was refused. */
+  /** Why the prompt was blocked. */
   readonly blockReason?: string | undefined;
-  /** An error the server reported inside the stream: the body of a failed call. */
+  /** An error reported inside the stream, in the form of an error body. */
   readonly error?: unknown;
   readonly otherCandidates: number;
-  /** Where the model searched, what it found. */
+  /** Search queries and sources. */
   readonly grounding?: JsonObject | undefined;
 }
 
 const NO_PARTS: readonly Part[] = [];
 
 /**
- * Reads one event's JSON. Fields that cannot be read and do not carry the answer are left out.
- * Throws AppError `api` if the shape hides text or calls.
+ * Parses one event. Skips unreadable fields that do not carry the answer. Throws AppError `api` if text or calls may
+ * be hidden in the malformed part.
  */
 export function parseChunk(value: unknown): Chunk {
   if (!isObject(value)) throw malformed('not an object');
@@ -333,7 +333,7 @@ function parseCandidates(value: unknown): {
   if (value === undefined || value === null) return { candidate: undefined, others: 0 };
   if (!Array.isArray(value)) throw malformed('candidates is not a list');
   if (!value.every(isObject)) throw malformed('a candidate is not an object');
-  // A chunk may carry another candidate alone; its text must not be mixed into the first one's.
+  // A chunk may hold only another candidate, whose text must not be mixed with the first one's.
   const candidate = value.find((entry) => (entry.index ?? 0) === 0);
   return { candidate, others: value.length - (candidate === undefined ? 0 : 1) };
 }
@@ -358,7 +358,7 @@ function checkPart(part: unknown): void {
 }
 
 function parseGrounding(value: unknown): JsonObject | undefined {
-  // Everything here was made by JSON.parse.
+  // The value comes from JSON.parse.
   return isObject(value) ? (value as JsonObject) : undefined;
 }
 

@@ -3,18 +3,18 @@ import { formatDuration } from '../core/text/format.ts';
 
 const MAX_RETRIES = 3;
 
-/** Above this a server's wish to be left alone is told, not obeyed. */
+/** A longer delay requested by the server is reported instead of waited for. */
 export const MAX_SERVER_DELAY_MS = 60_000;
 
 interface RetryOptions {
-  /** The first pause; the next ones are twice and four times as long. */
+  /** The first delay; it doubles with each retry. */
   readonly baseMs: number;
   /** From 0 to 1. */
   readonly random: () => number;
-  /** How many retries there may be; three unless given. */
+  /** The maximum number of retries; three by default. */
   readonly atMost?: number | undefined;
   readonly now: () => number;
-  /** When the run must be over, in milliseconds since the epoch; undefined if it may take as long as it takes. */
+  /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */
   readonly deadline?: () => number | undefined;
 }
 
@@ -26,8 +26,8 @@ export interface Retry {
 }
 
 /**
- * Whether and when a failed call is sent again, after `done` retries: at most three or `atMost`, the pauses growing with ±30 % jitter,
- * at least what the server asked for if that is no more than 60 s and ends before the deadline.
+ * Whether and when to retry a failed call after `done` retries. Delays double with ±30 % jitter and are at least what
+ * the server asked for; no retry if that exceeds 60 s or the deadline.
  */
 export function nextRetry(failure: AppError, done: number, options: RetryOptions): Retry | undefined {
   const { retry } = failure;
@@ -41,7 +41,10 @@ export function nextRetry(failure: AppError, done: number, options: RetryOptions
   return fits(delayMs, options) ? { delayMs, number: done + 1, of } : undefined;
 }
 
-/** The failure as it is told when it is final: with the wait the server asked for, if that was what did not fit. */
+/**
+ * The failure to report when there is no further retry: if the server's delay did not fit the deadline, the hint says
+ * so.
+ */
 export function finalFailure(failure: AppError, options: RetryOptions): AppError {
   const afterMs = failure.retry?.afterMs ?? 0;
   if (afterMs === 0 || fits(afterMs, options)) return failure;

@@ -8,21 +8,21 @@ const SPACE = 32;
 const LOWER_D = 100;
 const BOM = 0xfeff;
 
-/** Lines without a value count as well: each takes more room than its bytes. */
+/** Empty lines count too: each takes more memory than its bytes. */
 const MAX_LINES = 1_000_000;
 
 export interface SseOptions {
-  /** Milliseconds on any scale that only grows. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
-  /** How long a stream may send nothing but comments. Silence is not our matter: the transport has a timer for that. */
+  /** How long a stream may send only comments. The HTTP transport has its own timer for silence. */
   readonly contentIdleMs?: number;
   readonly maxEventBytes?: number;
 }
 
 /**
- * The `data` of each server-sent event, in batches as they arrive. Where the bytes are cut never matters.
- * A last event without its blank line counts if it is whole JSON. Events without data are left out.
- * Throws AppError `api` if the stream ends inside an event, if one exceeds 64 MB, or if only comments come for 300 s.
+ * The `data` of each server-sent event, in batches as they arrive, however the bytes are split. A last event without
+ * its blank line counts if it is complete JSON. Skips events without data. Throws AppError `api` if the stream ends
+ * inside an event, if an event exceeds 64 MB, or if only comments arrive for 300 s.
  */
 export async function* sseEvents(
   body: AsyncIterable<Uint8Array>,
@@ -51,14 +51,14 @@ function onlyComments(): AppError {
 
 interface SseParser {
   push(chunk: Uint8Array): readonly string[];
-  /** Whether the bytes at hand belong to an event that has data. */
+  /** Whether the current bytes belong to an event with data. */
   isInData(): boolean;
   end(): string | undefined;
 }
 
 /**
- * Bytes become text only in whole lines, so a character is never cut; and all whole lines of a chunk at once,
- * because decoding line by line halves the speed.
+ * Decodes complete lines only, so that no character is split, and all lines of a chunk at once, because decoding line
+ * by line halves the speed.
  */
 function sseParser(maxEventBytes: number): SseParser {
   const rest = lineRest(maxEventBytes);
@@ -71,7 +71,7 @@ function sseParser(maxEventBytes: number): SseParser {
     const end = Math.max(bytes.lastIndexOf(LF), bytes.lastIndexOf(CR)) + 1;
     let start = 0;
     if (end > 0 && !rest.isEmpty()) {
-      // Some line's end, the first of its kind: what is put together here is copied.
+      // Cut after the first LF or the first CR, whichever is later: only this part is copied.
       start = Math.max(bytes.indexOf(LF), bytes.indexOf(CR)) + 1;
       fields.read(decode(rest.complete(bytes.subarray(0, start))), events);
     }
@@ -93,7 +93,7 @@ function sseParser(maxEventBytes: number): SseParser {
   return { push, end, isInData: () => fields.hasData() || rest.first() === LOWER_D };
 }
 
-/** Decodes whole lines. In Node 20 each way is twice as fast as the other on its own kind of text. */
+/** Decodes complete lines. In Node 20 each decoder is twice as fast as the other on its own kind of text. */
 function lineDecoder(): (bytes: Buffer) => string {
   let decoder: TextDecoder | undefined;
   return (bytes) => {
@@ -104,16 +104,16 @@ function lineDecoder(): (bytes: Buffer) => string {
 }
 
 interface FieldReader {
-  /** Takes text made of whole lines and adds to `events` the data of each event that ends in it. */
+  /** Reads complete lines; adds the data of each completed event to `events`. */
   read(text: string, events: string[]): void;
-  /** The data of the event that has not ended yet. */
+  /** The data of the unfinished event. */
   data(): string | undefined;
   hasData(): boolean;
 }
 
 function fieldReader(maxEventBytes: number): FieldReader {
   let data: string | undefined;
-  /** The lines of an event that has more than one, which are joined at its end. */
+  /** Further lines of a multi-line event, joined at its end. */
   let more: string[] = [];
   let size = 0;
   let isFirst = true;
@@ -158,7 +158,6 @@ function fieldReader(maxEventBytes: number): FieldReader {
   return { read, data: whole, hasData: () => data !== undefined };
 }
 
-/** Where that is next, or where the text ends. */
 function placeOf(mark: string, text: string, start: number): number {
   const place = text.indexOf(mark, start);
   return place === -1 ? text.length : place;
@@ -183,11 +182,13 @@ interface LineRest {
   isEmpty(): boolean;
   first(): number | undefined;
   add(bytes: Buffer): void;
-  /** The whole line, valid until the next `add`. */
+  /** The complete line, valid until the next `add`. */
   complete(tail: Buffer): Buffer;
 }
 
-/** The start of a line whose end has not come yet. It grows by doubling, so that many small chunks cost no more than one. */
+/**
+ * Buffers an incomplete line. Doubles its capacity as needed, so that many small chunks cost no more than a large one.
+ */
 function lineRest(maxBytes: number): LineRest {
   let store = Buffer.alloc(0);
   let length = 0;
@@ -210,7 +211,7 @@ function lineRest(maxBytes: number): LineRest {
       add(tail);
       const whole = store.subarray(0, length);
       length = 0;
-      // One huge line must not keep its memory for the rest of the stream.
+      // Release the memory of one huge line.
       if (store.length > 1024 * 1024) store = Buffer.alloc(0);
       return whole;
     },

@@ -2,9 +2,10 @@ import type { Model, ModelRequest, Reply, ReplyEvent } from '../core/model.ts';
 import type { Succession } from './fallback.ts';
 
 /**
- * Asks the successor where the default is gone: once, aloud, and for the rest of the run. Only for a default nobody chose.
- * `model` must not announce the default with `begin` when it is gone, so that the successor's is the only one.
- * Throws what the model throws; if the successor is gone too, an AppError `api` that says how to find another.
+ * Switches to the fallback model when the default is gone: once, with a notice, and for the rest of the run. Only for
+ * a default that the user did not choose. `model` must not announce a default that is gone with `begin`, so that only
+ * the fallback does. Throws what the model throws; if the fallback is gone too, an AppError `api` that says how to
+ * find another.
  */
 export function withSuccessor(model: Model, succession: Succession): Model {
   const { retired } = succession;
@@ -17,7 +18,7 @@ export function withSuccessor(model: Model, succession: Succession): Model {
       } catch (thrown) {
         const { bothGone, isGone, successionNotice } = await import('./fallback.ts');
         if (!isGone(thrown)) throw thrown;
-        // Asked for by name: it was remembered from an earlier run.
+        // The request names the fallback itself, remembered from an earlier run.
         if (request.model !== retired) throw bothGone(thrown, succession);
         isRetired = true;
         yield successionNotice(succession);

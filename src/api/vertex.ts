@@ -3,13 +3,12 @@ import { type Backend, backendOf, checkedModelId, endpointUrl, type Identity, is
 
 const API_VERSION = 'v1beta1';
 
-/** Where Vertex AI is asked. */
 export interface VertexPlace {
-  /** Absent: the express mode, which knows the project by its key. */
+  /** Absent in express mode, where the key determines the project. */
   readonly site?: VertexSite;
-  /** Already checked; Google's own for the location if absent. */
+  /** Validated by the caller; Google's endpoint for the location if absent. */
   readonly baseUrl?: URL;
-  /** Already checked; `v1beta1` if absent. */
+  /** Validated by the caller; `v1beta1` if absent. */
   readonly apiVersion?: string;
   readonly userAgent: string;
 }
@@ -20,8 +19,8 @@ interface VertexSite {
 }
 
 /**
- * Project and location as they may stand in a URL. Throws AppError `config`, naming the variable, if one is missing or is
- * none: a location becomes part of the host name a token is sent to.
+ * Validates project and location for use in a URL. Throws AppError `config`, naming the variable, if one is missing or
+ * invalid: the location becomes part of the host name that receives the token.
  */
 export function vertexSite(project: string | undefined, location: string | undefined): VertexSite {
   if (!project) throw missing('GOOGLE_CLOUD_PROJECT', 'your project’s id');
@@ -41,30 +40,30 @@ function impossible(name: string, what: string): AppError {
   return new AppError('config', `${name} cannot be the name of ${what}`, { hint: `Mend or unset ${name}.` });
 }
 
-/** A URL of Vertex AI below the version. https://cloud.google.com/vertex-ai/docs/reference/rest#service-endpoint */
+/** https://cloud.google.com/vertex-ai/docs/reference/rest#service-endpoint */
 export function vertexUrl({ site, baseUrl, apiVersion = API_VERSION }: VertexPlace, path: string): URL {
   return endpointUrl(baseUrl ?? new URL(hostOf(site?.location ?? 'global')), `${apiVersion}/${path}`);
 }
 
 function hostOf(location: string): string {
   if (location === 'global') return 'https://aiplatform.googleapis.com';
-  // The multi-regions have addresses of their own kind.
+  // Multi-regions have another form of address.
   if (location === 'us' || location === 'eu') return `https://aiplatform.${location}.rep.googleapis.com`;
   return `https://${location}-aiplatform.googleapis.com`;
 }
 
 /**
- * The path of a model: Google's unless it names another publisher, `publishers/<name>/models/<id>`.
- * Throws AppError `usage` for an id that would lead elsewhere.
+ * The URL path of a model: Google's unless it names another publisher, `publishers/<name>/models/<id>`. Throws
+ * AppError `usage` for an id that would lead to another path.
  */
 export function vertexModelPath({ site }: Pick<VertexPlace, 'site'>, model: string): string {
   const [, named, id = ''] = /^(?:publishers\/([a-z\d-]+)\/models\/|models\/)?(.*)$/s.exec(model) ?? [];
-  // `@` parts a model from its version and stays readable; a colon would begin the method.
+  // `@` separates model and version and may stay; a colon would start the method name.
   const path = `publishers/${named ?? 'google'}/models/${checkedModelId(id, model).replaceAll(':', '%3A')}`;
   return site === undefined ? path : `projects/${site.project}/locations/${site.location}/${path}`;
 }
 
-/** Vertex AI, with the token of an account or an express key. */
+/** The Vertex AI backend, with an account's token or an express key. */
 export function vertex(place: VertexPlace, identity: Identity): Backend {
   const { site } = place;
   return backendOf({

@@ -9,16 +9,16 @@ import type { Tool } from '../core/tool.ts';
 import type { OpenedModel } from './model.ts';
 import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
 
-/** The flags that say who answers, besides the model. */
+/** The flags that configure the agent, apart from the model. */
 export interface AgentOptions extends ToolOptions {
   readonly system?: string;
   readonly appendSystemPrompt?: string;
-  /** As `system`, but the very words: an `@` in front does not make them a file. */
+  /** Like `system`, but literal: a leading `@` does not name a file. */
   readonly systemText?: string;
   readonly maxTurns?: number;
 }
 
-/** How long a run, or a request of a chat, may take unless `--timeout` says otherwise. */
+/** The default of `--timeout`, for a run or for one request of a chat. */
 export const DEFAULT_TIMEOUT_MS = 300_000;
 
 const MAX_TURNS = 25;
@@ -33,8 +33,8 @@ const NO_TOOLS: Toolbox = {
 };
 
 /**
- * The model with its instruction and its tools; tells what the person should know. Tools are loaded only if there are to
- * be any. Throws AppError `usage` or `config`.
+ * Opens the model with its instruction and tools, and yields notices. Loads tools only if there are any. Throws
+ * AppError `usage` or `config`.
  */
 export async function* openAgent(
   options: AgentOptions,
@@ -66,10 +66,10 @@ export async function* openAgent(
   };
 }
 
-/** As long as a word must be for a credential to be in it. */
+/** A credential has at least this many characters. */
 const LONG_WORD = /[!-~]{16}/;
 
-/** Loads what knows the credentials only when there is something that could hold one. */
+/** Reads the credentials only once a value could hold one. */
 export function lazyWithholding(app: App): Withholding {
   let opened: Withholding | undefined;
   return {
@@ -87,7 +87,7 @@ function mayHoldSecret(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(mayHoldSecret);
 }
 
-/** The failure of a run, or of a request, that took too long. */
+/** The error for a run, or a request, that exceeds its deadline. */
 export function timedOut(timeoutMs: number): AppError {
   return new AppError('api', `timed out after ${formatDuration(timeoutMs)}`, {
     isTimeout: true,
@@ -95,7 +95,7 @@ export function timedOut(timeoutMs: number): AppError {
   });
 }
 
-/** What servers that the user trusts say about their use, each under its name. */
+/** Adds the instructions of trusted MCP servers, each under its name. */
 function withServers(system: string | undefined, remote: ToolboxContext['remote']): string | undefined {
   const said = (remote?.instructions ?? []).map(
     ({ server, text }) => `# The MCP server ${server} on its use\n\n${text}`,
@@ -120,7 +120,7 @@ async function toolboxFor(options: ToolOptions, context: ToolboxContext): Promis
   return openToolbox(options, context);
 }
 
-/** `--system` and its kin, with the user's and the project's context files where there are any. */
+/** The text of `--system` and related flags, with the context files of user and project if there are any. */
 async function* systemInstruction(
   options: AgentOptions,
   app: App,

@@ -5,7 +5,6 @@ import type { App } from '../core/app.ts';
 import { AppError } from '../core/error.ts';
 import type { TurnEvent } from '../core/event.ts';
 
-/** The flags that say what an answer must be made of. */
 export interface ShapeOptions {
   readonly outputSchema?: string;
   readonly search?: boolean;
@@ -13,14 +12,14 @@ export interface ShapeOptions {
 
 export type RunTurn = (agent: Agent, turn: Turn) => AsyncGenerator<TurnEvent, void>;
 
-/** How an answer comes to have what was asked for. */
+/** How a turn is run so that its answer has the requested format. */
 export interface AnswerShape {
-  /** The same agent, asking for it in its first request. Throws AppError `usage` if it cannot. */
+  /** The agent with the format in its first request. Throws AppError `usage` if it does not support it. */
   agent(agent: Agent): Agent;
   readonly run: RunTurn;
 }
 
-/** What `--search` and `--output-schema` ask for. Throws AppError `usage` if the schema is none. */
+/** Applies `--search` and `--output-schema`. Throws AppError `usage` if the schema is invalid. */
 export async function openShape({ outputSchema, search }: ShapeOptions, { cwd }: App): Promise<AnswerShape> {
   const founded = search ? searching : (agent: Agent): Agent => agent;
   if (outputSchema === undefined) return { agent: founded, run: runTurn };

@@ -7,13 +7,13 @@ import { parseDuration } from '../core/text/format.ts';
 import type { Backend as BackendName } from '../models/table.ts';
 import { type BackendContext, endpointFrom, type OpenedBackend, versionFrom } from './opened-backend.ts';
 
-/** A credential and how it is carried, as `chooseCredential` gives them. */
+/** A credential and its auth scheme, as chosen by `chooseCredential`. */
 export interface Bearer {
   readonly credential: Credential;
   readonly carrier: Carrier;
 }
 
-/** The backends a credential is taken by, its own first. */
+/** The backends that accept a credential, its default first. */
 const TAKEN_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> = {
   'gemini-api-key': ['gemini-api'],
   'oauth-personal': ['code-assist', 'gemini-api', 'vertex'],
@@ -22,8 +22,9 @@ const TAKEN_BY: Readonly<Record<Credential['type'], readonly BackendName[]>> = {
 };
 
 /**
- * The backend for a credential, or the one `wanted` names. Only the Gemini API is loaded at once. Throws AppError: `usage`
- * if they do not go together, `config` for an endpoint, project or location that is missing or wrong.
+ * Opens the backend for a credential, or the one that `wanted` names. Backends other than the Gemini API are loaded on
+ * demand. Throws AppError: `usage` if credential and backend do not fit, `config` for an endpoint, project or location
+ * that is missing or wrong.
  */
 export async function openBackend(
   bearer: Bearer,
@@ -40,7 +41,7 @@ export async function openBackend(
   }
 }
 
-/** What opening any backend takes. Throws AppError `config` for a `GMN_RETRY_DELAY` that is none. */
+/** Throws AppError `config` for an invalid `GMN_RETRY_DELAY`. */
 export function backendContext({ credential, carrier }: Bearer, app: App, settings: Settings): BackendContext {
   return {
     app,
@@ -53,7 +54,7 @@ export function backendContext({ credential, carrier }: Bearer, app: App, settin
   };
 }
 
-/** The Gemini API at a given address. Throws AppError `config` for a wrong version. */
+/** The Gemini API at the given address. Throws AppError `config` for an invalid version. */
 export function openGeminiApi(context: BackendContext, { baseUrl }: { readonly baseUrl?: URL }): OpenedBackend {
   const { userAgent } = context;
   const version = versionFrom(context.settings, 'GOOGLE_GENAI_API_VERSION');

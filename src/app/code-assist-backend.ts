@@ -1,10 +1,10 @@
 import { codeAssist, codeAssistUrl, enrolmentCache, enrolments, projectFrom } from '../api/code-assist.ts';
 import { type BackendContext, endpointFrom, type OpenedBackend, versionFrom } from './opened-backend.ts';
 
-/** How many first pauses of a retry lie between two looks at an onboarding: five seconds, unless that was changed. */
+/** Onboarding is polled every five retry delays: five seconds by default. */
 const POLL_PAUSES = 5;
 
-/** Code Assist for the account of a token. Throws AppError `config` for an endpoint or project it cannot use. */
+/** Code Assist for the token's account. Throws AppError `config` for an endpoint or project it cannot use. */
 export function openCodeAssist(context: BackendContext): OpenedBackend {
   const { app, settings, identity, userAgent, retryBaseMs } = context;
   const { clock, send } = app;
@@ -30,7 +30,7 @@ export function openCodeAssist(context: BackendContext): OpenedBackend {
   };
 }
 
-/** A name that need be neither secret nor unguessable. */
+/** A v4 UUID, not cryptographically random: it is no secret. */
 function uuid(random: () => number): string {
   const digit = (from: number, count: number): string => (from + Math.floor(random() * count)).toString(16);
   return 'xxxxxxxx-xxxx-4xxx-yxxx-xxxxxxxxxxxx'.replace(/[xy]/g, (kind) => (kind === 'x' ? digit(0, 16) : digit(8, 4)));

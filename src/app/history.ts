@@ -12,9 +12,9 @@ import type { PromptHistory, SessionOptions, ToolChoice } from './sessions.ts';
 const NEITHER = { notices: [], close: async () => {} } as const;
 
 /**
- * The conversation that the flags ask for: a new one, saved or not, or one that goes on. One with tools is saved as it goes,
- * since they take time and change things; another when it is over. Throws AppError `usage` if there is no such session, or if
- * the flags contradict each other.
+ * Opens the conversation that the flags ask for: new, saved or unsaved, or continued. With tools it is saved after
+ * every step, since they take time and change things; otherwise at the end. Throws AppError `usage` if there is no
+ * such session, or if the flags contradict each other.
  */
 export async function promptHistory(options: SessionOptions & ToolChoice, app: App): Promise<PromptHistory> {
   const pace = hasTools(options) ? 'as-it-goes' : 'when-over';
@@ -48,8 +48,8 @@ interface SavedTurn {
 }
 
 /**
- * The turn of a run. What was said is saved after its last byte at the latest and before its ending is told, which says whether
- * it was; also if the run fails, or nobody listens any more. Throws nothing of the turn: its failure is its ending.
+ * Runs the turn and saves it before the final event, which says whether it was saved; also if the turn fails or the
+ * consumer stops reading. Never throws for the turn: its failure is an event.
  */
 export async function* runAndSave(agent: Agent, { kept, run, ...turn }: SavedTurn): AsyncGenerator<TurnEvent, void> {
   let saving: Promise<Saving> | undefined;
@@ -73,7 +73,7 @@ export async function* runAndSave(agent: Agent, { kept, run, ...turn }: SavedTur
 
 const DAY_MS = 86_400_000;
 
-/** Removes what is kept no longer, if that was not done today. Never throws. */
+/** Removes expired sessions, at most once a day. Never throws. */
 export async function tidySessions(app: App): Promise<void> {
   const marker = join(app.homes().gmn, 'sessions', '.pruned');
   const last = writtenAt(marker);
@@ -81,11 +81,11 @@ export async function tidySessions(app: App): Promise<void> {
   if (Math.abs(app.clock.now() - last) >= DAY_MS) await (await import('./sessions.ts')).tidy(app);
 }
 
-/** Where nothing was ever kept, nothing is old. */
+/** A new installation has nothing to prune, so only the marker is created. */
 function begin(marker: string): void {
   try {
     createWholeFile(marker, '');
   } catch {
-    // Who cannot write there has nothing to tidy.
+    // Without write access there is nothing to prune.
   }
 }

@@ -16,10 +16,10 @@ import { type Backend as BackendName, BUILT_IN, type BuiltInModel } from '../mod
 import { backendContext, openBackend, openGeminiApi } from './backend.ts';
 import type { OpenedBackend } from './opened-backend.ts';
 
-/** The flags that choose a model, who carries the request there, and how it samples. */
+/** The flags that choose the model, its credential and backend, and its sampling. */
 export interface ModelOptions extends Sampling {
   readonly model?: string;
-  /** Asked if `model` names none, whatever the settings say. */
+  /** Used if `model` is absent, regardless of the settings. */
   readonly builtIn?: BuiltInModel;
   readonly auth?: string;
   readonly backend?: BackendName;
@@ -31,32 +31,30 @@ export interface ModelOptions extends Sampling {
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
 }
 
-/** A model ready to be asked. */
 export interface OpenedModel {
   readonly model: Model;
   readonly modelId: string;
   readonly backend: BackendName;
-  /** `Credential.account`; what the model signs for one account means nothing to another. */
+  /** `Credential.account`: a signature made for one account is not valid for another. */
   readonly account: () => string;
   readonly generationConfig: JsonObject;
-  /** What the person should know before the answer. */
+  /** Shown before the answer. */
   readonly notices: readonly string[];
-  /** The HTTP request that `request` would become, without its credential. Sends nothing. */
+  /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
-  /** What the same server answers besides model calls. */
   readonly inquiries: () => Promise<Inquiries>;
-  /** The pause before the first retry. */
+  /** The delay before the first retry. */
   readonly retryBaseMs: number;
-  /** How many retries there may be; undefined: as many as usual. */
+  /** The maximum number of retries; undefined: the default. */
   readonly retries: number | undefined;
-  /** The model to ask instead if `modelId`, which nobody chose, is gone. */
+  /** The fallback model if `modelId`, which the user did not choose, is gone. */
   readonly successor?: string;
   close(): Promise<void>;
 }
 
 /**
- * Settings, credential and backend as one model, which begins no wait that outlasts `endsAt`, in milliseconds since the
- * epoch. Throws AppError: `config`, `auth` or `usage`, all before the network.
+ * Opens a model from settings, credential and backend. It starts no wait beyond `endsAt`, in milliseconds since the
+ * epoch. Throws AppError `config`, `auth` or `usage` before any network access.
  */
 export async function openModel(
   options: ModelOptions,
@@ -87,7 +85,6 @@ export async function openModel(
   };
 }
 
-/** Nobody is asked for a credential there. */
 function checkDemo({ demo, auth, backend }: ModelOptions): void {
   const flag = auth === undefined ? backend && '--backend' : '--auth';
   if (!demo || !flag) return;
@@ -110,7 +107,7 @@ interface Assembly extends Setting {
 
 type Configure = (name: string | undefined, idOf: (name: string | undefined) => string) => ConfiguredModel;
 
-/** What the aliases and overrides of the settings make of a model; nothing is loaded where there are none. */
+/** Applies the aliases and overrides of the settings; loads nothing if there are none. */
 async function configurator({ modelConfigs }: Settings): Promise<Configure> {
   if (modelConfigs === undefined) return () => ({ config: {}, notices: [] });
   const { configuredModel } = await import('../config/model-configs.ts');
@@ -123,7 +120,7 @@ const ADDRESSES: Readonly<Record<OpenedBackend['name'], string>> = {
   vertex: 'GOOGLE_VERTEX_BASE_URL',
 };
 
-/** Sends to a server; if a variable names it and it is not reached, that is told. */
+/** Adds the variable's name to the hint if the address it gives cannot be reached. */
 function sendTo(name: OpenedBackend['name'], { env, send }: App): App['send'] {
   const variable = ADDRESSES[name];
   if (!env[variable]) return send;
@@ -152,7 +149,7 @@ function assemble(options: ModelOptions, assembly: Assembly): OpenedModel {
     standard && configured.model === undefined ? builtIn(standard.id) : resolved(configured.model ?? asked);
   const isReplaceable = choice.isDefault && !options.noFallback;
   const retries = retriesOf(options);
-  // `account` may have to be worked out, so it is handed over as a question.
+  // A getter, since finding the account may take time.
   const owner = {
     backend: name,
     get account() {
@@ -220,7 +217,7 @@ const DEMO: Credential = {
   headers: async () => ({ 'x-goog-api-key': 'demo' }),
 };
 
-/** The real client talks to it, over the loopback: only the answers are made up. */
+/** The real client talks to a demo server on the loopback interface; only the answers are made up. */
 async function openDemo(options: ModelOptions, setting: Setting): Promise<OpenedModel> {
   const { app, settings } = setting;
   const { startDemo } = await import('../demo/server.ts');
@@ -244,16 +241,16 @@ function previewOf({ method, url, headers, body }: HttpRequest): JsonObject {
 
 interface Sayings {
   readonly say: (message: string) => void;
-  /** What was not shown yet. */
+  /** The messages not shown yet. */
   readonly take: () => readonly string[];
-  /** The model, with what is said while it answers among its events. */
+  /** The model, with messages that arrive while it answers among its events. */
   readonly relay: (model: Model) => Model;
 }
 
-/** What a stream that was left early is told to return; nobody sees it. */
+/** The return value of a stream that is closed early; never used. */
 const NO_REPLY: Reply = { finishReason: '', usage: {}, model: '' };
 
-/** Words of the credential: at once where a person may see them, else with the notices, else in the stream. */
+/** Messages of the credential: printed at once on a terminal, else among the notices, else in the stream. */
 function sayings(options: ModelOptions, { io }: App): Sayings {
   const isSeen = (): boolean => !options.quiet && (options.outputFormat ?? 'text') === 'text' && io.err.isTerminal;
   const kept: string[] = [];
@@ -267,7 +264,7 @@ function sayings(options: ModelOptions, { io }: App): Sayings {
         yield step.value;
       }
     } finally {
-      // Our reader may have left, and an open stream would keep its connection.
+      // The consumer may have stopped, and an open stream would keep its connection.
       await events.return(NO_REPLY);
     }
   }

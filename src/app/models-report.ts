@@ -2,13 +2,13 @@ import { aliasRows, type ModelLine, modelRows, modelsDocument, narrowAliasRows }
 import { DEFAULT_MODEL } from '../models/table.ts';
 import { type Report, table } from './report.ts';
 
-/** A list of models and what their short names stand for, as a table for people and as data. */
+/** The models and aliases, as a table and as JSON. */
 export function modelsReport(lines: readonly ModelLine[]): Report {
   const text = `${table(modelRows(lines))}\n${table(aliasRows())}\nDefault: ${DEFAULT_MODEL}\n`;
   return { text, narrow: () => narrowText(lines), json: modelsDocument(lines), notices: [] };
 }
 
-/** A line for each model, what there is to say about it below; nothing of it is wider than 75 columns. */
+/** One line per model with its note below; at most 75 columns wide. */
 function narrowText(lines: readonly ModelLine[]): string {
   const rows = table(modelRows(lines).map((row) => row.slice(0, 3)));
   const notes = ['', ...lines.map(({ note = '' }) => note)];
