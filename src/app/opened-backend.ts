@@ -26,7 +26,7 @@ export interface BackendContext {
 }
 
 /**
- * The endpoint set by an environment variable, if any. Only the real environment counts, not settings. Throws AppError
+ * The endpoint set by an environment variable, if any. Reads the real environment, not `settings.env`. Throws AppError
  * `config` if a credential must not be sent there.
  */
 export function endpointFrom({ env }: App, name: string): { readonly baseUrl?: URL } {

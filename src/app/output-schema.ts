@@ -10,7 +10,7 @@ const MAX_BYTES = 1_000_000;
 
 const HINT = `Example: --output-schema '{"type":"array","items":{"type":"string"}}', or the path of such a file`;
 
-/** What `--output-schema` asks for: a JSON Schema, or the path of one. Throws AppError `usage` if it is none. */
+/** Reads `--output-schema`: a JSON Schema, or the path of one. Throws AppError `usage` if it is invalid. */
 export async function readSchema(value: string, cwd: string): Promise<Wanted> {
   const isLiteral = /^\s*(?:\{|\[.*\]\s*$)/s.test(value);
   const name = isLiteral ? '--output-schema' : value;
@@ -57,18 +57,18 @@ function draftOf({ $schema }: Schema): SchemaDraft {
 function faultOf(validator: Validator, answer: unknown): string | undefined {
   try {
     const { valid, errors } = validator.validate(answer);
-    // The last one is the deepest: the others say that something below them is wrong.
+    // The last error is the deepest; the others only say that something below them is wrong.
     const deepest = errors.at(-1);
     if (valid || deepest === undefined) return undefined;
     return `${deepest.instanceLocation.replace(/^#/, '') || 'the answer'}: ${deepest.error}`;
   } catch (cause) {
-    // A reference that leads nowhere, a pattern that is none.
+    // For example an unresolved reference or an invalid pattern.
     const why = cause instanceof Error ? cause.message : '';
     throw new AppError('usage', `the schema cannot be used: ${why.split('\n', 1)[0]}`, { cause, hint: HINT });
   }
 }
 
-/** What the service reads of a schema: https://ai.google.dev/api/generate-content#FIELDS.response_json_schema */
+/** The keywords the API supports. https://ai.google.dev/api/generate-content#FIELDS.response_json_schema */
 const WIRE_KEYS = new Set(
   (
     '$id $defs $ref $anchor type format title description enum items prefixItems minItems maxItems minimum maximum ' +
@@ -76,7 +76,7 @@ const WIRE_KEYS = new Set(
   ).split(' '),
 );
 
-/** A schema as the service takes it. What it would refuse is left out here, and checked on the answer. */
+/** Removes keywords the API would reject; they are still checked on the answer. */
 function wireSchema(schema: JsonValue | undefined): JsonValue | undefined {
   return isObject(schema) ? wireObject(schema) : schema;
 }
@@ -107,7 +107,7 @@ function wireValue(key: string, value: JsonValue | undefined): JsonValue | undef
 
 const TYPES: readonly unknown[] = ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'];
 
-/** No answer could be of a type that is none. */
+/** No answer could match an unknown type. */
 function refuseUnknownTypes(value: JsonValue | undefined): void {
   const unknown = [value].flat().find((type) => !TYPES.includes(type));
   if (unknown === undefined) return;

@@ -14,17 +14,17 @@ import { chooseShell } from '../platform/process/shell-choice.ts';
 import { TTY_PATH } from '../platform/terminal/tty.ts';
 import { stderr } from '../render/stderr.ts';
 
-/** What becomes of an answer besides being shown. */
+/** Where an answer goes besides the screen. */
 export interface Output {
-  /** What the renderer writes to. */
+  /** The streams for the renderer. */
   readonly io: Io;
-  /** The events of a run, as they are to be shown. Throws AppError `usage` before the run begins if the file cannot be written. */
+  /** The events to show. Throws AppError `usage` before the run begins if the output file cannot be written. */
   events(run: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void>;
-  /** After the last event. */
+  /** Call after the last event. */
   close(): Promise<void>;
 }
 
-/** What `-x`, `--output-file`, `--copy`, `--pager` and `--no-stream` make of a run. */
+/** Applies `-x`, `--output-file`, `--copy`, `--pager` and `--no-stream` to a run. */
 export function openOutput(options: OutputSetting, app: App): Output {
   const pages = isPaged(options, app.env, app.io.out) ? pagedIo(app, options.quiet === true) : undefined;
   return {
@@ -34,7 +34,7 @@ export function openOutput(options: OutputSetting, app: App): Output {
         const file = options.outputFile === undefined ? undefined : await placeOf(options.outputFile, app);
         const clipboard = options.copy ? openClipboard(app) : undefined;
         for await (const event of shaped(run, options, { file, name: options.outputFile ?? '', clipboard })) {
-          // An error belongs below what had come.
+          // Print what has arrived first: the error belongs below it.
           if (event.type === 'failure') await pages?.abandon();
           yield event;
         }
@@ -65,7 +65,7 @@ async function* shaped(
   const isText = (options.outputFormat ?? 'text') === 'text';
   const isHeld = isText && (isExtract(options) || options.noStream === true);
   let whole = '';
-  /** What was said since the last tool answered. */
+  /** The text since the last tool result. */
   let last = '';
   for await (const event of run) {
     if (event.type === 'answer') last = '';
@@ -73,7 +73,7 @@ async function* shaped(
       whole += event.delta;
       last += event.delta;
     }
-    // What had come is shown all the same; it is no code, unless it is complete.
+    // Show the text that arrived before the failure; with -x show nothing, since the code may be incomplete.
     if (event.type === 'failure' && isHeld && !isExtract(options) && whole !== '') yield { type: 'text', delta: whole };
     if (event.type === 'end') yield* finished(event, { whole, last, isHeld }, { options, targets });
     else if (!isHeld || event.type !== 'text') yield event;
@@ -83,7 +83,7 @@ async function* shaped(
 interface Said {
   readonly whole: string;
   readonly last: string;
-  /** Nothing of it was told yet. */
+  /** None of it was yielded yet. */
   readonly isHeld: boolean;
 }
 
@@ -101,7 +101,7 @@ async function* finished(
     const extracted = code === undefined || isHeld ? {} : { extracted: code };
     yield { ...end, ...extracted, ...(notices.length === 0 ? {} : { notices }) };
   } catch (thrown) {
-    // The run itself went well, and may have been saved.
+    // The run itself succeeded, and may have been saved.
     const { sessionId } = end;
     yield { type: 'failure', error: AppError.from(thrown), ...(sessionId === undefined ? {} : { sessionId }) };
   }
@@ -121,7 +121,7 @@ function wantedBlock(text: string, { extractLast }: OutputSetting, isHeld: boole
   });
 }
 
-/** The same bytes that a pipe would get. */
+/** Writes the same bytes that a pipe would get. */
 async function delivered(answer: string, { file, name, clipboard }: Targets): Promise<readonly string[]> {
   const notices: string[] = [];
   if (file !== undefined) {
@@ -132,7 +132,6 @@ async function delivered(answer: string, { file, name, clipboard }: Targets): Pr
   return notices;
 }
 
-/** The flags that say what becomes of an answer. */
 export interface OutputOptions {
   readonly extract?: boolean;
   readonly extractLast?: boolean;
@@ -142,7 +141,6 @@ export interface OutputOptions {
   readonly noStream?: boolean;
 }
 
-/** The rest of what they depend on. */
 interface OutputSetting extends OutputOptions {
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
   readonly dryRun?: boolean;
@@ -150,20 +148,19 @@ interface OutputSetting extends OutputOptions {
   readonly quiet?: boolean;
 }
 
-/** Whether the answer is read in a pager: as text, on a terminal, if the flag or `GMN_PAGER` says so. */
+/** Pages only text on a terminal, if the flag or `GMN_PAGER` asks for it. */
 function isPaged({ pager, outputFormat = 'text', dryRun, countTokens }: OutputSetting, env: Env, out: Out) {
   return Boolean(pager || env.GMN_PAGER) && outputFormat === 'text' && !dryRun && !countTokens && out.isTerminal;
 }
 
-/** The person's clipboard. */
 interface Clipboard {
-  /** Resolves with words that say so. Throws AppError `usage` if it fails. */
+  /** Resolves with a notice about the copy. Throws AppError `usage` if it fails. */
   copy(text: string): Promise<string>;
 }
 
 /**
- * The clipboard program of this machine, if the person sits at it, else the terminal itself (OSC 52). Throws AppError
- * `usage` if there is neither.
+ * Uses the clipboard program of this machine, or the terminal (OSC 52) over SSH or if there is no program. Throws
+ * AppError `usage` if there is neither.
  */
 function openClipboard({ env, cwd, io, signal }: App): Clipboard {
   const isRemote = Boolean(env.SSH_CONNECTION || env.SSH_TTY);
@@ -190,19 +187,19 @@ function openClipboard({ env, cwd, io, signal }: App): Clipboard {
   };
 }
 
-/** A stdout that is read page by page, once it is complete. */
+/** Collects stdout for a pager. */
 interface PagedIo {
   readonly io: Io;
-  /** Shows all that was written in the pager; without one that works, on stdout. */
+  /** Shows the collected text in the pager, or on stdout if the pager does not work. */
   show(): Promise<void>;
-  /** Shows what was written on stdout, and from now on all that is written. */
+  /** Writes the collected text to stdout, and everything after it directly. */
   abandon(): Promise<void>;
 }
 
-/** Short answers stay on the screen, longer ones scroll; colours are shown. */
+/** -F leaves a short answer on the screen, -R shows colours, -X does not clear the screen. */
 const PAGER = 'less -FRX';
 
-/** `GMN_PAGER`, else `PAGER`, names the pager; that it does not work is told unless `isQuiet`. */
+/** The pager is `GMN_PAGER`, else `PAGER`. Reports a pager that does not work unless `isQuiet`. */
 function pagedIo({ io, env, signal }: App, isQuiet: boolean): PagedIo {
   const { out, err } = io;
   const pager = env.GMN_PAGER || env.PAGER || PAGER;

@@ -12,7 +12,7 @@ import type { OpenedBackend } from './opened-backend.ts';
 
 type Asked = Pick<OpenedBackend, 'inquiries' | 'retryBaseMs'> & { readonly retries?: number | undefined };
 
-/** The inquiries of a backend, each repeated as its failures advise. */
+/** Opens the queries of a backend, each with retries. */
 export async function patientInquiries({ inquiries: open, retryBaseMs, retries }: Asked, app: App): Promise<Inquiries> {
   const inquiries = await open();
   const patience = { clock: app.clock, random: app.random, trace: app.trace, retryBaseMs, retries };
@@ -24,15 +24,14 @@ export async function patientInquiries({ inquiries: open, retryBaseMs, retries }
   };
 }
 
-/** A count, and for which model it is. */
 interface TokenCount {
   readonly model: string;
   readonly totalTokens: number;
 }
 
 /**
- * How many tokens `request` is, by the server's count. If the default model is gone, its successor counts.
- * Throws AppError `auth` or `api`.
+ * The server's token count of `request`. If the default model is gone, the fallback model counts. Throws AppError
+ * `auth` or `api`.
  */
 export async function countTokens(
   opened: OpenedModel,
@@ -54,7 +53,7 @@ export async function countTokens(
   }
 }
 
-/** The count as events, as if the model had answered with the number. Throws as `countTokens` does. */
+/** The count as turn events, as if the model had answered with the number. Throws as `countTokens` does. */
 export async function* countEvents(
   opened: OpenedModel,
   request: ModelRequest,
@@ -69,7 +68,7 @@ export async function* countEvents(
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model };
 }
 
-/** Shows `countEvents`: the number and a newline in text, `{"model","totalTokens"}` in the JSON formats; failures as ever. */
+/** Renders `countEvents`: the number and a newline in text, `{"model","totalTokens"}` in the JSON formats. */
 export function countRenderer(render: Renderer, out: Out, format: 'text' | 'json' | 'stream-json'): Renderer {
   if (format === 'text') return render;
   const notices: string[] = [];

@@ -5,23 +5,23 @@ import { folded, widthOf } from '../core/text/width.ts';
 import { encodeDocument } from '../render/json-text.ts';
 import { stderr } from '../render/stderr.ts';
 
-/** What a command that prints data has found out, for people and for programs. */
+/** The output of a command that prints data, as text and as JSON. */
 export interface Report {
-  /** Whole lines. */
+  /** Complete lines. */
   readonly text: string;
   readonly json: JsonObject;
   readonly notices: readonly string[];
-  /** Lines that are too wide for a terminal are broken between words: it is a list, not somebody's text. */
+  /** Break lines between words if they are too wide for the terminal. */
   readonly folds?: true;
-  /** The same for a terminal in which some line of `text` has no room. */
+  /** Another text for a terminal that is too narrow for a line of `text`. */
   readonly narrow?: (columns: number) => string;
-  /** A ✓, ⚠ or ✗ at the beginning of a line is a verdict of ours, and coloured where colour may be. */
+  /** A ✓, ⚠ or ✗ at the start of a line is coloured where colour is allowed. */
   readonly hasMarks?: true;
 }
 
 /**
- * Writes a report to stdout; its notices go to stderr, or into `warnings` of the JSON. A terminal gets nothing that it would
- * obey.
+ * Writes a report to stdout; its notices go to stderr, or into `warnings` of the JSON. On a terminal the text is
+ * sanitized.
  */
 export async function printReport(report: Report, options: PrintOptions, app: App): Promise<void> {
   const { json } = report;
@@ -48,13 +48,15 @@ function painted(mark: string): string {
   return `\u001b[${COLORS[mark] ?? 39}m${mark}\u001b[39m`;
 }
 
-/** The flags that shape a report. */
 export interface PrintOptions {
   readonly json?: boolean;
   readonly quiet?: boolean;
 }
 
-/** Cells in columns, two spaces apart; the last column is not padded. Ends in a newline unless there are no rows. */
+/**
+ * Aligns cells in columns, two spaces apart; the last column is not padded. Ends in a newline unless there are no
+ * rows.
+ */
 export function table(
   rows: readonly (readonly string[])[],
   measure: (cell: string) => number = (cell) => cell.length,

@@ -2,15 +2,15 @@ import type { Model } from '../core/model.ts';
 import { type Deadline, deadline } from '../platform/runtime/clock.ts';
 import { timedOut } from './agent.ts';
 
-/** The time that each request of a model may take; that of tools and people does not count. */
+/** A deadline for each model request; time spent in tools and on questions does not count. */
 interface RequestTime {
-  /** When the request under way will be given up, in milliseconds since the epoch; undefined: never. */
+  /** The deadline of the request in flight, in milliseconds since the epoch; undefined: none. */
   readonly endsAt: () => number | undefined;
-  /** The same model, each of whose requests is given up in time: it then throws AppError `api`. */
+  /** The model with a deadline on each request; a late request throws AppError `api`. */
   limit(model: Model): Model;
 }
 
-/** So many milliseconds for each request; 0: as long as it takes. */
+/** 0 means no deadline. */
 export function requestTime(timeoutMs: number): RequestTime {
   let current: Deadline | undefined;
   return {

@@ -14,7 +14,6 @@ import type { SavedHere } from '../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../session/store.ts';
 import { retentionMs } from '../session/upkeep.ts';
 
-/** The flags that say which session a run belongs to. */
 export interface SessionOptions {
   readonly resume?: string;
   readonly continue?: boolean;
@@ -25,31 +24,31 @@ export interface SessionOptions {
   readonly demo?: boolean;
 }
 
-/** The flags that give a one-shot tools. */
+/** The flags that give a one-shot run tools. */
 export interface ToolChoice {
   readonly tools?: string;
   readonly mcpConfig?: unknown;
   readonly allowedMcpServerNames?: unknown;
 }
 
-/** The conversation of a run, and what becomes of it. */
+/** The conversation of a run, and how it is saved. */
 export interface PromptHistory {
   readonly history: History;
-  /** Of the session it is going to be saved as; undefined: it is not. */
+  /** The id it will be saved under; undefined if it is not saved. */
   readonly sessionId?: string | undefined;
-  /** Whether it is saved as it goes, and not only when it is over. */
+  /** Whether it is saved after every step, and not only at the end. */
   readonly isResumable?: boolean;
-  /** What the person should know before the answer. */
+  /** Shown before the answer. */
   readonly notices: readonly string[];
-  /** Saves what was said, if anything was. */
+  /** Saves the turn, if there is anything to save. */
   save(): Promise<Saving>;
-  /** Lets others have the session. */
+  /** Releases the session lock. */
   close(): Promise<void>;
 }
 
 /**
- * The conversation of a run that goes on with a session, begins one under a name or id that was given, or is saved as it goes.
- * It is in our hands until it is closed. Throws AppError `usage`.
+ * Opens a session that is continued, has a given name or id, or is saved after every step. It stays locked until it is
+ * closed. Throws AppError `usage`.
  */
 export async function sessionHistory(
   options: SessionOptions,
@@ -84,11 +83,11 @@ export async function sessionHistory(
 }
 
 interface Keeping extends Pick<PromptHistory, 'history' | 'sessionId' | 'isResumable'> {
-  /** Whether there was something to keep; else, why it could not be, in words for the person. */
+  /** Whether there was anything to save; or a notice that says why it could not be saved. */
   save(): Promise<boolean | string>;
 }
 
-/** As in a chat: every step is in the file before the next, and a prompt of which nothing came does not count. */
+/** As in a chat: every step is written before the next, and a prompt without any reply is removed. */
 function savedAsItGoes(session: SavedHere): Keeping {
   const before = session.contents.length;
   return {
@@ -135,7 +134,7 @@ async function open(options: SessionOptions, app: App, report: (message: string)
   });
 }
 
-/** The user's sessions, for a chat or another command; what could not be saved or read is told to `report`. */
+/** The user's sessions. Failures to save or read are passed to `report`. */
 export function openStore(
   app: Pick<App, 'homes' | 'clock' | 'version'>,
   report: (message: string) => void,
@@ -144,18 +143,20 @@ export function openStore(
   return sessionStore({ home: app.homes().gmn, clock: app.clock, version: app.version, report, by });
 }
 
-/** Where they are. */
 export function sessionsDirectory(app: Pick<App, 'homes'>): string {
   return join(app.homes().gmn, 'sessions');
 }
 
-/** The setting `sessions.retention` as the time before which a session is old; undefined: none ever is. Throws AppError `config`. */
+/**
+ * The time before which sessions expire, from the setting `sessions.retention`; undefined: never. Throws AppError
+ * `config`.
+ */
 export async function expiry(app: App): Promise<number | undefined> {
   const ms = retentionMs((await app.settings()).retention);
   return ms === undefined ? undefined : app.clock.now() - ms;
 }
 
-/** Throws AppError `usage` if the flags about sessions contradict each other. */
+/** Throws AppError `usage` if the session flags contradict each other. */
 export function checkSessionFlags(options: SessionOptions): void {
   if (options.fork) checkFork(options);
   const given = [
@@ -188,7 +189,7 @@ function checkFork(options: SessionOptions): void {
   }
 }
 
-/** A session as the JSON of the `sessions` commands shows it. */
+/** A session in the JSON of the `sessions` commands. */
 export function sessionFields(summary: SessionSummary): JsonObject {
   const { createdAt, updatedAt, source, isUnanswered, ...rest } = summary;
   return {
@@ -204,10 +205,10 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How long ago, in words: `just now`, `5 min ago`, `3 h ago`, `2 days ago`; the day, if it is long ago. */
+/** `just now`, `5 min ago`, `3 h ago`, `2 days ago`; the date after 30 days. */
 export function ago(then: number, now: number): string {
   const ms = now - then;
-  // A clock that was set back is no reason to speak of the future.
+  // Also covers a clock that was set back.
   if (ms < MINUTE_MS) return 'just now';
   if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
   if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ago`;
@@ -215,33 +216,33 @@ export function ago(then: number, now: number): string {
   return days < 30 ? `${days} ${days === 1 ? 'day' : 'days'} ago` : new Date(then).toISOString().slice(0, 10);
 }
 
-/** The reference by which a session is spoken of: its name, else the beginning of its id. */
+/** The session's name, else the start of its id. */
 export function shortReference({ id, name }: Pick<SessionSummary, 'id' | 'name'>): string {
   return name ?? shortId(id);
 }
 
-/** A name or title as a list shows it: every character that cannot be seen, or moves others, as its escape; emoji as they are. */
+/** A name or title for a list: escapes invisible and bidirectional characters, but not those in emoji. */
 export function shownName(text: string): string {
   return emojiApart(text)
     .map((piece, index) => (index % 2 === 0 ? visible(piece) : piece))
     .join('');
 }
 
-/** Somebody has their answer, and waits for the prompt of their shell. */
+/** Pruning runs after the answer is printed; it must not delay the shell prompt longer than this. */
 const LIMIT_MS = 2000;
 
 /**
- * Removes the sessions that are kept no longer, and remembers that this was done today. What takes too long is left for
- * tomorrow, and so is everything when a signal of the system comes. Never throws.
+ * Removes expired sessions and records that this was done today. Stops at the deadline or on a signal; the rest is
+ * removed another day. Never throws.
  */
 export async function tidy(app: App): Promise<void> {
   const limit = deadline(app.signal, LIMIT_MS, () => new AppError('limit', 'tidying took too long'));
   try {
-    // First: others who come meanwhile need not do the same.
+    // Mark it first, so that runs started meanwhile do not prune too.
     await touchFile(join(sessionsDirectory(app), '.pruned'), app.clock.now());
     await openStore(app, () => {}).prune(await expiry(app), limit.signal);
   } catch {
-    // Tomorrow is another day.
+    // Best effort: the next run on another day tries again.
   } finally {
     limit.clear();
   }

@@ -17,7 +17,6 @@ const MAX_BYTES = 1_000_000;
 const MAX_CHARS = 200_000;
 const COMMAND_MS = 60_000;
 
-/** What a template may use, and who is asked. */
 export interface MeansOptions extends Pick<ToolOptions, 'allowedTools' | 'approvalMode' | 'yolo'> {
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
 }
@@ -28,7 +27,7 @@ export interface MeansContext {
   readonly signal: AbortSignal;
 }
 
-/** The files and commands of a template: files of the working directory, commands that the person approves. */
+/** Lets a template read files of the working directory and run commands the user approves. */
 export function templateMeans(options: MeansOptions, context: MeansContext): Pick<Filling, 'run' | 'read' | 'quoted'> {
   const shell = chooseShell(undefined, context.app.env);
   return {
@@ -38,7 +37,7 @@ export function templateMeans(options: MeansOptions, context: MeansContext): Pic
   };
 }
 
-/** One word for a POSIX shell, whatever is in it. */
+/** Quotes any text as one word for a POSIX shell. */
 function quotedFor({ path, args }: Shell, words: string): string {
   if (args.length === 1 && args[0] === '-c') return words === '' ? '' : `'${words.replaceAll("'", "'\\''")}'`;
   throw new AppError('usage', `the template puts {{args}} into a command, which is not safe with ${path}`, {
@@ -46,7 +45,9 @@ function quotedFor({ path, args }: Shell, words: string): string {
   });
 }
 
-/** Throws AppError `usage` for what `@path` in a prompt would not attach: the template may be somebody else's. */
+/**
+ * A template may come from someone else. Throws AppError `usage` for a file that `@path` in a prompt would not attach.
+ */
 async function fileText(path: string, app: App): Promise<string> {
   const found = await lookUp(resolve(app.cwd, path), path);
   if (found === undefined) {
@@ -93,7 +94,7 @@ function isAllowed(options: MeansOptions): boolean {
   return modeOf(options) === 'yolo' || names.includes('run_shell_command');
 }
 
-/** Asks where a person can answer: as text, on a terminal. */
+/** Asks only in text format on a terminal; otherwise false. */
 async function isApproved(command: string, { options, context: { app, lend, signal } }: Asking): Promise<boolean> {
   const isAttended = (options.outputFormat ?? 'text') === 'text' && app.io.err.isTerminal;
   const tty = isAttended ? openTty() : undefined;

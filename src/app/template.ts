@@ -13,7 +13,10 @@ import { nearestNames } from '../core/text/names.ts';
 import { visible } from '../core/text/terminal.ts';
 import { lookUp } from '../platform/files/read.ts';
 
-/** The template of that name, or in the file of that path. Throws AppError: `usage` if there is none, `config` if it is broken. */
+/**
+ * The template of that name, or the file at that path. Throws AppError: `usage` if there is none, `config` if it is
+ * invalid.
+ */
 export async function chooseTemplate(wanted: string, app: App): Promise<Template> {
   const found = await findTemplates(await templatePlaces(app));
   const name = wanted.replaceAll(/[\\/]/g, ':');
@@ -38,35 +41,34 @@ function counted(template: FoundTemplate): FoundTemplate {
   });
 }
 
-/** What is put into a template. */
+/** The values for a template's placeholders. */
 export interface Filling {
   /** `--param`, as given. */
   readonly params: readonly string[];
-  /** The words of the command line. */
+  /** The positional arguments. */
   readonly words: string | undefined;
-  /** Asked only if the template has a place for it. */
+  /** Called only if the template has a placeholder for it. */
   readonly stdin: () => Promise<string>;
-  /** Runs a command of the template's, and gives its output. Throws if nobody approves it. */
+  /** Runs a command of the template and returns its output. Throws if it is not approved. */
   readonly run: (command: string) => Promise<string>;
-  /** The words as one word of a command line. Throws AppError `usage` if that cannot be made sure. */
+  /** Quotes the text as one word of a command line. Throws AppError `usage` if that is not safe. */
   readonly quoted: (words: string) => string;
-  /** The text of a file that the template names. */
+  /** Reads a file named by the template. */
   readonly read: (path: string) => Promise<string>;
 }
 
-/** Places of a template of ours, and of a command of the official CLI's. */
+/** Placeholders of gmn's templates, and of the official CLI's commands. */
 const PLACES = { markdown: /\{\{[ \t]*([A-Za-z_][\w-]*)[ \t]*\}\}/g, command: /\{\{args\}\}|[!@]\{/g } as const;
 
 const WORDS = '{{args}}';
 
-/** Whether stdin has a place of its own in it. */
 export function takesStdin({ kind, body }: Template): boolean {
   return kind === 'markdown' && placesIn(body).includes('stdin');
 }
 
 /**
- * The prompt: every place filled once, so that nothing that is put in is read as a template. Words without a place follow
- * the rest. Throws AppError `usage` for a parameter without a value, or without a place.
+ * Fills every placeholder once, so that inserted text is never read as a template. Positional arguments without a
+ * placeholder are appended. Throws AppError `usage` for a parameter without a value or a placeholder.
  */
 export function fillTemplate(template: Template, filling: Filling): Promise<string> {
   return template.kind === 'markdown' ? fillMarkdown(template, filling) : fillCommand(template, filling);
@@ -110,7 +112,7 @@ async function fillCommand({ body, name }: Template, filling: Filling): Promise<
   return body.includes('{{args}}') ? text : withWords(text, filling.words);
 }
 
-/** The command with the words in it. Throws AppError `usage` where quoting them would not keep them one word. */
+/** Inserts the arguments into a command. Throws AppError `usage` where quoting would not keep them one word. */
 function commandWith(command: string, quoted: () => string, name: string): string {
   const [first = '', ...rest] = command.split(WORDS);
   let filled = first;
@@ -118,21 +120,21 @@ function commandWith(command: string, quoted: () => string, name: string): strin
   for (const piece of rest) {
     if (!isPlainPlace(before)) throw unsafePlace(name);
     filled += quoted() + piece;
-    // What stands for the words ends whatever the text before it may have begun.
+    // Stands for the inserted word, so that text before and after it is not joined.
     before += `x${piece}`;
   }
   return filled;
 }
 
 /**
- * What a shell reads at once, and is over: an escaped character, a string in quotes, a comment. `$'…'` and `$"…"` have rules
- * of their own, so that nobody knows here where they end.
+ * Complete tokens of a shell: an escaped character, a quoted string, a comment. `$'…'` and `$"…"` have other rules, so
+ * they match to the end of the text.
  */
 const OVER = /\$['"][\s\S]*|\\[\s\S]|'[^']*'|"(?:[^"\\]|\\[\s\S])*"|(?<![^\s;&|()])#[^\n]*\n/g;
 
 /**
- * Whether a word in single quotes is one word of the command behind this text: no quote, backquote, comment, arithmetic or
- * here-document is open there. Rather no than yes.
+ * Whether a single-quoted word after this text stays one word of the command: no quote, backquote, comment, arithmetic
+ * or here-document is open. When in doubt, false.
  */
 function isPlainPlace(before: string): boolean {
   const bare = before.replace(OVER, (token) => {
@@ -150,7 +152,10 @@ function isPlainPlace(before: string): boolean {
   );
 }
 
-/** False if a command in the double quotes has quotes of its own: then this is only the first half of the string. */
+/**
+ * False if a command inside the double quotes has quotes of its own: then the token is only the first half of the
+ * string.
+ */
 function isSingle(token: string): boolean {
   return (
     countOf(token, '$(') <= countOf(token, ')') &&
@@ -178,7 +183,7 @@ function withWords(text: string, words: string | undefined): string {
   return words === undefined ? text : `${text}\n\n${words}`;
 }
 
-/** Up to the brace that closes the one before `start`. */
+/** The text up to the brace that matches the one before `start`. */
 function balanced(body: string, start: number, name: string): string {
   let depth = 1;
   for (let at = start; at < body.length; at += 1) {

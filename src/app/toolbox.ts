@@ -28,26 +28,26 @@ import { isTooBroad } from '../tools/workspace/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace/workspace.ts';
 import type { OpenedModel } from './model.ts';
 
-/** The flags that say which tools a run has, and how far they may go unasked. */
+/** The flags that choose the tools, and what they may do without approval. */
 export interface ToolOptions extends ModeOptions {
   readonly tools?: string;
-  /** Which of `tools` the person named; all of it unless given. */
+  /** The part of `tools` that the user named; all of it by default. */
   readonly namedTools?: string;
   readonly allowedTools?: readonly string[];
   readonly includeDirectories?: readonly string[];
-  /** What `run_shell_command` uses; the user's own, or the system's, unless given. */
+  /** The shell of `run_shell_command`; by default the user's own, or the system's. */
   readonly shell?: string;
   readonly outputFormat?: 'text' | 'json' | 'stream-json';
 }
 
 export interface Toolbox {
   readonly tools: readonly Tool[];
-  /** Those that the mode keeps back. */
+  /** Tools that the approval mode does not offer. */
   readonly withheld: readonly Tool[];
-  /** The names of the tools that were asked for, those that the mode keeps back included. */
+  /** The names of all chosen tools, withheld ones included. */
   readonly chosen: readonly string[];
   readonly approve: Approve;
-  /** Calls that were denied without a question since this was last asked, each told once, in words for the user. */
+  /** Notices about calls denied without a question since the last call of this function, each reported once. */
   readonly takeDenials: () => readonly string[];
   readonly notices: readonly string[];
 }
@@ -56,15 +56,15 @@ export interface ToolboxContext {
   readonly app: App;
   readonly opened: OpenedModel;
   readonly lend: Lend;
-  /** What the tools work in; one of its own unless given, and what it knows of files lasts as long. */
+  /** The workspace of the tools; by default a new one. What it knows about files lives as long as it does. */
   readonly workspace?: Workspace;
-  /** What the person said "always" to. */
+  /** The user's "always" answers. */
   readonly remembered?: Set<string>;
-  /** The tools of MCP servers; whoever opened them closes them. */
+  /** The tools of MCP servers; the caller closes them. */
   readonly remote?: Pick<McpTools, 'tools' | 'isTrusted' | 'instructions' | 'owners'>;
 }
 
-/** The tools that `--tools` asks for, behind the fence and the approval. Throws AppError `usage`. */
+/** Opens the tools of `--tools`, inside the workspace and with approval. Throws AppError `usage`. */
 export async function openToolbox(options: ToolOptions, context: ToolboxContext): Promise<Toolbox> {
   const { app } = context;
   const settings = await app.settings();
@@ -91,7 +91,7 @@ export async function openToolbox(options: ToolOptions, context: ToolboxContext)
   };
 }
 
-/** A model that is denied a call may well make it again. */
+/** Reports each denial once, since a model often repeats a denied call. */
 function denialLog() {
   const told = new Set<string>();
   const pending: string[] = [];
@@ -104,7 +104,7 @@ function denialLog() {
   };
 }
 
-/** The working directory and those of `--include-directories`, behind the fence. Throws AppError `usage` or `config`. */
+/** A workspace of the working directory and `--include-directories`. Throws AppError `usage` or `config`. */
 export async function openOwnWorkspace(
   options: ToolOptions,
   app: App,
@@ -120,12 +120,12 @@ export async function openOwnWorkspace(
   });
 }
 
-/** The changes of all runs of this user. */
+/** The undo store of all this user's runs. */
 export function undoStoreOf({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
   return undoStore(`${homes().gmn}/undo`, clock);
 }
 
-/** Values of a flag that may be repeated, or hold several with commas. */
+/** Splits the values of a flag that may be repeated or hold a comma-separated list. */
 export function names(values: readonly string[]): readonly string[] {
   return values
     .flatMap((value) => value.split(','))
@@ -133,7 +133,7 @@ export function names(values: readonly string[]): readonly string[] {
     .filter((name) => name !== '');
 }
 
-/** The tools that need more than files, each loaded only if the run may have it. */
+/** Tools that need more than files, loaded only if one of them may be used. */
 async function otherTools(
   workspace: Workspace,
   { tools: wanted = 'none', shell }: ToolOptions,
@@ -173,7 +173,7 @@ interface Offer {
   readonly notices: readonly string[];
 }
 
-/** What the settings leave; a tool that the person named is missed in words. */
+/** Applies `tools.core` and `tools.exclude`; a notice names each tool the user asked for that they remove. */
 function withinLimits(tools: readonly Tool[], limits: ToolLimits, wanted: string): Offer {
   const named = allowedNames(names([wanted]).filter((name) => !isToolSet(name)));
   return {
@@ -187,9 +187,9 @@ function withinLimits(tools: readonly Tool[], limits: ToolLimits, wanted: string
   };
 }
 
-/** In the home directory or `/` nothing is written or run, unless the person named the very tool. */
+/** In the home directory or `/`, tools that write or run commands are offered only if the user named them. */
 function withoutRisk(tools: readonly Tool[], { roots }: Workspace, app: App, wanted: string): Offer {
-  // Whether or not there is a home, `/` is too broad.
+  // `/` is too broad even if there is no home directory.
   const isBroad = roots.some((root) => ['/', ...userHomes(app.env)].some((home) => isTooBroad(root, home)));
   if (!isBroad) return { tools, notices: [] };
   const named = allowedNames(names([wanted]).filter((name) => !isToolSet(name)));
@@ -203,7 +203,7 @@ function withoutRisk(tools: readonly Tool[], { roots }: Workspace, app: App, wan
   };
 }
 
-/** What `--allowed-tools` says of remote tools is judged by whoever knows which server each of them belongs to. */
+/** The `--allowed-tools` that name built-in tools; those of MCP tools are checked where their server is known. */
 function ownNames({ allowedTools = [] }: ToolOptions, remote: ToolboxContext['remote']): readonly string[] {
   const isRemote = (name: string): boolean =>
     name.includes('__') || isOffered(name, remote) || missingOwners(name, remote).length > 0;
@@ -214,7 +214,7 @@ function isOffered(name: string, remote: ToolboxContext['remote']): boolean {
   return remote?.tools.some((tool) => tool.name === name) ?? false;
 }
 
-/** The servers whose tool it may be, if nothing of that name is there: one that is down must not end the run. */
+/** The servers that may own a tool that is not available: a server that is down must not fail the run. */
 function missingOwners(name: string, remote: ToolboxContext['remote']): readonly string[] {
   return isBuiltinName(name) || isOffered(name, remote) ? [] : (remote?.owners(name) ?? []);
 }
@@ -261,16 +261,16 @@ function approveWith(
   });
 }
 
-/** The flags that say how much is asked. */
+/** The flags that choose the approval mode. */
 export interface ModeOptions {
   readonly approvalMode?: ApprovalMode;
   readonly yolo?: boolean;
 }
 
-/** The modes that a file may choose: one that asks nothing is for the command line alone. */
+/** A settings file cannot choose `yolo`; only the command line can. */
 const MODES_OF_FILES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
 
-/** `--yolo` is the same as `--approval-mode yolo`, and saying two different things is a mistake: AppError `usage`. */
+/** `--yolo` means `--approval-mode yolo`. Throws AppError `usage` if both are given and differ. */
 export function modeOf({ approvalMode, yolo }: ModeOptions): ApprovalMode {
   if (yolo && approvalMode !== undefined && approvalMode !== 'yolo') {
     throw new AppError('usage', `--yolo cannot be combined with --approval-mode ${approvalMode}`, {
@@ -280,7 +280,10 @@ export function modeOf({ approvalMode, yolo }: ModeOptions): ApprovalMode {
   return yolo ? 'yolo' : (approvalMode ?? 'default');
 }
 
-/** The mode of the flags, else that of `general.defaultApprovalMode`. Throws as `modeOf` does. */
+/**
+ * The mode of the flags, else of `general.defaultApprovalMode`. Throws AppError `usage` if the flags contradict each
+ * other.
+ */
 export function chosenMode(
   options: ModeOptions,
   { document = {} }: Pick<Settings, 'document'>,

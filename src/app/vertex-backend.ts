@@ -1,7 +1,9 @@
 import { vertex, vertexSite } from '../api/vertex.ts';
 import { type BackendContext, endpointFrom, type OpenedBackend, versionFrom } from './opened-backend.ts';
 
-/** Vertex AI: of a project with a token, the express mode with a key. Throws AppError `config`, naming what is missing. */
+/**
+ * Vertex AI: with a token for a project, with a key in express mode. Throws AppError `config`, naming what is missing.
+ */
 export function openVertex(context: BackendContext): OpenedBackend {
   const { app, settings, identity, carrier, userAgent } = context;
   const { env } = settings;

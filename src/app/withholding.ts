@@ -3,7 +3,7 @@ import { ownSecrets } from '../auth/own-secrets.ts';
 import type { App } from '../core/app.ts';
 import { concealedIn, MARK } from '../core/text/secrets.ts';
 
-/** Knows the credentials of gmn and of the official CLI as they are at each moment: a token may be renewed meanwhile. */
+/** Reads the credentials of gmn and the official CLI anew each time, since a token may be refreshed meanwhile. */
 export function ownWithholding(app: Pick<App, 'homes' | 'settings'>): Withholding {
   let hasWithheld = false;
   return {

@@ -22,23 +22,23 @@ import { noteUnoffered, noting, type Permissions, toolOptions, unattended } from
 
 const EMBED_MODEL = 'gemini-embedding-001';
 
-/** How long a turn may take unless its caller says. */
+/** The default deadline of a turn. */
 const USUAL_MS = 600_000;
 
-/** How many servers may stand behind each other: gmn → MCP → gmn. */
+/** The maximum depth of nested servers: gmn → MCP → gmn. */
 const DEEPEST = 2;
 const DEPTH = 'GMN_MCP_DEPTH';
 
 interface EngineOptions {
   readonly app: App;
-  /** The sessions that are in use are held here. */
+  /** Locks of the sessions in use. */
   readonly holds: Holds;
-  /** Who answers unless a call names a model. */
+  /** The model for calls that name none. */
   readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo'>;
   readonly permissions: Permissions;
 }
 
-/** The turns, sessions and inquiries of gmn, for the tools of the MCP server. Opens nothing before it is asked for. */
+/** Turns, sessions and queries for the tools of the MCP server. Opens nothing until it is needed. */
 export function serveEngine(options: EngineOptions): Engine {
   const { app, holds } = options;
   const sessions = serveSessions(app, holds);
@@ -72,13 +72,13 @@ export function serveEngine(options: EngineOptions): Engine {
   };
 }
 
-/** The same events with what there is to say of the session, and its id at the end if it is all there. */
+/** Adds the notices of the session, and its id to the last event if everything is saved. */
 async function* withSession(
   events: AsyncIterable<TurnEvent>,
   { written, savedId, notices }: OpenHistory,
 ): AsyncGenerator<TurnEvent, void> {
   for await (const event of events) {
-    // Whoever hears of a failure may want to go on from there.
+    // After a failure the caller may want to continue the session, so it must be in the file.
     if (event.type === 'failure') await written();
     for (const message of notices()) yield { type: 'notice', message };
     const sessionId = event.type === 'end' ? savedId() : undefined;
@@ -104,7 +104,7 @@ async function* turnEvents(
     opened = await openModel(modelOptions(options, request), app, limit.endsAt);
     for (const message of opened.notices) yield { type: 'notice', message };
     const agent = yield* agentFor(options, request, { app, opened, refused });
-    // Settings and context files were read meanwhile.
+    // Check again: reading settings and context files took time.
     checkDirectory(request);
     for await (const event of runTurn(agent, { history, prompt: request.prompt, signal: limit.signal })) {
       noteUnoffered(event, agent, refused);
@@ -153,12 +153,15 @@ async function* agentFor(
   return workspace === undefined ? asked : unattended(asked, { permissions, workspace, refused });
 }
 
-/** Its path was free of links, and inside a root, when the call came; a call may wait for long. Throws CodedError. */
+/**
+ * Checks again that the path has no symbolic links: a call may have waited long since the first check. Throws
+ * CodedError.
+ */
 function checkDirectory({ directory }: TurnRequest): void {
   if (directory !== undefined && realPath(directory) !== directory) throw outsideRoots(directory);
 }
 
-/** The same App, but it works in another directory, and its children know how deep they are. */
+/** The App in another directory, with the nesting depth in the environment of its children. */
 function appFor(app: App, directory: string | undefined): App {
   const env = { ...app.env, [DEPTH]: String(depthOf(app) + 1) };
   return { ...app, env, ...(directory === undefined ? {} : { cwd: directory }) };
@@ -177,12 +180,12 @@ function checkDepth(app: App): void {
 }
 
 function modelOptions({ model }: EngineOptions, { model: wanted, builtIn, sampling }: TurnRequest): ModelOptions {
-  // Words of the credential go with the notices, not to a terminal.
+  // JSON format, so that messages of the credential become notices instead of going to a terminal.
   const options = { ...model, ...sampling, outputFormat: 'json' } as const;
   return wanted === undefined ? unlessNamed(options, builtIn) : { ...options, model: wanted };
 }
 
-/** The same for the tools that have a model of their own, which the server's `-m` does not change. */
+/** A tool's own built-in model takes precedence over the server's `-m`. */
 function unlessNamed({ model, ...options }: ModelOptions, builtIn: BuiltInModel | undefined): ModelOptions {
   if (builtIn !== undefined) return { ...options, builtIn };
   return model === undefined ? options : { ...options, model };

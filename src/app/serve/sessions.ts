@@ -9,15 +9,14 @@ import { afterUrgent } from '../../platform/runtime/clock.ts';
 import type { SavedHere } from '../../session/open-session.ts';
 import { type LocalStore, sessionStore } from '../../session/store.ts';
 
-/** Where the turns of the MCP server are kept. */
 interface ServeSessions {
   readonly store: SessionStore;
   /**
-   * Opens what a turn is kept in, and holds it until it is let go of. `onSession` hears the id under which everything so far
-   * is in a file whenever that is not the one it had; undefined: something is not. Throws AppError.
+   * Opens the history of a turn and locks its session until it is closed. `onSession` gets the id whenever it changes;
+   * undefined if something could not be saved. Throws AppError.
    */
   open(kept: Kept, onSession?: OnSession): Promise<OpenHistory>;
-  /** Resolves when all that was closed is written down. */
+  /** Resolves when all closed sessions are written. */
   settled(): Promise<void>;
 }
 
@@ -25,23 +24,23 @@ type OnSession = (sessionId: string | undefined) => void;
 
 export interface OpenHistory {
   readonly history: History;
-  /** Lets go of the session; the answer need not wait for that. */
+  /** Releases the session in the background, so that the answer need not wait. */
   readonly close: () => void;
-  /** Resolves when what was added is in the file, or cannot be. */
+  /** Resolves when all records are written, or writing has failed. */
   readonly written: () => Promise<void>;
-  /** That id. */
+  /** The id of the session if everything is saved. */
   readonly savedId: () => string | undefined;
-  /** What the caller should know of the session and was not told yet. */
+  /** Notices about the session that were not reported yet. */
   readonly notices: () => readonly string[];
 }
 
 type SessionKept = Extract<Kept, { kind: 'session' }>;
 
-/** The sessions of the command line. */
+/** Uses the same store as the command line. */
 export function serveSessions(app: App, holds: Holds): ServeSessions {
   const closings = new Set<Promise<void>>();
   const storeThat = (report: (message: string) => void): LocalStore =>
-    // The caller has its prompt; waiting for the disk would only delay the answer.
+    // The caller still has its prompt, so waiting for fsync would only delay the answer.
     sessionStore({ ...app, home: app.homes().gmn, report, by: 'mcp', durability: 'written' });
   const begun = ({ earlier, cwd }: SessionKept, report: (message: string) => void): Promise<SavedHere> => {
     const store = storeThat(report);
@@ -85,8 +84,8 @@ const NOT_A_SESSION = {
 } as const;
 
 /**
- * The session, but the request goes before its prompt is written to the file; the reply waits for that. Earlier prompts that had
- * no reply are not sent again: what the service refused once it would refuse for ever.
+ * Sends the request before its prompt is written; the reply waits for the write. Earlier prompts without a reply are
+ * not sent again, since the API might reject them every time.
  */
 function eager(session: Session, onWritten: () => void): Pick<OpenHistory, 'history' | 'written'> {
   const begin = session.contents.length;
@@ -94,7 +93,7 @@ function eager(session: Session, onWritten: () => void): Pick<OpenHistory, 'hist
     (content, index, all) => !isPrompt(content) || !isPromptOrEnd(all[index + 1]),
   );
   let last: Promise<void> = Promise.resolve();
-  /** What the session was not told yet. */
+  /** Contents not handed to the session yet. */
   let ahead: readonly KeptContent[] = [];
   const tell = (record: TurnRecord): Promise<void> => {
     ahead = [];
@@ -112,7 +111,7 @@ function eager(session: Session, onWritten: () => void): Pick<OpenHistory, 'hist
       if (!isPrompted) await last;
     },
     async overhear(delta) {
-      // What is heard may be written at once, and stands after its prompt.
+      // A delta may be written at once, and must follow its prompt.
       if (ahead.length > 0) await last;
       await session.overhear?.(delta);
     },
@@ -120,7 +119,7 @@ function eager(session: Session, onWritten: () => void): Pick<OpenHistory, 'hist
   return { history, written: () => last };
 }
 
-/** What to say of the prompts at the end that had no reply: whoever goes on may take them for known. */
+/** Notices about unanswered prompts at the end: the caller may assume that the model knows them. */
 function leftOut(contents: readonly KeptContent[]): readonly string[] {
   const since = contents.findLastIndex((content) => !isPrompt(content)) + 1;
   return contents.slice(since).map(({ parts }) => {

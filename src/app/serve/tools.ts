@@ -23,16 +23,16 @@ const FLAGS: Readonly<Record<string, string>> = {
 
 const READERS = 'list_directory,read_file,glob,search_file_content';
 
-/** Which tools are offered. What is not allowed is not even declared. */
+/** The tools to offer. Tools that are not allowed are not declared. */
 export function toolOptions({ write, shell }: Permissions): ToolOptions {
-  // The flags of the server say what is allowed, not the mode that a person has chosen for being asked.
+  // The server's flags decide what is allowed, not the approval mode in the user's settings.
   const fixed = { outputFormat: 'json', approvalMode: 'default' } as const;
   if (shell) return { ...fixed, tools: `${READERS}${write ? ',write_file,edit_file' : ''},${SHELL}` };
-  // As sets, so that the home directory stays without tools that write even if somebody made it a root.
+  // Tool sets instead of names, so that no writing tool is offered in a home directory even if it is a root.
   return { ...fixed, tools: write ? 'edit' : 'read' };
 }
 
-/** An agent that nobody watches: what is not allowed is refused at once, and noted in `refused`. */
+/** Denies at once what is not allowed, since there is no one to ask, and adds it to `refused`. */
 export function unattended(
   agent: Agent,
   { permissions, workspace, refused }: { permissions: Permissions; workspace: Workspace; refused: string[] },
@@ -53,7 +53,7 @@ export function unattended(
   return { ...agent, approve };
 }
 
-/** Notes the calls of tools that were not offered, as they go by. */
+/** Adds calls of tools that were not offered to `refused`. */
 export function noteUnoffered(event: TurnEvent, { tools }: Agent, refused: string[]): void {
   if (event.type !== 'call' || tools.some(({ name }) => name === event.name)) return;
   const flag = Object.hasOwn(FLAGS, event.name) ? FLAGS[event.name] : undefined;
@@ -61,13 +61,13 @@ export function noteUnoffered(event: TurnEvent, { tools }: Agent, refused: strin
   refused.push(`${visible(event.name.slice(0, 80))}: not offered by this server${hint}`);
 }
 
-/** The same workspace, but whatever it does not let the model do is noted: nobody is there to see it. */
+/** Wraps a workspace to report everything it refuses, since no user sees it. */
 export function noting(workspace: Workspace, note: (words: string) => void): Workspace {
   const refuse = (thrown: unknown): never => {
     if (thrown instanceof AppError) note(visible(thrown.message));
     throw thrown;
   };
-  /** What is merely not there is no refusal: such a place may be named. */
+  /** A missing file is not a refusal; only a path that may not be named is reported. */
   const unread =
     (path: string) =>
     async (thrown: unknown): Promise<never> => {

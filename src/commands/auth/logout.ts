@@ -7,11 +7,14 @@ import type { App } from '../../core/app.ts';
 import { removeFiles } from '../../platform/files/write.ts';
 import { thisMachine } from '../../platform/host.ts';
 
-/** Forgets what gmn itself stored, and nothing of the official CLI's. Throws AppError `config` if something stays. */
+/**
+ * Removes what gmn itself stored, and nothing of the official CLI's. Throws AppError `config` if something could not
+ * be removed.
+ */
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const { gmn, gemini } = app.homes();
   const pairFile = basename(clientPairFile(gmn));
-  // The key last: it is the one that may have to stay, and the rest must not stay with it.
+  // The key last: removing it may fail, and the rest must be gone by then.
   const tokens = await removeFiles(tokenCacheDirectory(gmn), () => true);
   const pairs = await removeFiles(gmn, (name) => name === pairFile || name.startsWith(`${pairFile}.corrupt-`));
   const apiKey = await keyStore(gmn, thisMachine(), app.clock).forget();

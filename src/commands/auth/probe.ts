@@ -3,15 +3,16 @@ import { patientInquiries } from '../../app/queries.ts';
 import type { App, Settings } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 
-/** What the servers say of a credential. */
 export interface ProbeRow {
   readonly ok: boolean;
   readonly text: string;
-  /** The ways out, one a line. */
+  /** One per line. */
   readonly hints?: readonly string[];
 }
 
-/** Asks the backend a credential belongs to whether it is taken, and what is left. Throws nothing but the signal's reason. */
+/**
+ * Asks the credential's backend whether it accepts it, and for the remaining quota. Throws only the signal's reason.
+ */
 export async function probeCredential(bearer: Bearer, app: App, settings: Settings): Promise<readonly ProbeRow[]> {
   try {
     const inquiries = await patientInquiries(await openBackend(bearer, { app, settings }), app);

@@ -12,8 +12,8 @@ interface SetKeyOptions {
 const MAX_BYTES = 10_000;
 
 /**
- * Keeps an API key: in the system's keyring if there is one, else in a file that only its owner can read. The key is
- * typed unseen or piped in, and never shown. Throws AppError `usage` if it cannot be a key.
+ * Stores an API key in the system's keyring if there is one, else in a file that only its owner can read. The key is
+ * typed without echo or piped in, and never shown. Throws AppError `usage` if it cannot be a key.
  */
 export async function run(options: SetKeyOptions, app: App): Promise<number> {
   const key = checkKey(await readKey(options, app.signal));

@@ -12,12 +12,12 @@ export interface AuthStatusOptions extends PrintOptions {
   readonly online?: boolean;
 }
 
-/** Asks the servers about a credential; what `--online` adds. Throws nothing but the signal's reason. */
+/** What `--online` adds: asks the servers about a credential. Throws only the signal's reason. */
 export type Probe = (choice: Choice, signal: AbortSignal) => Promise<readonly ProbeRow[]>;
 
 /**
- * Which credential would be used, from where and until when, and what else was found. Sends nothing without `--online`.
- * Returns 0 if that credential can be used, else the code a run would end with.
+ * Shows which credential would be used, its source and expiry, and what else was found. Sends nothing without
+ * `--online`. Returns 0 if the credential is usable, else the exit code a run would have.
  */
 export async function run(options: AuthStatusOptions, app: App, probe?: Probe): Promise<number> {
   const settings = await app.settings();
@@ -29,7 +29,7 @@ export async function run(options: AuthStatusOptions, app: App, probe?: Probe): 
     ...(options.auth === undefined ? {} : { flag: options.auth }),
   };
   const survey = await surveyCredentials(input, async (choice) => {
-    // With `--online` the server's own word counts.
+    // With `--online` the server decides.
     if (!options.online) await choice.look?.();
     await openBackend(choice, { app, settings });
   });

@@ -15,14 +15,13 @@ import { BUILTIN_NAMES } from '../../tools/builtins.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import { chatServers } from './servers.ts';
 
-/** The flags that say who answers in a chat. */
 export interface AssistantOptions extends ModelOptions, AgentOptions, RosterOptions {
   readonly timeout?: number;
   readonly noMcp?: boolean;
 }
 
 interface OpenedAssistant extends Assistant {
-  /** What the person should know before the first prompt. */
+  /** Shown before the first prompt. */
   readonly notices: readonly string[];
   close(): Promise<void>;
 }
@@ -31,7 +30,7 @@ interface AssistantContext {
   readonly app: App;
   readonly lend: Lend;
   readonly workspace: Workspace;
-  /** Told what the person should know of what happens behind the prompt. */
+  /** Called with notices about background work. */
   readonly onNotice: (notice: string) => void;
 }
 
@@ -42,7 +41,7 @@ interface Opened {
   readonly notices: readonly string[];
 }
 
-/** Opens who answers, so that it can be set up anew. Throws AppError: `config`, `auth` or `usage`. */
+/** Opens the assistant of a chat; its setup can be changed later. Throws AppError: `config`, `auth` or `usage`. */
 export async function openAssistant(options: AssistantOptions, context: AssistantContext): Promise<OpenedAssistant> {
   const servers = await openRemote(options, context);
   try {
@@ -54,12 +53,12 @@ export async function openAssistant(options: AssistantOptions, context: Assistan
   }
 }
 
-/** The MCP servers of a chat, which may become others. */
+/** The MCP servers of a chat, which can be reloaded. */
 interface Remote {
   readonly current: ChatRemote | undefined;
   /** See `Assistant.reloadServers`. */
   reload(): Promise<void>;
-  /** See `McpTools.watch`; until they are reloaded. */
+  /** See `McpTools.watch`; ends when the servers are reloaded. */
   watch(onChange: (notices: readonly string[]) => void): void;
   close(): Promise<void>;
 }
@@ -81,7 +80,7 @@ async function openRemote(options: AssistantOptions, context: AssistantContext):
     async reload() {
       const settings = await loadSettings(app);
       const anew = { ...context, app: { ...app, settings: async () => settings }, isAnew: true };
-      // Throws while the servers there are still run.
+      // May throw, so call it while the current servers still run.
       const reopen = await prepareRemote(options, anew);
       await close();
       life = new AbortController();
@@ -92,13 +91,12 @@ async function openRemote(options: AssistantOptions, context: AssistantContext):
   };
 }
 
-/** What a chat has of its MCP servers: tools for the model, and the servers themselves for the person. */
 interface ChatRemote {
   readonly tools: McpTools;
   readonly servers: Servers;
 }
 
-/** How to start the configured MCP servers; undefined if there are none, or none are wanted. */
+/** How to start the configured MCP servers; undefined if there are none, or `--no-mcp` is given. */
 async function prepareRemote(
   options: AssistantOptions,
   context: AssistantContext & { readonly isAnew?: boolean },
@@ -146,7 +144,7 @@ async function assistantWith(
     last = changed.catch(() => undefined);
     return changed;
   };
-  // Behind the prompt: the next turn has the tools that the servers have by then.
+  // In the background: the next turn gets the current tools of the servers.
   const keepUp = (): void =>
     servers.watch((notices) => {
       const tell = tellNews(current.notices, context.onNotice);
@@ -164,7 +162,7 @@ async function assistantWith(
       try {
         await servers.reload();
       } finally {
-        // Also if it failed half way: a tool whose server has ended must not be offered.
+        // Also after a failure half way: a tool whose server has ended must not be offered.
         if (servers.current !== before) {
           await change({});
           keepUp();
@@ -192,7 +190,7 @@ async function assistantWith(
   };
 }
 
-/** The agent, and what was said while it was opened. */
+/** The agent, with the notices yielded while it was opened. */
 async function drained(events: ReturnType<typeof openAgent>): Promise<Pick<Opened, 'agent' | 'notices'>> {
   const notices: string[] = [];
   for (;;) {
@@ -216,7 +214,7 @@ function firstSetup(options: AssistantOptions, mode: ApprovalMode): Setup {
   };
 }
 
-/** `--shell` says that the model may use one. */
+/** `--shell` implies that the model may use it. */
 function defaultTools({ shell }: AssistantOptions): string {
   return shell === undefined ? 'edit' : 'edit,run_shell_command';
 }
@@ -233,7 +231,7 @@ function modelFlags({ model, showThoughts }: Setup): Pick<AssistantOptions, 'mod
 
 function agentFlags({ system: _, yolo: __, ...options }: AssistantOptions, setup: Setup): AgentOptions {
   const { system, tools, mode } = setup;
-  // What comes with a chat was named by nobody.
+  // The default tools of a chat do not count as named by the user.
   const named = options.tools === undefined && tools === defaultTools(options) ? { namedTools: 'edit' } : {};
   return { ...options, tools, ...named, approvalMode: mode, ...(system === undefined ? {} : { system }) };
 }

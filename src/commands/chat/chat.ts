@@ -24,7 +24,6 @@ import { isAttended } from '../../platform/terminal/io.ts';
 import { systemStdin } from '../../platform/terminal/stdin.ts';
 import { type AssistantOptions, openAssistant } from './assistant.ts';
 
-/** The flags of `gmn chat`. */
 export interface ChatOptions extends AssistantOptions, SessionOptions {
   readonly args: readonly string[];
   readonly prompt?: string;
@@ -35,7 +34,7 @@ export interface ChatOptions extends AssistantOptions, SessionOptions {
 
 const MODES: readonly ApprovalMode[] = ['default', 'auto_edit', 'plan'];
 
-/** A chat, until the person leaves; returns its exit code. Throws AppError if it cannot begin. */
+/** Runs a chat until the user leaves; returns its exit code. Throws AppError if it cannot start. */
 export async function run(options: ChatOptions, app: App): Promise<number> {
   checkUsage(options);
   const isPlain = (options.plain ?? false) || app.env.TERM === 'dumb';
@@ -69,7 +68,7 @@ export async function run(options: ChatOptions, app: App): Promise<number> {
     chat = openChat({
       ...{ version, env, homes: app.homes, cwd, clock, signal, io, isPlain, lines, assistant, store, ...kept },
       isQuiet: options.quiet ?? false,
-      // `yolo` is for the command line alone: only who began with it comes back to it.
+      // Only the command line can choose `yolo`; a chat started with it can switch back to it.
       modes: assistant.setup.mode === 'yolo' ? [...MODES, 'yolo'] : MODES,
       takeReports: () => reports.splice(0),
       changes: sessionChanges(undo, { ...turns, workspace, cwd: workspace.roots[0] ?? cwd }),
@@ -98,7 +97,10 @@ function checkUsage(options: ChatOptions): void {
 
 type Kept = { readonly session: Session; readonly isSaved: boolean };
 
-/** What is gone on with, a new session, or one that is not kept: the offline model's is kept only if a flag names one. */
+/**
+ * The continued session, a new one, or one that is not saved. With the demo model a session is saved only if a flag
+ * names it.
+ */
 async function openSession(options: ChatOptions, { cwd, homes }: App, store: SessionStore): Promise<Kept> {
   const { resume, sessionName: name, sessionId: id } = options;
   if (resume !== undefined || options.continue) {
@@ -115,9 +117,9 @@ async function openSession(options: ChatOptions, { cwd, homes }: App, store: Ses
   return { session: await store.create({ cwd, by: 'chat', ...given }), isSaved: true };
 }
 
-/** What was chosen in the session before, as far as no flag says otherwise, and the words that tell so. */
+/** The model and system instruction of the session, unless a flag overrides them, with a notice about them. */
 function chosenBefore({ model, system }: ChatOptions, before: SessionSetup, env: Env) {
-  // The variable is for all sessions, and what was chosen for this one.
+  // GMN_MODEL is general; the choice made in the session is more specific and wins.
   const isFlag = model !== undefined && model !== env.GMN_MODEL;
   const chosen = {
     ...(isFlag || before.model === undefined ? {} : { model: before.model }),
@@ -126,7 +128,7 @@ function chosenBefore({ model, system }: ChatOptions, before: SessionSetup, env:
   return { chosen, words: restoredWords(chosen) };
 }
 
-/** Goes on from what a session holds, and adds nothing to it. */
+/** Continues from a session without adding to it. */
 async function forgotten(saved: Session): Promise<Kept> {
   await saved.close();
   const session = memorySession(randomId(), saved.setup);
@@ -134,7 +136,7 @@ async function forgotten(saved: Session): Promise<Kept> {
   return { session, isSaved: false };
 }
 
-/** The line editor where a person sits, else the lines of stdin. */
+/** The line editor if interactive, else the lines of stdin. */
 function openLines({ app, io, isPlain }: Place, complete: Complete): LineSource {
   const { clock, env, signal, homes } = app;
   if (!isAttended()) return pipedLines(systemStdin().read(signal));
@@ -155,7 +157,7 @@ interface Place {
   readonly isPlain: boolean;
 }
 
-/** The same streams, never styled. */
+/** The same streams without styles. */
 function plainIo({ out, err }: Io): Io {
   return { out: plainOut(out), err: plainOut(err) };
 }
