@@ -3,13 +3,13 @@ import { type FoundTemplate, findTemplates, readTemplate, templatePlaces } from 
 import type { App } from '../core/app.ts';
 import { cachedOffer } from '../mcp/client/tools/memory.ts';
 
-/** What may stand in a place of the command line, and what it is. */
+/** A completion, with its description. */
 export interface Candidate {
   readonly value: string;
   readonly about: string;
 }
 
-/** The templates that count here. Throws AppError `config` if the settings are broken. */
+/** The usable templates. Throws AppError `config` if the settings are invalid. */
 export async function templateNames(app: App): Promise<readonly Candidate[]> {
   const found = await findTemplates(await templatePlaces(app));
   const usable = found.filter(({ place }) => place.ignored === undefined);
@@ -24,7 +24,7 @@ function descriptionOf(template: FoundTemplate): string {
   }
 }
 
-/** The tools that a server had when it was last asked: nothing is started. Throws AppError `config` if the settings are broken. */
+/** A server's tools from the cached tool list; starts nothing. Throws AppError `config` if the settings are invalid. */
 export async function toolNames(app: App, server: string): Promise<readonly Candidate[]> {
   const { entries } = await readRoster({}, app);
   const state = entries.find(({ name }) => name === server)?.state;

@@ -8,23 +8,26 @@ import { ALIASES, MODELS } from '../models/table.ts';
 import { listSessions } from '../session/find.ts';
 import type { Candidate } from './complete-names.ts';
 
-/** What a completion script asks for: `models`, `sessions`, `servers`, `keys`, `templates`, or `tools` and of which server. */
+/**
+ * The first argument is the kind: `models`, `sessions`, `servers`, `keys`, `templates`, or `tools` followed by the
+ * server.
+ */
 interface CompleteOptions {
   readonly args: readonly string[];
 }
 
-/** Beyond this nobody reads the list. */
+/** A longer list is of no use. */
 const MOST = 500;
 const LONGEST_ABOUT = 60;
 
 /**
- * Prints what may stand in a place of the command line, one a line, a tab and what it is behind it. Reads what is on disk, asks
- * nobody, changes nothing. A file that is broken offers nothing: this is no place to complain.
+ * Prints completions, one per line: value, tab, description. Reads files only, sends nothing, changes nothing. An
+ * unreadable file gives no completions: an error here would disturb the command line.
  */
 export async function run({ args: [what = '', before = ''] }: CompleteOptions, app: App): Promise<number> {
   const find = Object.hasOwn(FINDERS, what) ? FINDERS[what] : undefined;
   const found = await (find?.(app, before) ?? Promise.resolve([])).catch(() => []);
-  // Names come from files that anybody may have written, and no shell can be handed what is not one plain line.
+  // Names come from files anyone may have written, and a shell script can handle only plain single-line values.
   const usable = found.filter(({ value }) => value !== '' && visible(value) === value).slice(0, MOST);
   const lines = usable.map(({ value, about }) => `${value}\t${[...visible(about)].slice(0, LONGEST_ABOUT).join('')}\n`);
   await app.io.out.write(lines.join(''));

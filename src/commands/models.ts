@@ -4,7 +4,6 @@ import type { App } from '../core/app.ts';
 import { formatDuration } from '../core/text/format.ts';
 import { keepListing, knownModels, lastListing, type ModelListing, mergeListed } from '../models/listing.ts';
 
-/** The flags of `gmn models`. */
 interface ModelsOptions extends PrintOptions {
   readonly args: readonly string[];
   readonly refresh?: boolean;
@@ -12,8 +11,8 @@ interface ModelsOptions extends PrintOptions {
 }
 
 /**
- * The models gmn knows, what they can do and what their short names mean; and, as of the last `--refresh`, which of them
- * the account is offered. Only `--refresh` asks anyone.
+ * Lists the known models, their features and aliases; and, as of the last `--refresh`, which the account can use.
+ * Sends requests only with `--refresh`.
  */
 export async function run(options: ModelsOptions, app: App): Promise<number> {
   const { listing, notices } = options.refresh

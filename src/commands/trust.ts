@@ -8,21 +8,21 @@ import { AppError } from '../core/error.ts';
 import { isDirectory, realPath } from '../platform/files/path.ts';
 import { readStateFile } from '../platform/files/small-file.ts';
 
-/** The flags of `gmn trust`. */
 interface TrustOptions extends PrintOptions {
   readonly args: readonly string[];
   readonly list?: boolean;
   readonly remove?: boolean;
 }
 
-/** A server that says more than this cannot be looked at, and would push the others off the screen. */
+/** A longer definition cannot be reviewed, and would push the others off the screen. */
 const MAX_SHOWN = 10_000;
-/** A command line longer than this is shown word by word. */
+/** A longer command line is shown one word per line. */
 const MAX_LINE = 100;
 
 /**
- * Trusts a folder, this one if none is named: shows the MCP servers it defines and allows them as they are now, but for
- * those that are too long to be shown whole. Starts none of them. Throws AppError: `usage` if there is no such folder, `config` if its settings or the list are broken.
+ * Trusts a folder, by default this one: shows the MCP servers it defines and approves their current definitions,
+ * except those too long to be shown in full. Starts none. Throws AppError: `usage` if there is no such folder,
+ * `config` if its settings or the trust file are invalid.
  */
 export async function run(options: TrustOptions, app: App): Promise<number> {
   if (options.args.length > 1 || (options.list && (options.remove || options.args.length > 0))) {
@@ -88,7 +88,7 @@ function trustedText(folder: string, servers: readonly ShownServer[]): string {
 
 async function forgetFolder(wanted: string, options: TrustOptions, app: App): Promise<number> {
   const file = trustFilePath(app.homes().gmn);
-  // A folder that is gone, or is a link by now, must be forgettable too.
+  // Also accept a folder that was removed or is now a link.
   const folder = [realPath(wanted), wanted].find((path) => path !== undefined && readTrustFile(file).has(path));
   if (folder === undefined) {
     throw new AppError('usage', `${wanted} was not trusted by gmn`, { hint: 'To see what is: gmn trust --list' });

@@ -10,9 +10,9 @@ import { type Change, takeBackAll } from '../tools/workspace/journal.ts';
 import { openWorkspace } from '../tools/workspace/workspace.ts';
 
 /**
- * Puts back the files that the last run with tools changed here: all of them if it was run here, else those below. A file
- * that was changed since is left alone and named, and the exit code is 1 then. Throws AppError `usage` if there is nothing
- * to take back here, `config` if there may be, but the journal cannot be read.
+ * Undoes the file changes of the last run with tools: all of them if it was run here, else those below this directory.
+ * A file that was changed since is skipped and named, and the exit code is 1. Throws AppError `usage` if there is
+ * nothing to undo here, `config` if the journal cannot be read.
  */
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const store = undoStoreOf(app);
@@ -47,7 +47,7 @@ function otherRoots({ roots }: Change): readonly string[] {
   return roots.slice(1).filter(isDirectory);
 }
 
-/** The changes of the newest run; one that was tried in vain steps back behind those that were not. */
+/** The changes of the newest run; a run whose undo already failed comes after all others. */
 function lastOf(changes: readonly Change[]): readonly Change[] {
   const last = changes.findLast(({ isPassed }) => !isPassed) ?? changes.at(-1);
   return changes.filter(({ run: id }) => id === last?.run);

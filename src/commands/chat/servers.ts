@@ -8,7 +8,7 @@ import { sniffMedia } from '../../core/text/media.ts';
 import type { McpTools } from '../../mcp/client/tools/toolset.ts';
 import type { Connection, ContentBlock } from '../../mcp/client/types.ts';
 
-/** The servers of a chat: what the settings say of them, and what came of those that may be used. */
+/** The MCP servers of a chat: the configured ones, with the state of those that are used. */
 export function chatServers({ entries }: Roster, tools: McpTools): Servers {
   const connection = (name: string, signal: AbortSignal): Promise<Connection> => {
     const found = tools.servers.find(({ server }) => server.name === name);
@@ -48,7 +48,7 @@ function chatServer({ name, state }: ServerEntry, { servers, table }: McpTools):
   }
 }
 
-/** Only what the bytes prove to be is sent as media. */
+/** Sends only media whose bytes show its type. */
 function partsOf(block: ContentBlock): readonly Part[] {
   const text = textOfBlock(block);
   if (text !== undefined) return [{ text }];

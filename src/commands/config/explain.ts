@@ -3,7 +3,10 @@ import { explain, parseKey } from '../../config/explanation.ts';
 import type { App } from '../../core/app.ts';
 import { allLayers, type ConfigOptions, onlyKey } from './layers.ts';
 
-/** The value of one key and every layer that sets it, the winner marked; secrets hidden. Throws AppError `usage`. */
+/**
+ * Prints the value of a key and every layer that sets it, with the winner marked and secrets redacted. Throws AppError
+ * `usage`.
+ */
 export async function run(options: ConfigOptions, app: App): Promise<number> {
   const path = parseKey(onlyKey(options, 'explain'));
   const { layers, notices } = await allLayers(app);

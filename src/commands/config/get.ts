@@ -5,7 +5,10 @@ import { AppError } from '../../core/error.ts';
 import { encodeDocument } from '../../render/json-text.ts';
 import { allLayers, type ConfigOptions, onlyKey } from './layers.ts';
 
-/** The value of one key, secrets hidden: a string as it is, everything else as JSON. Throws AppError `usage` if it is not set. */
+/**
+ * Prints the value of a key, secrets redacted: a string as is, anything else as JSON. Throws AppError `usage` if it is
+ * not set.
+ */
 export async function run(options: ConfigOptions, app: App): Promise<number> {
   const path = parseKey(onlyKey(options, 'get'));
   const { layers, notices } = await allLayers(app);

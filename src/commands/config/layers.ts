@@ -4,18 +4,17 @@ import { type Layers, readLayers } from '../../config/layers.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 
-/** The flags of the `config` commands. */
 export interface ConfigOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/** Every layer, from what is built in to the environment. Throws AppError `config` if a file is broken. */
+/** Every layer, from built-in defaults to the environment. Throws AppError `config` if a file is invalid. */
 export async function allLayers(app: App): Promise<Layers> {
   const read = await readLayers(app);
   return { ...read, layers: [BUILT_IN, ...read.layers] };
 }
 
-/** The one key a command is about. Throws AppError `usage` if there is not exactly one. */
+/** The one key a command takes. Throws AppError `usage` if there is not exactly one. */
 export function onlyKey({ args }: ConfigOptions, verb: string): string {
   const [key, ...more] = args;
   if (key !== undefined && more.length === 0) return key;

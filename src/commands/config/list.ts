@@ -8,7 +8,7 @@ import { isObject } from '../../core/json.ts';
 import { widthOf } from '../../core/text/width.ts';
 import { allLayers, type ConfigOptions } from './layers.ts';
 
-/** Every key that is set, with its value and where it comes from; secrets hidden. Throws AppError `config`. */
+/** Prints every key that is set, with its value and source; secrets redacted. Throws AppError `config`. */
 export async function run(options: ConfigOptions, app: App): Promise<number> {
   if (options.args.length > 0) {
     throw new AppError('usage', 'config list takes no key', { hint: `Run: gmn config get ${options.args[0]}` });
@@ -35,7 +35,7 @@ export async function run(options: ConfigOptions, app: App): Promise<number> {
 
 type Row = readonly [setting: string, source: string];
 
-/** The source stands below its setting if there is no room beside it. */
+/** Puts the source below its setting if both do not fit on one line. */
 function narrowRow([setting, source]: Row, columns: number): string {
   const line = `${setting}  ${source}\n`;
   return widthOf(line) <= columns ? line : `${setting}\n    ${source}\n`;

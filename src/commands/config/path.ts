@@ -6,7 +6,10 @@ import type { App } from '../../core/app.ts';
 import { realPath } from '../../platform/files/path.ts';
 import type { ConfigOptions } from './layers.ts';
 
-/** The files gmn considers here, lowest first, whether they exist and count. Throws AppError `config` if one is broken. */
+/**
+ * Prints the settings files in order of precedence, lowest first, and whether they exist and are used. Throws AppError
+ * `config` if one is invalid.
+ */
 export async function run(options: ConfigOptions, app: App): Promise<number> {
   const { layers, notices } = await readLayers(app);
   const homes = app.homes();

@@ -8,7 +8,9 @@ import { runSelf, scratchDirectory } from '../../platform/process/self.ts';
 import { waitForEnter } from '../../platform/terminal/ask.ts';
 import { isAttended } from '../../platform/terminal/io.ts';
 
-/** The guided tour: real commands, the offline model, a directory of its own that is gone afterwards. Returns 0. */
+/**
+ * The guided tour: real commands with the demo model, in a temporary directory that is removed afterwards. Returns 0.
+ */
 export async function run(_options: object, app: App): Promise<number> {
   const scratch = await scratchDirectory(TOUR_FILES);
   const isWatched = app.io.out.isTerminal && isAttended();
@@ -34,8 +36,8 @@ export async function run(_options: object, app: App): Promise<number> {
 }
 
 /**
- * The tour must look the same for everyone: no credential, no setting and no proxy of the user's. A login may also be in
- * the system's keychain, so every endpoint is our own: nothing can go online.
+ * The tour must look the same for everyone: no credential, setting or proxy of the user's. A login may also be in the
+ * system's keychain, so every endpoint points to the demo server and nothing can go online.
  */
 function tourEnv(env: Env, directory: string, url: string): Env {
   const personal = /^(GMN_|GEMINI_|GOOGLE_|CODE_ASSIST_|CLOUD_SHELL$|HTTPS?_PROXY$|ALL_PROXY$)/i;

@@ -16,8 +16,8 @@ interface DemoServeOptions {
 }
 
 /**
- * Serves the offline model until a signal ends it, and returns that signal's exit code. The address is the first line
- * of stdout. Throws AppError `usage` for a port, script or fault that cannot be used, before it listens.
+ * Serves the demo model until a signal ends it; returns that signal's exit code. The first line of stdout is the
+ * address. Throws AppError `usage` for an invalid port, script or fault before it listens.
  */
 export async function run(options: DemoServeOptions, app: App): Promise<number> {
   const port = options.port ?? 0;

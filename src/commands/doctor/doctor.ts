@@ -7,14 +7,13 @@ import { homeFindings, programFindings, terminalFinding } from './machine.ts';
 import { credentialFindings, networkFindings } from './network.ts';
 import { modelFinding, serverFindings, settingsFindings } from './settings.ts';
 
-/** The flags of `gmn doctor`. */
 interface DoctorOptions extends PrintOptions {
   readonly online?: boolean;
 }
 
 /**
- * Looks at everything a run depends on, and says what is wrong and what to do about it. Changes nothing; asks the service only
- * with `--online`. Returns 0, or the exit code of the gravest failure.
+ * Checks everything a run depends on, and prints what is wrong and how to fix it. Changes nothing; sends requests only
+ * with `--online`. Returns 0, or the exit code of the most severe failure.
  */
 export async function run(options: DoctorOptions, app: App, runtime: Runtime = thisRuntime()): Promise<number> {
   const { settings, error } = await loadedSettings(app);
@@ -54,7 +53,7 @@ async function loadedSettings(app: App): Promise<Loaded> {
   }
 }
 
-/** What can be told only if the settings can be read. */
+/** Checks that need valid settings. */
 async function settledFindings({ online }: DoctorOptions, app: App, settings: Settings): Promise<readonly Finding[]> {
   const { findings, choice } = await credentialFindings(app, settings);
   const asked =

@@ -3,29 +3,28 @@ import type { Env } from '../../core/io.ts';
 import type { JsonObject } from '../../core/json.ts';
 import { visible } from '../../core/text/terminal.ts';
 
-/** What to do about something, in words; and the command that does it, where there is one. */
+/** How to fix something, with the command if there is one. */
 export interface Remedy {
   readonly words: string;
   readonly command?: string;
 }
 
-/** One thing that was looked at. `absent`: there is nothing to say, and that is no fault. */
+/** The result of one check. `absent`: not there, which is not a fault. */
 export interface Finding {
-  /** What it is about; stable, for programs. */
+  /** The name of the check; stable, for programs. */
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'failure' | 'absent';
   readonly text: string;
   readonly remedies?: readonly Remedy[];
-  /** Of a failure: what a run would end with. */
+  /** Set for a failure: the fault a run would end with. */
   readonly fault?: Fault;
 }
 
-/** A failure as an error tells it. */
 export function failureOf(check: string, { fault, message, hint }: AppError): Finding {
   return { check, state: 'failure', text: message, fault, ...(hint ? { remedies: [{ words: hint }] } : {}) };
 }
 
-/** What looking at something finds; if that throws, it is the finding. Throws nothing but what is no AppError. */
+/** Runs a check; an AppError becomes its finding. Throws anything else. */
 export async function look(
   check: string,
   find: () => Promise<readonly Finding[]> | readonly Finding[],
@@ -38,10 +37,10 @@ export async function look(
   }
 }
 
-/** What stops a run first, first. */
+/** In the order in which they would stop a run. */
 const GRAVITY: readonly Fault[] = ['config', 'auth', 'api', 'mcp'];
 
-/** The exit code of the gravest failure; 0 if there is none. */
+/** The exit code of the most severe failure; 0 if there is none. */
 export function exitCodeOf(findings: readonly Finding[]): number {
   const faults = findings.flatMap(({ state, fault = 'internal' }) => (state === 'failure' ? [fault] : []));
   const gravest = GRAVITY.find((fault) => faults.includes(fault)) ?? faults[0];
@@ -53,13 +52,13 @@ type Marks = Readonly<Record<Finding['state'] | 'arrow', string>>;
 const SIGNS: Marks = { ok: '✓', warning: '⚠', failure: '✗', absent: '–', arrow: '→' };
 const WORDS: Marks = { ok: 'ok  ', warning: 'warn', failure: 'FAIL', absent: '-   ', arrow: '->' };
 
-/** Whether the locale says that text is UTF-8; on systems that have no such variable it always is. */
+/** Whether the locale is UTF-8; always true on systems without these variables. */
 export function isUtf8({ LC_ALL, LC_CTYPE, LANG }: Env, platform: string): boolean {
   if (platform === 'win32' || platform === 'darwin') return true;
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '');
 }
 
-/** The findings for people: a mark, what it is about, what is the matter; below it what to do. */
+/** The findings as text: mark, check and result, with the remedies below. */
 export function textOf(findings: readonly Finding[], { isPlain }: { readonly isPlain: boolean }): string {
   const marks = isPlain ? WORDS : SIGNS;
   const width = Math.max(...findings.map(({ check }) => check.length));
@@ -83,7 +82,6 @@ function summary(findings: readonly Finding[]): string {
   return [...count('failure', 'failure'), ...count('warning', 'warning')].join(', ') || 'Nothing is wrong.';
 }
 
-/** The findings for programs. */
 export function jsonOf(findings: readonly Finding[]): readonly JsonObject[] {
   return findings.map(({ check, state, text, remedies = [], fault }) => ({
     check,
@@ -94,7 +92,7 @@ export function jsonOf(findings: readonly Finding[]): readonly JsonObject[] {
   }));
 }
 
-/** A word as a POSIX shell takes it. */
+/** Quotes a word for a POSIX shell. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -8,10 +8,9 @@ import { codeCacheState } from '../../platform/runtime/code-cache.ts';
 import { findRipgrep } from '../../tools/search/ripgrep.ts';
 import { type Finding, isUtf8, type Remedy, shellWord } from './finding.ts';
 
-/** The oldest Node that gmn runs on; package.json says the same. */
+/** The oldest supported Node; must match package.json. */
 export const OLDEST_NODE = '20.18.1';
 
-/** Node, gmn itself, and what makes it faster. */
 export function programFindings(app: App, runtime: Runtime): readonly Finding[] {
   return [nodeFinding(runtime), gmnFinding(app, runtime), cacheFinding(app, runtime), ripgrepFinding(app)];
 }
@@ -35,7 +34,7 @@ function gmnFinding({ version, env, cwd }: App, { program }: Runtime): Finding {
   const found = programPath('gmn', env, cwd);
   const other = found === undefined ? undefined : realPath(found);
   if (other === undefined) return { check: 'gmn', state: 'ok', text: `${text}, not on PATH` };
-  // What npm puts on PATH on Windows, and some package managers elsewhere, is a script that starts the program.
+  // On Windows npm puts a script on PATH that starts the program, and so do some package managers elsewhere.
   if (other === program || !other.endsWith('gmn.js')) return { check: 'gmn', state: 'ok', text };
   return {
     check: 'gmn',
@@ -67,7 +66,6 @@ function ripgrepFinding({ env, cwd }: App): Finding {
   return { check: 'ripgrep', state: 'absent', text: 'not found; searching works without it, only slower' };
 }
 
-/** What is known of the terminal. */
 export function terminalFinding({ env, io: { out } }: App, { platform }: Runtime): Finding {
   const kind = out.isTerminal ? `${env.TERM || 'TERM not set'}, ${out.columns} columns` : 'stdout is not a terminal';
   const text = `${kind}, colour ${out.isStyled ? 'on' : 'off'}`;
@@ -80,7 +78,7 @@ export function terminalFinding({ env, io: { out } }: App, { platform }: Runtime
   };
 }
 
-/** gmn's directory, who may look into it, and the sessions in it. */
+/** gmn's directory, its permissions, and the sessions in it. */
 export function homeFindings({ gmn, gemini }: Homes): readonly Finding[] {
   const status = pathStatus(gmn);
   if (status === undefined) {

@@ -8,10 +8,10 @@ import { pathStatus } from '../../platform/files/read.ts';
 import { proxyFor } from '../../platform/http/send.ts';
 import { type Finding, look } from './finding.ts';
 
-/** Variables that send credentials somewhere else. */
+/** Variables that change where credentials are sent. */
 const ENDPOINTS = ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL', 'CODE_ASSIST_ENDPOINT', 'GMN_OAUTH_TOKEN_URL'];
 
-/** Where requests go, through whom, and whom they believe, as far as variables say. */
+/** Endpoints, proxy and certificates set by variables. */
 export async function networkFindings({ env }: App): Promise<readonly Finding[]> {
   const endpoints = await Promise.all(
     ENDPOINTS.filter((name) => env[name]).map((name) => look('endpoint', () => [endpointFinding(name, env)])),
@@ -29,7 +29,7 @@ function endpointFinding(name: string, env: Env): Finding {
   return { check: 'endpoint', state: 'ok', text: `${name} is ${checkEndpoint(env[name] ?? '', name).origin}` };
 }
 
-/** Without the user name and password that the variable may hold. */
+/** Omits the user name and password the variable may hold. */
 function proxyFinding(env: Env): Finding {
   const proxy = proxyFor(new URL('https://generativelanguage.googleapis.com'), env);
   if (proxy === undefined) return { check: 'proxy', state: 'absent', text: 'none' };
@@ -59,14 +59,13 @@ function certificateFindings(env: Env): readonly Finding[] {
   return [...found, isThere ? { check: 'certificates', state: 'ok', text: used } : missing];
 }
 
-/** The credential a run would use, and what it can be told without asking anyone. */
 interface CredentialFindings {
   readonly findings: readonly Finding[];
-  /** Absent if a run would not get as far as asking. */
+  /** Absent if a run would fail before it sends a request. */
   readonly choice?: Survey['choice'];
 }
 
-/** Which credential a run would use, from where, until when. Sends nothing, changes nothing. */
+/** The credential a run would use, its source and expiry. Sends nothing, changes nothing. */
 export async function credentialFindings(app: App, settings: Settings): Promise<CredentialFindings> {
   const input = { ...app, settings };
   const survey = await surveyCredentials(input, async (choice) => {

@@ -9,10 +9,12 @@ import { formatDuration } from '../../core/text/format.ts';
 import { resolveModel } from '../../models/choice.ts';
 import { type Finding, failureOf } from './finding.ts';
 
-/** Tokens and certificates are judged by the clock. */
+/** Tokens and certificates depend on the clock. */
 const SKEW_MS = 120_000;
 
-/** What the service itself says: is it reached, is the credential taken, does it have the model, and what time is it there. */
+/**
+ * Asks the server: whether it can be reached, accepts the credential and has the model, and whether the clocks agree.
+ */
 export async function onlineFindings(choice: Choice, app: App, settings: Settings): Promise<readonly Finding[]> {
   let heard: { readonly host: string; readonly response: HttpResponse } | undefined;
   const send: App['send'] = async (request, signal) => {

@@ -13,7 +13,7 @@ import { readStateFile } from '../../platform/files/small-file.ts';
 import { programPath } from '../../platform/process/run.ts';
 import { type Finding, failureOf, type Remedy, shellWord } from './finding.ts';
 
-/** The settings files: which count, which are broken and where, which keys look misspelt. */
+/** The settings files: which are used, which are invalid and where, which keys look misspelt. */
 export async function settingsFindings(app: App): Promise<readonly Finding[]> {
   const broken = (await Promise.all(ownFiles(app).map(brokenFile))).flat();
   if (broken.length > 0) return broken;
@@ -22,13 +22,13 @@ export async function settingsFindings(app: App): Promise<readonly Finding[]> {
   const none: Finding = { check: 'settings', state: 'absent', text: 'no settings files' };
   return [
     ...(files.length === 0 ? [none] : files.map(layerFinding)),
-    // Each ends in what to do, where something can be done.
+    // Each notice ends with its own remedy, if there is one.
     ...notices.map((text): Finding => ({ check: 'settings', state: 'warning', text })),
     ...trustFindings(layers),
   ];
 }
 
-/** Reading all settings stops at the first broken file; a person wants to hear of each. */
+/** Checked one by one, since reading all settings stops at the first invalid file. */
 function ownFiles(app: App): readonly string[] {
   const { gemini, gmn } = app.homes();
   return [`${gemini}/settings.json`, `${gmn}/config.json`];
@@ -60,7 +60,7 @@ function layerFinding({ source, document }: Layer): Finding {
   };
 }
 
-/** That the settings of the folder do not count is one of the notices, with its reason. */
+/** Ignored settings of a folder are already among the notices, with the reason. */
 function trustFindings(layers: readonly Layer[]): readonly Finding[] {
   const workspace = layers.find(({ name }) => name === 'workspace');
   if (workspace?.state === 'ignored') return [];
@@ -69,7 +69,7 @@ function trustFindings(layers: readonly Layer[]): readonly Finding[] {
     : [{ check: 'trust', state: 'absent', text: 'this folder has no settings of its own' }];
 }
 
-/** The model a run would ask for. */
+/** The model a run would use. */
 export function modelFinding(settings: Settings, backend: Backend = 'gemini-api'): Finding {
   try {
     return chosenModel(settings, backend);
@@ -101,7 +101,7 @@ function chosenModel({ model, modelConfigs = {} }: Settings, backend: Backend): 
   };
 }
 
-/** The MCP servers of the settings: which entries are faulty, which programs are not there. Starts none. */
+/** The configured MCP servers: invalid entries and missing programs. Starts none. */
 export function serverFindings(app: App, settings: Settings): readonly Finding[] {
   const { servers, faulty, disabled } = configuredServers({
     ...settings,
@@ -126,7 +126,7 @@ export function serverFindings(app: App, settings: Settings): readonly Finding[]
 }
 
 function serverFinding({ name, definition }: ConfiguredServer, { env, cwd }: App): Finding {
-  // An address may hold a secret behind its host.
+  // Only the origin: the rest of a URL may hold a secret.
   if (definition.kind !== 'stdio') {
     return { check: 'mcp', state: 'ok', text: `${name}: ${new URL(definition.url).origin}` };
   }

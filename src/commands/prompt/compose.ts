@@ -11,14 +11,14 @@ import { editedText } from '../../platform/process/editor.ts';
 import type { Stdin } from '../../platform/terminal/stdin.ts';
 import { openTty, TTY_PATH } from '../../platform/terminal/tty.ts';
 
-/** The flags of a prompt that is not just what was typed. */
+/** The flags that change the prompt text. */
 export interface ComposingOptions {
   readonly template?: string;
   readonly param?: readonly string[];
   readonly editor?: boolean;
 }
 
-/** The words to send, and what of the rest no longer applies to them. */
+/** The prompt to send, with overrides for how stdin and mentions are handled. */
 export interface Composed {
   readonly prompt: string | undefined;
   readonly stdinMode?: StdinMode;
@@ -32,8 +32,8 @@ export interface ComposingContext extends MeansContext {
 }
 
 /**
- * The template, filled; then what the person makes of it in their editor. Throws AppError: `usage` if either is not possible,
- * `interrupted` if the editor was left with nothing.
+ * Fills the template, then lets the user edit the text. Throws AppError: `usage` if either is not possible,
+ * `interrupted` if the edited prompt is empty.
  */
 export async function* composedPrompt(
   options: ComposingOptions & MeansOptions,
@@ -63,7 +63,7 @@ async function* fromTemplate(
     stdin: async () => stdin,
     ...templateMeans(options, context),
   });
-  // An @ in what was put in is no wish of the person's.
+  // An @ in inserted text must not attach a file.
   return { prompt, mentions: false, ...(hasStdin ? { stdinMode: 'never' } : {}) };
 }
 
@@ -95,7 +95,7 @@ async function edited(text: string, { app, lend, signal }: ComposingContext): Pr
   return prompt;
 }
 
-/** The flags for what goes along besides `-f`. */
+/** The flags for attachments other than `-f`. */
 export interface ExtraOptions {
   readonly attach?: readonly string[];
   readonly mimeType?: string;
@@ -105,7 +105,7 @@ export interface ExtraOptions {
 
 const MEDIA_TYPE = /^[a-z]+\/[a-z\d][a-z\d.+-]*$/i;
 
-/** What goes along besides files. Throws AppError `usage` if a flag is in vain. */
+/** Attachments other than files. Throws AppError `usage` if a flag has no effect. */
 export function promptExtras({ attach = [], mimeType, paste, file = [] }: ExtraOptions, { env, cwd }: App): Extras {
   if (mimeType !== undefined) {
     if (!MEDIA_TYPE.test(mimeType)) {

@@ -1,6 +1,6 @@
 import type { Env } from '../../core/io.ts';
 
-/** Options that a variable may have given; nobody typed those. */
+/** Options that an environment variable can set. */
 const VARIABLES: ReadonlyMap<string, string> = new Map([
   ['model', 'GMN_MODEL'],
   ['timeout', 'GMN_TIMEOUT'],
@@ -14,8 +14,8 @@ const VARIABLES: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Whether an option may come from the environment, so that it is no mistake of the one who typed the command. A text that
- * is not the variable's was typed.
+ * Whether an option may come from the environment, so that it is not a mistake on the command line. A value that
+ * differs from the variable's was typed.
  */
 export function isDefault(option: string, env: Env, value?: unknown): boolean {
   const variable = VARIABLES.get(option);
@@ -23,7 +23,7 @@ export function isDefault(option: string, env: Env, value?: unknown): boolean {
   return text !== '' && (typeof value !== 'string' || value === text);
 }
 
-/** An option as it is typed: `outputFormat` → `--output-format`. */
+/** `outputFormat` → `--output-format`. */
 export function flagOf(option: string): string {
   return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

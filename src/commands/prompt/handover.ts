@@ -6,11 +6,11 @@ import { flagOf, isDefault } from './foreign-flag.ts';
 import { OFFICIAL_FLAGS } from './idle-flags.ts';
 import type { PromptOptions } from './options.ts';
 
-/** The one-shot's options that say nothing to a chat, and those that would say something else. */
+/** Options of a one-shot run that a chat does not have, or that mean something else there. */
 type OneShotOption =
   | Exclude<
       keyof PromptOptions,
-      // For `--screen-reader` a chat has another name.
+      // A chat has `--plain` for `--screen-reader`.
       | keyof ChatOptions
       | 'isBare'
       | 'isOfficial'
@@ -23,7 +23,7 @@ type OneShotOption =
   | 'dryRun'
   | 'prompt';
 
-/** What a chat does not know it must not ignore; a new flag of one-shots does not compile before it is here. */
+/** A chat must reject these instead of ignoring them. The type makes sure that every new one-shot flag is listed. */
 const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
   outputFormat: true,
   outputDialect: true,
@@ -54,8 +54,8 @@ const ONE_SHOT_ALONE: Readonly<Record<OneShotOption, true>> = {
 };
 
 /**
- * `-i`: a chat that begins with this prompt. Throws AppError `usage` if a flag is for one-shots alone; one that the
- * official CLI has too is told to have no effect.
+ * `-i`: starts a chat with this prompt. Throws AppError `usage` for a flag that only one-shot runs have; for one that
+ * the official CLI has too, prints a notice that it has no effect.
  */
 export async function runInChat(options: PromptOptions, prompt: string, app: App): Promise<number> {
   const given = Object.entries(options).filter(
@@ -75,7 +75,6 @@ export async function runInChat(options: PromptOptions, prompt: string, app: App
   return run({ ...rest, prompt, ...(screenReader ? { plain: true } : {}) }, app);
 }
 
-/** The flags of a one-shot that are commands of their own, and those that shape what they print. */
 interface SessionFlags {
   readonly args: readonly string[];
   readonly deleteSession?: string;
@@ -84,13 +83,12 @@ interface SessionFlags {
   readonly quiet?: boolean;
 }
 
-/** What shapes the whole program, or what these two print. */
+/** Global options, and those for the output of these two flags. */
 const KNOWN = ['args', 'outputFormat', 'outputDialect', 'quiet', 'color', 'noColor', 'cwd', 'debug', 'debugFile'];
 
 /**
- * `--list-sessions` and `--delete-session`, which do what the commands of these names do; the list is for programs, and has
- * whole ids, or the lines of the official CLI. Throws AppError `usage` if
- * something else is asked for besides.
+ * Runs `--list-sessions` and `--delete-session` like the commands of these names; the list shows full ids, or the
+ * format of the official CLI. Throws AppError `usage` if combined with other flags or a prompt.
  */
 export async function runSessionFlag(options: SessionFlags, app: App): Promise<number> {
   const { outputFormat, outputDialect, deleteSession, quiet = false } = options;

@@ -5,13 +5,12 @@ import type { PromptOptions } from './options.ts';
 
 type FlagName = keyof PromptOptions;
 
-/** The flags that have no effect in some runs. */
 interface IdleFlags {
-  /** Which runs, as it reads behind a flag. */
+  /** The condition as it reads after a flag. */
   readonly when: string;
   readonly isSo: (options: PromptOptions) => boolean;
   readonly flags: readonly FlagName[];
-  /** The two contradict each other: a mistake, whoever else has the flag. */
+  /** The flags contradict each other: an error even for a flag of the official CLI. */
   readonly isContradiction?: true;
 }
 
@@ -20,7 +19,7 @@ const format = ({ outputFormat = 'text' }: PromptOptions): string => outputForma
 const hasTools = ({ tools = 'none', mcpConfig, allowedMcpServerNames }: PromptOptions): boolean =>
   tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
 
-/** What becomes of an answer, and how it looks. */
+/** Flags for the output of the answer. */
 const ANSWER_FLAGS = [
   'extract',
   'extractLast',
@@ -33,7 +32,7 @@ const ANSWER_FLAGS = [
   'rawOutput',
 ] as const satisfies readonly FlagName[];
 
-/** How the model samples: it says nothing about the length of the input. */
+/** Flags for sampling, which does not affect the input length. */
 const SAMPLING_FLAGS = [
   'temperature',
   'topP',
@@ -49,9 +48,9 @@ const SAMPLING_FLAGS = [
 ] as const satisfies readonly FlagName[];
 
 /**
- * In which runs a flag of one-shots has no effect. A flag whose promise is kept anyway is not among them (`--no-render`
- * with `-o json`), nor is one of the run that `--dry-run` shows and that only its later course would have needed
- * (`--retries`, `--max-turns`): a preview is asked for with the very flags of the run.
+ * The runs in which a flag has no effect. Does not list a flag whose promise holds anyway (`--no-render` with `-o
+ * json`), nor one that `--dry-run` ignores only because nothing is sent (`--retries`, `--max-turns`): a preview should
+ * accept the same flags as the run.
  */
 export const IDLE_FLAGS: readonly IdleFlags[] = [
   {
@@ -102,7 +101,7 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
   { when: 'with --render always', isSo: ({ render }) => render === 'always', flags: ['rawOutput'] },
   { when: 'with --quiet', isSo: ({ quiet }) => quiet === true, flags: ['usage'] },
   {
-    // A template may run commands, which these let run.
+    // A template may run commands, for which these flags matter.
     when: 'without tools',
     isSo: (options) => !hasTools(options) && options.template === undefined,
     flags: ['allowedTools', 'yolo', 'approvalMode'],
@@ -110,7 +109,7 @@ export const IDLE_FLAGS: readonly IdleFlags[] = [
   { when: 'without tools', isSo: (options) => !hasTools(options), flags: ['includeDirectories', 'maxTurns'] },
 ];
 
-/** Those that the official CLI has too: a wrapper of it may pass them always, so they are no mistake. */
+/** Flags of the official CLI: a wrapper may always pass them, so they are not an error. */
 export const OFFICIAL_FLAGS: readonly FlagName[] = [
   'allowedTools',
   'approvalMode',
@@ -123,9 +122,8 @@ export const OFFICIAL_FLAGS: readonly FlagName[] = [
 ];
 
 /**
- * What the person should know about the flags they typed: those of the official CLI that have no effect in this run.
- * Throws AppError `usage` for any other flag without effect, and for two that contradict each other. What a variable sets
- * was typed by nobody.
+ * Notices about flags of the official CLI that have no effect in this run. Throws AppError `usage` for any other flag
+ * without effect, and for flags that contradict each other. Ignores values set by a variable.
  */
 export function checkFlags(options: PromptOptions, env: Env): readonly string[] {
   const notices: string[] = [];
@@ -140,8 +138,8 @@ export function checkFlags(options: PromptOptions, env: Env): readonly string[] 
 }
 
 /**
- * The flags of a wrapper of the official CLI, as that one means them, if `--output-dialect gemini` was typed: `--yolo` offers
- * all tools, since there they are always offered. A variable is for all runs and changes nothing but names.
+ * Interprets flags as the official CLI does if `--output-dialect gemini` was typed: `--yolo` offers all tools, since
+ * that CLI always offers them. Set by a variable, the dialect only changes names in the output.
  */
 export function asOfficial(options: PromptOptions, env: Env): PromptOptions {
   const { outputDialect, tools, yolo, approvalMode, search } = options;
@@ -150,7 +148,7 @@ export function asOfficial(options: PromptOptions, env: Env): PromptOptions {
   return { ...options, isOfficial: true, ...(isYolo ? { tools: 'all' } : {}) };
 }
 
-/** What `--list-sessions` and `--delete-session` have no use for, and need not refuse: common flags and official ones. */
+/** Common and official flags that `--list-sessions` and `--delete-session` ignore with a notice. */
 const ASIDE: readonly FlagName[] = [
   'model',
   'timeout',
@@ -160,7 +158,7 @@ const ASIDE: readonly FlagName[] = [
   ...OFFICIAL_FLAGS.filter((flag) => flag !== 'outputFormat'),
 ];
 
-/** The flags without those that only a prompt would need, and the words about these. */
+/** Removes the flags that only a prompt would need, with a notice for each. */
 export function setAside(
   options: PromptOptions,
   env: Env,
@@ -169,7 +167,7 @@ export function setAside(
   const entries = Object.entries(options).filter(([name]) => !aside.some((flag) => flag === name));
   const command = options.listSessions ? '--list-sessions' : '--delete-session';
   return {
-    // The same, but for options that may be absent.
+    // Only optional properties were removed.
     rest: Object.fromEntries(entries) as unknown as PromptOptions,
     notices: aside.map((flag) => `${typed(flag)} has no effect with ${command}`),
   };
@@ -177,7 +175,7 @@ export function setAside(
 
 function isGiven(flag: FlagName, options: PromptOptions, env: Env): boolean {
   const value = options[flag];
-  // Anything but `always` is what such a run does by itself.
+  // Other values are the default behaviour of such a run.
   if (flag === 'render' && value !== 'always') return false;
   return value !== undefined && value !== false && !isDefault(flag, env, value);
 }
@@ -189,7 +187,7 @@ function refusal(flag: FlagName, when: string, options: PromptOptions): AppError
     });
   }
   const mode = flag === 'yolo' ? ` ${options.approvalMode}` : '';
-  // The format may be a variable's choice, or that of the settings.
+  // The format may come from a variable or the settings.
   const hint = when.startsWith('with -o') ? 'Use one of them, e.g. with -o text.' : 'Use one of them.';
   return new AppError('usage', `${typed(flag)} cannot be combined ${when}${mode}`, { hint });
 }

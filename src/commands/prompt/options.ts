@@ -6,7 +6,7 @@ import type { RosterOptions } from '../../app/servers/roster.ts';
 import type { SessionOptions } from '../../app/sessions.ts';
 import type { ComposingOptions, ExtraOptions } from './compose.ts';
 
-/** The flags of a one-shot. */
+/** The flags of a one-shot run. */
 export interface PromptOptions
   extends ModelOptions,
     AgentOptions,
@@ -17,9 +17,9 @@ export interface PromptOptions
     ComposingOptions,
     ExtraOptions {
   readonly args: readonly string[];
-  /** Nothing at all stood on the command line. */
+  /** The command line was empty. */
   readonly isBare?: boolean;
-  /** gmn stands in the place of the official CLI: `--output-dialect gemini` was typed. */
+  /** gmn replaces the official CLI: `--output-dialect gemini` was typed. */
   readonly isOfficial?: boolean;
   readonly prompt?: string;
   readonly promptInteractive?: string;

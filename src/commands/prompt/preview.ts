@@ -6,13 +6,13 @@ import { NO_USAGE } from '../../core/usage.ts';
 import { encodeDocument } from '../../render/json-text.ts';
 import type { Renderer } from '../../render/renderer.ts';
 
-/** What would be sent, as the text of the answer. */
+/** The request that would be sent, as the text of the answer. */
 export async function* preview(opened: OpenedModel, request: ModelRequest): AsyncGenerator<TurnEvent, void> {
   yield { type: 'text', delta: encodeDocument(await opened.preview(request)) };
   yield { type: 'end', finishReason: 'STOP', usage: NO_USAGE, model: request.model };
 }
 
-/** A preview is JSON by itself; only a failure still needs the format that was asked for. */
+/** A preview is JSON already; only notices and failures need the chosen format. */
 export function previewRenderer(render: Renderer, out: Out): Renderer {
   const warnings: string[] = [];
   return async (event) => {

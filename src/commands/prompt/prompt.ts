@@ -25,7 +25,7 @@ import type { Composed, ComposingContext } from './compose.ts';
 import type { PromptOptions } from './options.ts';
 import type { preview as previewEvents } from './preview.ts';
 
-/** One prompt, one answer. Every failure is shown in the chosen format; the exit code says which it was. */
+/** Runs one prompt. Every failure is shown in the chosen output format and sets the exit code. */
 export async function run(options: PromptOptions, app: App): Promise<number> {
   if (options.listSessions || options.deleteSession !== undefined) {
     const [{ runSessionFlag }, { setAside }] = await Promise.all([import('./handover.ts'), import('./idle-flags.ts')]);
@@ -47,7 +47,7 @@ export async function run(options: PromptOptions, app: App): Promise<number> {
   return runPrompt((await import('./idle-flags.ts')).asOfficial(chosen, app.env), app);
 }
 
-/** `output.format`; settings that cannot be read are the run's failure, in the usual format. */
+/** The setting `output.format`. Invalid settings are reported later, as a failure of the run. */
 async function formatOfSettings(app: App): Promise<PromptOptions['outputFormat']> {
   return app.settings().then(
     ({ outputFormat }) => outputFormat,
@@ -73,7 +73,7 @@ async function runPrompt(options: PromptOptions, app: App): Promise<number> {
   return exitCode;
 }
 
-/** Notices about the flags, or the failure of a run whose flags cannot be taken; a line without flags loads no code for it. */
+/** Notices about the flags, or the error for invalid ones. Without flags the module is not loaded. */
 async function checkedFlags(options: PromptOptions, { env }: App): Promise<readonly string[] | AppError> {
   if (Object.keys(options).length === 1) return [];
   try {
@@ -93,7 +93,7 @@ async function* checkedRun(
   yield* output?.events(run) ?? run;
 }
 
-/** A signal knows nothing of answers. */
+/** Adds a hint about the partial answer to the error of a signal. */
 function inFull(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
   if (event.type !== 'failure' || event.error !== reason || event.error.hint !== undefined) return event;
   const { fault, message } = event.error;
@@ -103,7 +103,7 @@ function inFull(event: TurnEvent, { reason }: AbortSignal): TurnEvent {
 
 const OUTPUT_FLAGS = ['extract', 'extractLast', 'outputFile', 'copy', 'pager', 'noStream'] as const;
 
-/** What becomes of the answer besides being shown; loaded only if a flag asks for it. */
+/** Loaded only if a flag needs it. */
 async function outputFor(options: PromptOptions, app: App): Promise<Output | undefined> {
   const isWanted = app.env.GMN_PAGER || OUTPUT_FLAGS.some((name) => options[name] !== undefined);
   return isWanted ? (await import('../../app/output.ts')).openOutput(options, app) : undefined;
@@ -121,7 +121,7 @@ async function rendererFor(options: PromptOptions, app: App, signal: AbortSignal
 }
 
 function renderOptions(options: PromptOptions, app: App, signal: AbortSignal): RenderOptions {
-  // Code and data are no Markdown.
+  // Code and JSON are not Markdown.
   const isCode = options.extract || options.extractLast || options.outputSchema !== undefined;
   const isLiteral = isCode && options.render !== 'always';
   return {
@@ -139,7 +139,7 @@ function renderOptions(options: PromptOptions, app: App, signal: AbortSignal): R
   };
 }
 
-/** `end` is called with the reason when a signal or the deadline ends the run. */
+/** Calls `end` with the reason when a signal or the deadline ends the run. */
 async function* ask(options: PromptOptions, app: App, end: (reason: unknown) => void): AsyncGenerator<TurnEvent, void> {
   checkUsage(options);
   if (isIdle(options) && systemStdin().kind() === 'none') throw nothingAsked(options);
@@ -184,7 +184,7 @@ async function* ask(options: PromptOptions, app: App, end: (reason: unknown) => 
   }
 }
 
-/** The same turn, which tells of each call that was denied because nobody could be asked. */
+/** Adds a notice for each call denied because no one could be asked. */
 function tellDenials(run: AnswerShape['run'], takeDenials: () => readonly string[]): AnswerShape['run'] {
   return async function* (agent, turn) {
     for await (const event of run(agent, turn)) {
@@ -194,7 +194,7 @@ function tellDenials(run: AnswerShape['run'], takeDenials: () => readonly string
   };
 }
 
-/** What else the answer must be; nothing of it is loaded unless a flag asks for it. */
+/** The answer format; loaded only if a flag needs it. */
 async function shapeFor(options: PromptOptions, app: App): Promise<AnswerShape> {
   if (options.outputSchema === undefined && !options.search) return { agent: (agent) => agent, run: runTurn };
   return (await import('../../app/answer-shape.ts')).openShape(options, app);
@@ -202,7 +202,7 @@ async function shapeFor(options: PromptOptions, app: App): Promise<AnswerShape> 
 
 type RemoteSide = Awaited<ReturnType<typeof openNamedServers>>;
 
-/** The MCP servers that the flags name; nothing of them is loaded without such a flag, or started for a preview. */
+/** The MCP servers named by flags. Loads nothing without such a flag; starts none for a preview. */
 async function* remoteSide(
   options: PromptOptions,
   app: App,
@@ -218,7 +218,7 @@ async function* remoteSide(
   return side;
 }
 
-/** A person who is asked takes the time it takes. */
+/** Pauses the deadline while the user is asked. */
 function untimed(limit: Deadline): Lend {
   return async (work) => {
     limit.hold();
@@ -232,7 +232,7 @@ async function* readPrompt(
 ): AsyncGenerator<TurnEvent, Content> {
   const stdin = systemStdin();
   const prompt = promptText(options);
-  // A person who types takes the time it takes.
+  // Pause the deadline while the user types.
   const isTyped = (options.stdin || prompt === '-') && (await stdin.isTerminal());
   if (isTyped) limit.hold();
   const stdinMode = options.stdin ? 'always' : options.noStdin ? 'never' : 'auto';
@@ -257,13 +257,13 @@ async function* readPrompt(
   return content;
 }
 
-/** What goes along besides `-f`; loaded only if a flag asks for it. */
+/** Attachments other than `-f`; loaded only if a flag needs them. */
 async function extras(options: PromptOptions, app: App): Promise<Pick<PromptInput, 'extras'>> {
   if (options.attach === undefined && options.mimeType === undefined && !options.paste) return {};
   return { extras: (await import('./compose.ts')).promptExtras(options, app) };
 }
 
-/** What a template and the editor make of the words; loaded only if a flag asks for one of them. */
+/** Applies template and editor; loaded only if a flag needs them. */
 async function* composed(
   options: PromptOptions,
   context: ComposingContext,
@@ -291,13 +291,13 @@ async function* count(...input: Parameters<typeof countEvents>): AsyncGenerator<
   yield* countEvents(...input);
 }
 
-/** Nothing was asked: no words, no files, nothing to read. */
+/** No prompt, no files, nothing to read. */
 function isIdle({ args, prompt, file, attach, template, stdin, editor, paste }: PromptOptions): boolean {
   const given = [prompt, file, attach, template].some((value) => value !== undefined);
   return args.length === 0 && !given && !stdin && !editor && !paste;
 }
 
-/** Who names a session and asks nothing most likely wants to talk. */
+/** With a session but no prompt, the user most likely wants a chat. */
 function nothingAsked({ resume, continue: isNewest, demo }: PromptOptions): AppError {
   if (resume === undefined && !isNewest) return noPrompt();
   const flags = `${demo ? '--demo ' : ''}${isNewest ? '-c' : `-r ${/^[\w-]+$/.test(resume ?? '') ? resume : '…'}`}`;
@@ -316,7 +316,7 @@ function checkUsage(options: PromptOptions): void {
   }
 }
 
-/** Other models would refuse the question for their thoughts, so that it is not asked. */
+/** Other models reject a request for thoughts. */
 function checkThoughts({ modelId }: OpenedModel): void {
   if (thinks(modelId)) return;
   throw new AppError('usage', `${modelId} does not think, as far as gmn knows`, { hint: 'Leave --show-thoughts out.' });

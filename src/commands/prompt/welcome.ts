@@ -3,7 +3,7 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/text/terminal.ts';
 
-/** What `gmn` alone says to a person who has not asked anything yet: which credential there is, and where to begin. */
+/** The banner of `gmn` without arguments: the current credential, and how to start. */
 export async function card(app: App): Promise<string> {
   return `gmn ${app.version}: Gemini in your shell
 ${await standing(app)}
@@ -21,7 +21,7 @@ ${await standing(app)}
 `;
 }
 
-/** In one line; a broken setting is no reason to say nothing. */
+/** In one line. Never throws: invalid settings are shown as the status. */
 async function standing(app: App): Promise<string> {
   try {
     const { credential } = await chooseCredential({ ...app, settings: await app.settings(), isRehearsal: true });

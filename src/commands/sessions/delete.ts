@@ -6,8 +6,8 @@ import type { SessionSummary } from '../../core/session.ts';
 import type { ReferenceOptions } from './show.ts';
 
 /**
- * Removes sessions for good: all that are named, or none if one cannot be found; says which. Throws AppError `usage` at the
- * first that somebody has open.
+ * Removes sessions permanently: all that are named, or none if one cannot be found. Throws AppError `usage` at the
+ * first one that is open elsewhere.
  */
 export async function run(options: ReferenceOptions, app: App): Promise<number> {
   if (options.args.length === 0) {
@@ -17,7 +17,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
   }
   const store = openStore(app, () => {});
   const found = new Map<string, SessionSummary>();
-  // Numbers would mean others once the first is gone.
+  // Resolve all references first: numbers shift once a session is removed.
   for (const reference of options.args) {
     const summary = await store.find(reference);
     found.set(summary.id, summary);
@@ -29,7 +29,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
       deleted.push(summary);
     }
   } finally {
-    // Also those that went before one that could not.
+    // Also report those removed before a failure.
     if (deleted.length > 0) await report(deleted, options, app);
   }
   return 0;

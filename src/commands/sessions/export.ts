@@ -8,20 +8,19 @@ import { type ExportFormat, exportSession, formatOf, writeExport } from '../../e
 import { yieldToEvents } from '../../platform/runtime/event-loop.ts';
 import { stderr } from '../../render/stderr.ts';
 
-/** The flags of `gmn sessions export`. */
 export interface ExportOptions {
-  /** The session, and the file; without one, or with `-`, it goes to stdout. */
+  /** The session, and the file; without a file, or with `-`, stdout. */
   readonly args: readonly string[];
   readonly format?: ExportFormat;
   readonly force?: boolean;
-  /** The session as JSON, or with a file what was written. */
+  /** Prints the session as JSON; with a file, a report of what was written. */
   readonly json?: boolean;
   readonly quiet?: boolean;
 }
 
 /**
- * Writes a saved session to a file, for its owner's eyes only, or to stdout. Throws AppError `usage` if there is no such
- * session, the format cannot be told, or the file exists and `force` is not given.
+ * Writes a saved session to a file that only its owner can read, or to stdout. Throws AppError `usage` if there is no
+ * such session, the format is unclear, or the file exists and `force` is not given.
  */
 export async function run(options: ExportOptions, app: App): Promise<number> {
   const { args, force = false, json = false, quiet = false } = options;
@@ -69,7 +68,7 @@ function formatFor(file: string, format: ExportFormat | undefined): ExportFormat
   });
 }
 
-/** On a terminal nothing it would obey. */
+/** Sanitized on a terminal. */
 async function print(pieces: Iterable<string>, { io: { out }, signal }: App): Promise<void> {
   const filter = terminalFilter();
   for (const piece of pieces) {

@@ -21,17 +21,16 @@ import { onlyReference, type ReferenceOptions } from './show.ts';
 const MAX_BYTES = 256_000_000;
 const LIST = { hint: 'Run: gmn sessions list --gemini' } as const;
 
-/** A session of the official CLI, and where it is from. */
 interface Found {
   readonly session: OfficialSession;
-  /** The directory it belongs to, if that is written down. */
+  /** Its working directory, if known. */
   readonly cwd: string | undefined;
 }
 
 /**
- * Copies a session of the official CLI, named by its file, its id, the beginning of that, or `latest`; nothing is changed
- * there. One that was copied before gets what was said since. Throws AppError `usage` if there is none, if nothing was said
- * since, if the copy went its own way, and while somebody has it open.
+ * Copies a session of the official CLI, given by file, id, start of the id, or `latest`; changes nothing there. A
+ * session copied before is extended with the new records. Throws AppError `usage` if there is none, if it has no new
+ * records, if the copy was continued separately, or while the copy is open elsewhere.
  */
 export async function run(options: ReferenceOptions, app: App): Promise<number> {
   const notices: string[] = [];
@@ -47,7 +46,7 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
       ...(idFault(sessionsDirectory(app), session.id) === undefined ? { id: session.id } : {}),
     }));
   await copy.appendAll(session.records.slice(earlier?.length ?? 0));
-  // It is kept as long as any other, however old it was when it came.
+  // Its retention starts now, however old the original is.
   await copy.touch();
   await copy.close();
   if (!copy.isSaved)
@@ -60,12 +59,12 @@ export async function run(options: ReferenceOptions, app: App): Promise<number> 
 }
 
 interface Copied {
-  /** How many records of the original it has. */
+  /** How many records of the original it holds. */
   readonly length: number;
   open(): Promise<SavedHere>;
 }
 
-/** A copy that ends where the original once did, and has grown since; undefined if there is none. */
+/** An earlier copy that is a prefix of the original; undefined if there is none. */
 async function copiedBefore(session: OfficialSession, store: LocalStore): Promise<Copied | undefined> {
   const summary = (await store.list()).find(({ id }) => id.toLowerCase() === session.id.toLowerCase());
   if (summary === undefined) return undefined;
@@ -89,7 +88,7 @@ async function copiedBefore(session: OfficialSession, store: LocalStore): Promis
   };
 }
 
-/** The sessions of the official CLI that could be copied, the newest first. */
+/** Lists the official CLI's sessions, newest first. */
 export async function listOfficial(options: PrintOptions, app: App): Promise<number> {
   const skipped: string[] = [];
   const found = await officialSessions(app, skipped);
@@ -127,13 +126,13 @@ async function find(reference: string, app: App, notices: string[]): Promise<Fou
   if (found === undefined) {
     throw new AppError('usage', `the official CLI has no session "${visible(reference)}" here`, LIST);
   }
-  // One session may have several files, of which the newest counts.
+  // A session may have several files; the newest is used.
   const ids = new Set([found, ...others].map(({ session }) => session.id));
   if (isLatest || ids.size === 1) return found;
   throw new AppError('usage', `"${visible(reference)}" could be ${ids.size} sessions: ${shown(ids)}`, LIST);
 }
 
-/** The folder of a project is two above its sessions. */
+/** A project's folder is two levels above its session files. */
 async function directoryOfFile(file: string, session: OfficialSession, app: App): Promise<string | undefined> {
   const { gemini: home } = app.homes();
   const root = join(home, 'tmp');
@@ -147,7 +146,7 @@ function shown(ids: ReadonlySet<string>): string {
   return [...ids].slice(0, 5).map(visible).join(', ');
 }
 
-/** The newest first. Files that cannot be read are left out, and told in `notices`. */
+/** Newest first. Skips unreadable files with a notice. */
 async function officialSessions(app: App, notices: string[]): Promise<readonly Found[]> {
   const root = join(app.homes().gemini, 'tmp');
   const found: Found[] = [];
@@ -173,7 +172,7 @@ async function namesIn(directory: string): Promise<readonly string[]> {
   );
 }
 
-/** Undefined if there is no such file, or it is no text. Throws AppError `usage` if it cannot be read. */
+/** Undefined if the file does not exist or is not text. Throws AppError `usage` if it cannot be read. */
 async function textOf(path: string): Promise<string | undefined> {
   const tooLarge = (): AppError => new AppError('usage', `${path} is too large`, LIST);
   const bytes = await readBytesIfAny(path, { maxBytes: MAX_BYTES, tooLarge });
@@ -181,22 +180,21 @@ async function textOf(path: string): Promise<string | undefined> {
   return decoded?.isText ? decoded.text : undefined;
 }
 
-/** Where the official CLI keeps things, and how its files are read: undefined for what cannot be. */
+/** The official CLI's files. `read` gives undefined for a file that cannot be read. */
 export interface OfficialPlace {
-  /** Its own directory. */
   readonly home: string;
-  /** The names of the folders of its projects. */
+  /** The names of its project folders. */
   readonly folders: readonly string[];
   readonly cwd: string;
   readonly read: (path: string) => Promise<string | undefined>;
 }
 
-/** The directory that a folder of the official CLI, and a session in it, belong to; undefined if nothing tells. */
+/** Finds the directory of a project folder and a session in it; undefined if unknown. */
 export type DirectoryOf = (folder: string, projectHash: string | undefined) => string | undefined;
 
 /**
- * Learns which directories the official CLI knows: each folder may say whose it is, a list gives directories their folders, and
- * older folders and all sessions have a hash, which is that of one of these directories or of the one we are in.
+ * Reads which directories the official CLI knows: a folder may name its directory, `projects.json` maps directories to
+ * folders, and older folders and all sessions have a hash of one of these directories or of `cwd`.
  */
 async function officialProjects({ home, folders, cwd, read }: OfficialPlace): Promise<DirectoryOf> {
   const byFolder = listed((await read(join(home, 'projects.json'))) ?? '');

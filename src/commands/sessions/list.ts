@@ -10,24 +10,23 @@ import { graphemesOf, widthOf } from '../../core/text/width.ts';
 import { realPath } from '../../platform/files/path.ts';
 import { refuseUnreadable } from '../../session/find.ts';
 
-/** The flags of `gmn sessions list`. */
 export interface ListOptions extends PrintOptions {
   readonly all?: boolean;
   readonly gemini?: boolean;
-  /** Only those that are held there. */
+  /** Only sessions from this source. */
   readonly from?: (typeof SOURCE_WORDS)[keyof typeof SOURCE_WORDS];
-  /** `whole-ids`: the table, with them; `official`: as `gemini --list-sessions` prints it. Short ids unless given. */
+  /** `whole-ids`: the table with full ids; `official`: the format of `gemini --list-sessions`. Short ids by default. */
   readonly layout?: 'whole-ids' | 'official';
 }
 
 const LONGEST_NAME = 40;
-/** Less of a name, or of a directory, tells nobody anything. */
+/** A shorter name or directory would be of no use. */
 const SHORTEST = 12;
 const HEAD = ['#', 'ID', 'NAME', 'FROM', 'TURNS', 'UPDATED', 'DIRECTORY'] as const;
 
 /**
- * The saved sessions of this directory, or all: the newest first, each with the number by which `-r` finds it. Throws AppError
- * `config` if they cannot be read.
+ * Lists the saved sessions of this directory, or all: newest first, each with the number that `-r` accepts. Throws
+ * AppError `config` if they cannot be read.
  */
 export async function run(options: ListOptions, app: App): Promise<number> {
   if (options.gemini) return (await import('./import.ts')).listOfficial(options, app);
@@ -67,7 +66,7 @@ interface Numbered {
   readonly session: SessionSummary;
 }
 
-/** What the official CLI prints, in its order, the newest last; the numbers are ours, so that `-r` takes them. */
+/** The official CLI's format and order, newest last, but with gmn's numbers, so that `-r` accepts them. */
 function officialText(shown: readonly Numbered[], app: App): string {
   if (shown.length === 0) return 'No previous sessions found for this project.\n';
   const lines = shown
@@ -92,16 +91,16 @@ function noticesFor(shown: number, others: number, from: ListOptions['from']): r
 interface Row {
   readonly fixed: readonly [number: string, id: string, from: string, turns: string, updated: string];
   readonly name: string;
-  /** It is the beginning of what was said, and no name. */
+  /** The start of the first prompt, since there is no name. */
   readonly isTitle: boolean;
   readonly directory: string;
 }
 
-/** The columns that a name and a directory may take. */
+/** Widths of the name and directory columns. */
 interface Room {
   readonly name: number;
   readonly directory: number;
-  /** Whether there is room to say where a session is from. */
+  /** Whether the FROM column fits. */
   readonly hasSource: boolean;
 }
 
@@ -129,7 +128,7 @@ function cells({ fixed, name, isTitle, directory }: Row, room: Room): readonly s
   return [number, id, shown, ...(room.hasSource ? [from] : []), turns, updated, ending(directory, room.directory)];
 }
 
-/** What the other columns leave, shared: a directory gets what it needs as long as that is not more than half. */
+/** Shares the width left by the other columns: a directory gets what it needs, up to half. */
 function roomFor(rows: readonly Row[], columns: number): Room {
   const [number, id, , from, turns, updated, last] = HEAD;
   const widths = [number, id, from, turns, updated].map((head, index) =>
@@ -149,7 +148,7 @@ function beginning(text: string, room: number): string {
   return widthOf(text) <= room ? text : `${fittingGraphemes(graphemesOf(text), room - 1).join('')}…`;
 }
 
-/** The end of a path tells more than its beginning. */
+/** Keeps the end of a path, which says more than its start. */
 function ending(text: string, room: number): string {
   if (widthOf(text) <= room) return text;
   return `…${fittingGraphemes(graphemesOf(text).toReversed(), room - 1)

@@ -2,7 +2,6 @@ import { type PrintOptions, printReport } from '../../app/report.ts';
 import { sessionsDirectory } from '../../app/sessions.ts';
 import type { App } from '../../core/app.ts';
 
-/** Where the sessions are. */
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const path = sessionsDirectory(app);
   await printReport({ text: `${path}\n`, json: { path }, notices: [] }, options, app);

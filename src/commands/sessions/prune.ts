@@ -8,15 +8,14 @@ import { visible } from '../../core/text/terminal.ts';
 import { refuseUnreadable } from '../../session/find.ts';
 import { expiredSessions, parseAge } from '../../session/upkeep.ts';
 
-/** The flags of `gmn sessions prune`. */
 export interface PruneOptions extends PrintOptions {
   readonly olderThan?: string;
   readonly dryRun?: boolean;
 }
 
 /**
- * Removes the sessions without a name that were not written to for a time, and media that none needs any more. Throws
- * AppError `usage` or `config` if that time is none, `config` if the sessions cannot be read.
+ * Removes unnamed sessions that were not changed for a time, and media no session uses. Throws AppError `usage` or
+ * `config` if that time is invalid, `config` if the sessions cannot be read.
  */
 export async function run(options: PruneOptions, app: App): Promise<number> {
   const before = options.olderThan === undefined ? await expiry(app) : app.clock.now() - ageOf(options.olderThan);

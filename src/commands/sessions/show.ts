@@ -10,19 +10,18 @@ export interface ReferenceOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/** The one session that the words of a command name. Throws AppError `usage` if they name none, or several. */
+/** The one session a command takes. Throws AppError `usage` if there is not exactly one. */
 export function onlyReference({ args }: ReferenceOptions, verb: string): string {
   const [reference, ...others] = args;
   if (reference !== undefined && others.length === 0) return reference;
   throw new AppError('usage', `sessions ${verb} takes one session`, { hint: `Example: gmn sessions ${verb} last` });
 }
 
-/** The flags of `gmn sessions show`. */
 export interface ShowOptions extends ReferenceOptions {
   readonly md?: boolean;
 }
 
-/** What was said in a session, in order. Throws AppError `usage` if there is no such session, or two forms are asked for. */
+/** Prints a session in order. Throws AppError `usage` if there is no such session, or two formats are given. */
 export async function run({ md, ...options }: ShowOptions, app: App): Promise<number> {
   if (md && options.json) {
     throw new AppError('usage', '--md cannot be combined with --json', { hint: 'Use one of them.' });
@@ -49,7 +48,7 @@ export async function run({ md, ...options }: ShowOptions, app: App): Promise<nu
 function paragraphOf(record: SavedRecord): string {
   const { kind, content } = record;
   const text = textOf(content);
-  // The model never came to say that it was at its end.
+  // Without a finish reason the reply broke off.
   if (kind === 'reply' && record.finishReason === undefined) return `${text === '' ? '' : `${text}\n`}${CUT_OFF}\n\n`;
   if (text === '') return '';
   return kind === 'prompt' ? `> ${text.replaceAll('\n', '\n> ')}\n\n` : `${text}\n\n`;

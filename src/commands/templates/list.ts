@@ -4,7 +4,6 @@ import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 import { visible } from '../../core/text/terminal.ts';
 
-/** The templates that `--template` finds here, by name. */
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const places = await templatePlaces(app);
   const found = await findTemplates(places);
@@ -23,7 +22,7 @@ export async function run(options: PrintOptions, app: App): Promise<number> {
   return 0;
 }
 
-/** A broken one is still there. */
+/** Lists an invalid template too, with its error as description. */
 function described(found: FoundTemplate) {
   const { name, file, kind } = found;
   try {

@@ -2,7 +2,7 @@ import { type PrintOptions, printReport } from '../../app/report.ts';
 import { templatePlaces } from '../../config/templates.ts';
 import type { App } from '../../core/app.ts';
 
-/** Where templates are looked for, the first place that has one counting. */
+/** Prints the directories searched for templates; the first that has a template wins. */
 export async function run(options: PrintOptions, app: App): Promise<number> {
   const places = await templatePlaces(app);
   const lines = places.map(({ directory, ignored }) => `${directory}${ignored === undefined ? '' : ` (${ignored})`}\n`);

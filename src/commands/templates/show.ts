@@ -3,12 +3,11 @@ import { chooseTemplate } from '../../app/template.ts';
 import type { App } from '../../core/app.ts';
 import { AppError } from '../../core/error.ts';
 
-/** The flags of `gmn templates show`. */
 interface ShowOptions extends PrintOptions {
   readonly args: readonly string[];
 }
 
-/** The text of one template, its places open. Throws AppError as `chooseTemplate`. */
+/** Prints a template with its placeholders. Throws AppError as `chooseTemplate` does. */
 export async function run(options: ShowOptions, app: App): Promise<number> {
   const [wanted, ...more] = options.args;
   if (wanted === undefined || more.length > 0) {
