@@ -64,7 +64,7 @@ export async function decide(
       return refused(verdict.reason);
     case 'stop':
       throw new AppError('interrupted', `stopped before ${tool.name} was run`, {
-        hint: 'What was said until then is kept; say what to do instead.',
+        hint: 'The conversation so far is kept; say what to do instead.',
       });
   }
 }

@@ -155,7 +155,7 @@ export function projectFrom(env: Env): string | undefined {
   const project = env[name];
   if (!project) return undefined;
   if (!isProject(project)) {
-    throw new AppError('config', `${name} cannot be the name of a project`, { hint: `Mend or unset ${name}.` });
+    throw new AppError('config', `${name} cannot be the name of a project`, { hint: `Fix or unset ${name}.` });
   }
   if (!/^\d+$/.test(project)) return project;
   throw new AppError('config', `${name} is a project number (${project}); Code Assist takes only a project id`, {

@@ -108,7 +108,7 @@ async function readAnswer(response: HttpResponse, identity: Identity, call: Json
   }
   const value = parseJson(text);
   if (isObject(value)) return value;
-  throw refused('api', 'the server answered with something else than a JSON object', {
+  throw refused('api', 'the server did not answer with a JSON object', {
     hint: 'A login page or a proxy may be in between; open a web page once, or check the base URL.',
     status,
   });

@@ -37,7 +37,7 @@ function missing(name: string, what: string): AppError {
 }
 
 function impossible(name: string, what: string): AppError {
-  return new AppError('config', `${name} cannot be the name of ${what}`, { hint: `Mend or unset ${name}.` });
+  return new AppError('config', `${name} cannot be the name of ${what}`, { hint: `Fix or unset ${name}.` });
 }
 
 /** https://cloud.google.com/vertex-ai/docs/reference/rest#service-endpoint */

@@ -198,7 +198,7 @@ function withoutRisk(tools: readonly Tool[], { roots }: Workspace, app: App, wan
   return {
     tools: safe,
     notices: [
-      'no tool that writes or runs is offered here: this directory is everything you have. Name them with --tools',
+      'no tool that writes or runs is offered here: this is your home directory or /. Name them with --tools',
     ],
   };
 }

@@ -174,8 +174,8 @@ function depthOf({ env }: App): number {
 
 function checkDepth(app: App): void {
   if (depthOf(app) < DEEPEST) return;
-  throw new AppError('limit', `gmn was started by gmn, which was started by gmn: that is as deep as it goes`, {
-    hint: `${DEPTH} counts it.`,
+  throw new AppError('limit', `gmn was started by gmn, which was started by gmn: it cannot be nested deeper`, {
+    hint: `${DEPTH} holds the depth.`,
   });
 }
 

@@ -55,7 +55,7 @@ function partsOf(block: ContentBlock): readonly Part[] {
   return mediaOf([block]).map(({ data, mimeType: claimed }) => {
     const mimeType = sniffMedia(Buffer.from(data, 'base64'));
     return mimeType === undefined
-      ? { text: `[${claimed}: of no kind that can be sent]` }
+      ? { text: `[${claimed}: cannot be sent to the model]` }
       : { inlineData: { mimeType, data } };
   });
 }

@@ -22,7 +22,7 @@ export async function run(_options: object, app: App): Promise<number> {
       print: (text) => app.io.out.write(text),
       ask: async () => {
         if (!isWatched) return;
-        await app.io.err.write('      press Enter to go on ');
+        await app.io.err.write('      press Enter to continue ');
         await waitForEnter(app.signal);
       },
       runGmn: (command) => runSelf(command, app.signal),

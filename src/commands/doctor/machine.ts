@@ -123,7 +123,7 @@ function unusable(path: string, { kind, isOurs, isWritable }: PathStatus): Findi
     };
   }
   if (isWritable) return undefined;
-  return { ...failure, text: `${path} cannot be written to`, remedies: [chmod('Mend it', 700, path)] };
+  return { ...failure, text: `${path} cannot be written to`, remedies: [chmod('Fix it', 700, path)] };
 }
 
 function exposure(path: string): Remedy | undefined {
@@ -144,7 +144,7 @@ function sessionsFinding(directory: string): Finding {
       check: 'sessions',
       state: 'warning',
       text: `${directory} cannot be written to: nothing is saved`,
-      remedies: [chmod('Mend it', 700, directory)],
+      remedies: [chmod('Fix it', 700, directory)],
     };
   }
   const files = pathsIn(directory).filter((path) => path.endsWith('.jsonl'));

@@ -44,7 +44,7 @@ function certificateFindings(env: Env): readonly Finding[] {
       check: 'certificates',
       state: 'warning',
       text: 'NODE_TLS_REJECT_UNAUTHORIZED is 0, which gmn does not obey: certificates are always checked',
-      remedies: [{ words: 'Spare yourself the notice', command: 'unset NODE_TLS_REJECT_UNAUTHORIZED' }],
+      remedies: [{ words: 'To avoid this warning', command: 'unset NODE_TLS_REJECT_UNAUTHORIZED' }],
     });
   }
   if (!file) return found;

@@ -140,7 +140,7 @@ function serverFinding({ name, definition }: ConfiguredServer, { env, cwd }: App
     state: 'failure',
     fault: 'mcp',
     text: `${name}: there is no program ${command}`,
-    remedies: [{ words: 'Install it, or mend its entry' }, explain(name)],
+    remedies: [{ words: 'Install it, or fix its entry' }, explain(name)],
   };
 }
 

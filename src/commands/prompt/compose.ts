@@ -109,7 +109,7 @@ const MEDIA_TYPE = /^[a-z]+\/[a-z\d][a-z\d.+-]*$/i;
 export function promptExtras({ attach = [], mimeType, paste, file = [] }: ExtraOptions, { env, cwd }: App): Extras {
   if (mimeType !== undefined) {
     if (!MEDIA_TYPE.test(mimeType)) {
-      throw new AppError('usage', `--mime-type: "${mimeType}" is no media type`, {
+      throw new AppError('usage', `--mime-type: "${mimeType}" is not a media type`, {
         hint: 'Example: --mime-type text/csv',
       });
     }
