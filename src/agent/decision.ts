@@ -31,7 +31,6 @@ interface DecisionContext {
   readonly agent: Agent;
   readonly repeats: RepeatWatch;
   readonly signal: AbortSignal;
-  /** The later calls of the same reply. */
   readonly following: readonly Question[];
 }
 

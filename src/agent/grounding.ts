@@ -16,7 +16,6 @@ export function grounder(model: Model, request: Pick<ModelRequest, 'model' | 'ge
   };
 }
 
-/** The sources named in the metadata of a grounded reply, in order. */
 export function sourcesOf(metadata: JsonObject): readonly Source[] {
   return objectsOf(metadata.groundingChunks).map(({ web }) => {
     const { title, uri } = isObject(web) ? web : {};

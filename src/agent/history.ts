@@ -11,10 +11,8 @@ import { isObject, type JsonObject, stringOf } from '../core/json.ts';
 /** The API accepts this in place of a missing signature. https://ai.google.dev/gemini-api/docs/thought-signatures */
 const NO_SIGNATURE = 'skip_thought_signature_validator';
 
-/** The response for a call whose own was lost. */
 const LOST = { error: '[no answer was recorded]' };
 
-/** Fields of a part other than its data. */
 const BESIDE_DATA: readonly string[] = ['thought', 'thoughtSignature'];
 
 interface WireOptions {
@@ -55,7 +53,6 @@ interface UserTurn {
 
 type Turn = ModelTurn | UserTurn;
 
-/** A function response with its media. */
 interface Answer {
   readonly part: AnswerPart;
   readonly media: Part[];
@@ -111,7 +108,6 @@ function userPiece({ parts }: KeptContent): UserPiece {
   return piece;
 }
 
-/** Joins neighbours of the same role. */
 function joined(list: readonly Piece[]): readonly Piece[] {
   const result: Piece[] = [];
   for (const piece of list) {

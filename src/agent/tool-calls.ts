@@ -5,7 +5,6 @@ import type { Tool, ToolOutcome } from '../core/tool.ts';
 import type { Agent, Turn } from './agent.ts';
 import { cancelled, type Decision, decide, failed, type Question, repeatWatch } from './decision.ts';
 
-/** A call on its way to its result. */
 interface Slot extends Question {
   isAnnounced: boolean;
   isAnswered: boolean;

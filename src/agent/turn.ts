@@ -7,7 +7,6 @@ import type { Tool } from '../core/tool.ts';
 import { addUsage, NO_USAGE } from '../core/usage.ts';
 import type { Agent, Turn } from './agent.ts';
 
-/** The notice shown when a credential was redacted. */
 export const WITHHELD = "gmn's own credentials were in it: ‹redacted› is sent in their place";
 
 /**
@@ -45,7 +44,6 @@ export async function* runTurn(agent: Agent, turn: Turn): AsyncGenerator<TurnEve
 
 type Answer = ReturnType<typeof import('./tool-calls.ts').answerer>;
 
-/** What has arrived of one reply. */
 interface Heard {
   reply?: Reply;
   /** The text in pieces; undefined once it exceeds the history's limit. */
@@ -141,7 +139,6 @@ async function wired(
   return wireContents(contents, { origin: options.origin(), distrusted: options.distrusted });
 }
 
-/** The tool declarations of a request; empty if there are no tools. */
 export function offered(tools: readonly Tool[]): { readonly tools?: readonly JsonObject[] } {
   if (tools.length === 0) return {};
   const functionDeclarations = tools.map(({ name, description, input }) => ({

@@ -120,9 +120,7 @@ export function isProject(text: string): boolean {
 /** A credential as request headers, with a record of its secrets for redaction. */
 export interface Identity {
   readonly kind: CredentialKind;
-  /** Whether `renew` may cure a 401. */
   readonly canRenew: boolean;
-  /** The hint shown when the server rejects the credential. */
   readonly authHint: string;
   /** The credential headers; with `renew`, those of a new token. Throws AppError `auth`. */
   headers(options: HeaderOptions): Promise<Readonly<Record<string, string>>>;

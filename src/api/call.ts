@@ -28,7 +28,6 @@ export interface ModelOptions {
   readonly isMadeGood?: (failure: AppError, model: string) => Promise<boolean>;
 }
 
-/** One model call, over all its attempts. */
 interface Call {
   readonly request: ModelRequest;
   readonly signal: AbortSignal;
@@ -188,7 +187,6 @@ async function ask(call: Call, { backend, send }: ModelOptions): Promise<HttpRes
   return send({ ...(await backend.prepare(request, { signal, renew: true })), onSent }, signal);
 }
 
-/** The details needed to explain a failure. */
 function aboutCall({ request: { model } }: Call, backend: Backend): AboutCall {
   const { credential, authHint, notFoundHint, secrets } = backend;
   return { model, credential, authHint, notFoundHint: notFoundHint?.(model), secrets };

@@ -15,9 +15,7 @@ interface EnrolOptions {
   readonly place: CodeAssistPlace;
   readonly caller: Caller;
   readonly clock: Clock;
-  /** The interval between polls of a running onboarding operation. */
   readonly pollMs: number;
-  /** The user's own project, if set. */
   readonly project?: string | undefined;
 }
 

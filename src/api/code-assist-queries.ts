@@ -53,7 +53,6 @@ export function codeAssistInquiries({ place, caller, enrolments, clock }: CodeAs
   };
 }
 
-/** The remaining quota of one model. */
 interface Bucket {
   readonly model: string;
   /** For example `REQUESTS`. */

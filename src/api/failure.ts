@@ -24,9 +24,7 @@ export interface Refusal {
   /** The caller's secrets, which must not be quoted. */
   readonly secrets: ReadonlySet<string>;
   readonly credential: CredentialKind;
-  /** The hint shown when the server rejects the credential. */
   readonly authHint: string;
-  /** The hint for a model that does not exist. */
   readonly notFoundHint?: string | undefined;
 }
 
@@ -38,7 +36,7 @@ interface Case extends Refusal {
   /** The server's own message, on one line. */
   readonly words: string;
   /**
-   * `oneLine` after redaction of the caller's secrets. The order matters: a truncated secret would not be recognized.
+   * `toOneLine` after redaction of the caller's secrets. The order matters: a truncated secret would not be recognized.
    */
   readonly quote: (text: string, max?: number) => string;
 }

@@ -85,9 +85,7 @@ function stringEntries(value: unknown): readonly (readonly [string, string])[] {
   return Object.entries(value).flatMap(([key, entry]) => (typeof entry === 'string' ? [[key, entry] as const] : []));
 }
 
-/** The server's explanation for not serving an account. */
 interface Trouble {
-  /** The server's own message, on one line. */
   readonly words: string;
   /** Status code and name, for the end of the message; absent if it was not an HTTP error. */
   readonly label?: string;

@@ -21,7 +21,6 @@ export interface EmbedRequest {
 /** Queries to a backend besides model calls. Every method throws AppError `auth` or `api`. */
 export interface Inquiries {
   countTokens(request: ModelRequest, signal: AbortSignal): Promise<number>;
-  /** The models available to this credential. */
   listModels(signal: AbortSignal): Promise<readonly ListedModel[]>;
   /** The embedding of a text. Throws AppError `usage` if the backend has none. */
   embed(request: EmbedRequest, signal: AbortSignal): Promise<readonly number[]>;
@@ -41,9 +40,7 @@ export interface Patience {
   readonly clock: Clock;
   readonly random: () => number;
   readonly trace: Trace;
-  /** The delay before the first retry. */
   readonly retryBaseMs: number;
-  /** The maximum number of retries; three by default. */
   readonly retries?: number | undefined;
 }
 
@@ -51,11 +48,9 @@ export interface JsonCall {
   readonly url: URL;
   /** Absent: a GET request. */
   readonly body?: object;
-  /** The model it concerns, for error messages. */
   readonly model?: string;
   /** What a call without a model is for, for error messages: `a list of models`. */
   readonly asks?: string;
-  /** Headers in addition to the usual ones. */
   readonly headers?: Readonly<Record<string, string>>;
   /** May turn an error response into a result, by the reasons it names. */
   readonly instead?: (reasons: readonly string[]) => Fields | undefined;

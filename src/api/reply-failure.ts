@@ -2,11 +2,9 @@ import { AppError, type ErrorOptions } from '../core/error.ts';
 import { concealed } from '../core/text/secrets.ts';
 import { oneLine } from './google-error.ts';
 
-/** What a reply contained when it ended. */
 export interface SeenReply {
   text: boolean;
   thought: boolean;
-  /** The names of the called functions. */
   readonly calls: string[];
   /** How many parts there were of each kind that is neither text nor a call. */
   readonly otherKinds: Map<string, number>;

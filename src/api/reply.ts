@@ -24,9 +24,7 @@ export interface ReplyOptions {
   readonly ids?: CallIds | undefined;
   /** Given if the full content of the reply is needed. */
   readonly keeper?: ContentKeeper | undefined;
-  /** The caller's secrets, which must not be quoted. */
   readonly secrets?: ReadonlySet<string>;
-  /** Size limits; `LIMITS` by default. */
   readonly limits?: ReplyLimits;
 }
 
@@ -156,7 +154,6 @@ const LIMITS: ReplyLimits = { text: 256 * MB, other: 64 * MB, nesting: 100 };
 interface ReplyMeter {
   /** Counts the part; the AppError `limit` if it exceeds a limit. */
   part(part: Part): AppError | undefined;
-  /** The same for a value that is not a part. */
   value(value: unknown): AppError | undefined;
 }
 
@@ -292,12 +289,10 @@ export interface Chunk {
   readonly finishMessage?: string | undefined;
   readonly usage?: Usage | undefined;
   readonly modelVersion?: string | undefined;
-  /** Why the prompt was blocked. */
   readonly blockReason?: string | undefined;
   /** An error reported inside the stream, in the form of an error body. */
   readonly error?: unknown;
   readonly otherCandidates: number;
-  /** Search queries and sources. */
   readonly grounding?: JsonObject | undefined;
 }
 

@@ -11,7 +11,6 @@ interface RetryOptions {
   readonly baseMs: number;
   /** From 0 to 1. */
   readonly random: () => number;
-  /** The maximum number of retries; three by default. */
   readonly atMost?: number | undefined;
   readonly now: () => number;
   /** When the run must end, in milliseconds since the epoch; undefined if there is no deadline. */

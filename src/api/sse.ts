@@ -106,7 +106,6 @@ function lineDecoder(): (bytes: Buffer) => string {
 interface FieldReader {
   /** Reads complete lines; adds the data of each completed event to `events`. */
   read(text: string, events: string[]): void;
-  /** The data of the unfinished event. */
   data(): string | undefined;
   hasData(): boolean;
 }

@@ -9,7 +9,6 @@ import type { Tool } from '../core/tool.ts';
 import type { OpenedModel } from './model.ts';
 import type { Toolbox, ToolboxContext, ToolOptions } from './toolbox.ts';
 
-/** The flags that configure the agent, apart from the model. */
 export interface AgentOptions extends ToolOptions {
   readonly system?: string;
   readonly appendSystemPrompt?: string;

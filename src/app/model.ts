@@ -16,7 +16,6 @@ import { type Backend as BackendName, BUILT_IN, type BuiltInModel } from '../mod
 import { backendContext, openBackend, openGeminiApi } from './backend.ts';
 import type { OpenedBackend } from './opened-backend.ts';
 
-/** The flags that choose the model, its credential and backend, and its sampling. */
 export interface ModelOptions extends Sampling {
   readonly model?: string;
   /** Used if `model` is absent, regardless of the settings. */
@@ -38,14 +37,11 @@ export interface OpenedModel {
   /** `Credential.account`: a signature made for one account is not valid for another. */
   readonly account: () => string;
   readonly generationConfig: JsonObject;
-  /** Shown before the answer. */
   readonly notices: readonly string[];
   /** The HTTP request for `request`, without its credential. Sends nothing. */
   preview(request: ModelRequest): Promise<JsonObject>;
   readonly inquiries: () => Promise<Inquiries>;
-  /** The delay before the first retry. */
   readonly retryBaseMs: number;
-  /** The maximum number of retries; undefined: the default. */
   readonly retries: number | undefined;
   /** The fallback model if `modelId`, which the user did not choose, is gone. */
   readonly successor?: string;
@@ -241,7 +237,6 @@ function previewOf({ method, url, headers, body }: HttpRequest): JsonObject {
 
 interface Sayings {
   readonly say: (message: string) => void;
-  /** The messages not shown yet. */
   readonly take: () => readonly string[];
   /** The model, with messages that arrive while it answers among its events. */
   readonly relay: (model: Model) => Model;

@@ -2,7 +2,6 @@ import { aliasRows, type ModelLine, modelRows, modelsDocument, narrowAliasRows }
 import { DEFAULT_MODEL } from '../models/table.ts';
 import { type Report, table } from './report.ts';
 
-/** The models and aliases, as a table and as JSON. */
 export function modelsReport(lines: readonly ModelLine[]): Report {
   const text = `${table(modelRows(lines))}\n${table(aliasRows())}\nDefault: ${DEFAULT_MODEL}\n`;
   return { text, narrow: () => narrowText(lines), json: modelsDocument(lines), notices: [] };

@@ -9,7 +9,6 @@ import type { Backend as BackendName } from '../models/table.ts';
 export interface OpenedBackend {
   readonly name: BackendName;
   readonly backend: Backend;
-  /** The delay before the first retry. */
   readonly retryBaseMs: number;
   readonly inquiries: () => Promise<Inquiries>;
 }

@@ -16,7 +16,6 @@ import { stderr } from '../render/stderr.ts';
 
 /** Where an answer goes besides the screen. */
 export interface Output {
-  /** The streams for the renderer. */
   readonly io: Io;
   /** The events to show. Throws AppError `usage` before the run begins if the output file cannot be written. */
   events(run: AsyncIterable<TurnEvent>): AsyncGenerator<TurnEvent, void>;
@@ -187,7 +186,6 @@ function openClipboard({ env, cwd, io, signal }: App): Clipboard {
   };
 }
 
-/** Collects stdout for a pager. */
 interface PagedIo {
   readonly io: Io;
   /** Shows the collected text in the pager, or on stdout if the pager does not work. */

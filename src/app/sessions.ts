@@ -24,23 +24,19 @@ export interface SessionOptions {
   readonly demo?: boolean;
 }
 
-/** The flags that give a one-shot run tools. */
 export interface ToolChoice {
   readonly tools?: string;
   readonly mcpConfig?: unknown;
   readonly allowedMcpServerNames?: unknown;
 }
 
-/** The conversation of a run, and how it is saved. */
 export interface PromptHistory {
   readonly history: History;
   /** The id it will be saved under; undefined if it is not saved. */
   readonly sessionId?: string | undefined;
   /** Whether it is saved after every step, and not only at the end. */
   readonly isResumable?: boolean;
-  /** Shown before the answer. */
   readonly notices: readonly string[];
-  /** Saves the turn, if there is anything to save. */
   save(): Promise<Saving>;
   /** Releases the session lock. */
   close(): Promise<void>;
@@ -189,7 +185,6 @@ function checkFork(options: SessionOptions): void {
   }
 }
 
-/** A session in the JSON of the `sessions` commands. */
 export function sessionFields(summary: SessionSummary): JsonObject {
   const { createdAt, updatedAt, source, isUnanswered, ...rest } = summary;
   return {

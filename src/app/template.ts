@@ -43,7 +43,6 @@ function counted(template: FoundTemplate): FoundTemplate {
 
 /** The values for a template's placeholders. */
 export interface Filling {
-  /** `--param`, as given. */
   readonly params: readonly string[];
   /** The positional arguments. */
   readonly words: string | undefined;
@@ -53,7 +52,6 @@ export interface Filling {
   readonly run: (command: string) => Promise<string>;
   /** Quotes the text as one word of a command line. Throws AppError `usage` if that is not safe. */
   readonly quoted: (words: string) => string;
-  /** Reads a file named by the template. */
   readonly read: (path: string) => Promise<string>;
 }
 

@@ -28,7 +28,6 @@ import { isTooBroad } from '../tools/workspace/protection.ts';
 import { type Journal, openWorkspace, type Workspace } from '../tools/workspace/workspace.ts';
 import type { OpenedModel } from './model.ts';
 
-/** The flags that choose the tools, and what they may do without approval. */
 export interface ToolOptions extends ModeOptions {
   readonly tools?: string;
   /** The part of `tools` that the user named; all of it by default. */
@@ -120,7 +119,6 @@ export async function openOwnWorkspace(
   });
 }
 
-/** The undo store of all this user's runs. */
 export function undoStoreOf({ homes, clock }: Pick<App, 'homes' | 'clock'>): UndoStore {
   return undoStore(`${homes().gmn}/undo`, clock);
 }
@@ -198,7 +196,7 @@ function withoutRisk(tools: readonly Tool[], { roots }: Workspace, app: App, wan
   return {
     tools: safe,
     notices: [
-      'no tool that writes or runs is offered here: this is your home directory or /. Name them with --tools',
+      'no tool that writes or runs is offered here: this is your home directory, or above it. Name them with --tools',
     ],
   };
 }
@@ -261,7 +259,6 @@ function approveWith(
   });
 }
 
-/** The flags that choose the approval mode. */
 export interface ModeOptions {
   readonly approvalMode?: ApprovalMode;
   readonly yolo?: boolean;

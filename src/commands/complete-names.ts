@@ -3,7 +3,6 @@ import { type FoundTemplate, findTemplates, readTemplate, templatePlaces } from 
 import type { App } from '../core/app.ts';
 import { cachedOffer } from '../mcp/client/tools/memory.ts';
 
-/** A completion, with its description. */
 export interface Candidate {
   readonly value: string;
   readonly about: string;

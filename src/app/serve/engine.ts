@@ -22,7 +22,6 @@ import { noteUnoffered, noting, type Permissions, toolOptions, unattended } from
 
 const EMBED_MODEL = 'gemini-embedding-001';
 
-/** The default deadline of a turn. */
 const USUAL_MS = 600_000;
 
 /** The maximum depth of nested servers: gmn → MCP → gmn. */
@@ -31,7 +30,6 @@ const DEPTH = 'GMN_MCP_DEPTH';
 
 interface EngineOptions {
   readonly app: App;
-  /** Locks of the sessions in use. */
   readonly holds: Holds;
   /** The model for calls that name none. */
   readonly model: Pick<ModelOptions, 'model' | 'auth' | 'backend' | 'demo'>;
@@ -175,7 +173,7 @@ function depthOf({ env }: App): number {
 function checkDepth(app: App): void {
   if (depthOf(app) < DEEPEST) return;
   throw new AppError('limit', `gmn was started by gmn, which was started by gmn: it cannot be nested deeper`, {
-    hint: `${DEPTH} holds the depth.`,
+    hint: `${DEPTH} counts it.`,
   });
 }
 

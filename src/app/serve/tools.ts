@@ -8,7 +8,6 @@ import type { Approve } from '../../core/tool.ts';
 import type { Workspace } from '../../tools/workspace/workspace.ts';
 import type { ToolOptions } from '../toolbox.ts';
 
-/** What delegated work may do besides reading. */
 export interface Permissions {
   readonly write: boolean;
   readonly shell: boolean;
@@ -53,7 +52,6 @@ export function unattended(
   return { ...agent, approve };
 }
 
-/** Adds calls of tools that were not offered to `refused`. */
 export function noteUnoffered(event: TurnEvent, { tools }: Agent, refused: string[]): void {
   if (event.type !== 'call' || tools.some(({ name }) => name === event.name)) return;
   const flag = Object.hasOwn(FLAGS, event.name) ? FLAGS[event.name] : undefined;

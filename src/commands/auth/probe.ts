@@ -6,7 +6,6 @@ import { AppError } from '../../core/error.ts';
 export interface ProbeRow {
   readonly ok: boolean;
   readonly text: string;
-  /** One per line. */
   readonly hints?: readonly string[];
 }
 

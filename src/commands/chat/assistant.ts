@@ -21,7 +21,6 @@ export interface AssistantOptions extends ModelOptions, AgentOptions, RosterOpti
 }
 
 interface OpenedAssistant extends Assistant {
-  /** Shown before the first prompt. */
   readonly notices: readonly string[];
   close(): Promise<void>;
 }
@@ -53,7 +52,6 @@ export async function openAssistant(options: AssistantOptions, context: Assistan
   }
 }
 
-/** The MCP servers of a chat, which can be reloaded. */
 interface Remote {
   readonly current: ChatRemote | undefined;
   /** See `Assistant.reloadServers`. */
@@ -190,7 +188,6 @@ async function assistantWith(
   };
 }
 
-/** The agent, with the notices yielded while it was opened. */
 async function drained(events: ReturnType<typeof openAgent>): Promise<Pick<Opened, 'agent' | 'notices'>> {
   const notices: string[] = [];
   for (;;) {

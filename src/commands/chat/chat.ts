@@ -157,7 +157,6 @@ interface Place {
   readonly isPlain: boolean;
 }
 
-/** The same streams without styles. */
 function plainIo({ out, err }: Io): Io {
   return { out: plainOut(out), err: plainOut(err) };
 }

@@ -40,7 +40,6 @@ export async function look(
 /** In the order in which they would stop a run. */
 const GRAVITY: readonly Fault[] = ['config', 'auth', 'api', 'mcp'];
 
-/** The exit code of the most severe failure; 0 if there is none. */
 export function exitCodeOf(findings: readonly Finding[]): number {
   const faults = findings.flatMap(({ state, fault = 'internal' }) => (state === 'failure' ? [fault] : []));
   const gravest = GRAVITY.find((fault) => faults.includes(fault)) ?? faults[0];
@@ -58,7 +57,6 @@ export function isUtf8({ LC_ALL, LC_CTYPE, LANG }: Env, platform: string): boole
   return /utf-?8/i.test(LC_ALL || LC_CTYPE || LANG || '');
 }
 
-/** The findings as text: mark, check and result, with the remedies below. */
 export function textOf(findings: readonly Finding[], { isPlain }: { readonly isPlain: boolean }): string {
   const marks = isPlain ? WORDS : SIGNS;
   const width = Math.max(...findings.map(({ check }) => check.length));

@@ -78,7 +78,6 @@ export function terminalFinding({ env, io: { out } }: App, { platform }: Runtime
   };
 }
 
-/** gmn's directory, its permissions, and the sessions in it. */
 export function homeFindings({ gmn, gemini }: Homes): readonly Finding[] {
   const status = pathStatus(gmn);
   if (status === undefined) {

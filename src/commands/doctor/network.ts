@@ -11,7 +11,6 @@ import { type Finding, look } from './finding.ts';
 /** Variables that change where credentials are sent. */
 const ENDPOINTS = ['GOOGLE_GEMINI_BASE_URL', 'GOOGLE_VERTEX_BASE_URL', 'CODE_ASSIST_ENDPOINT', 'GMN_OAUTH_TOKEN_URL'];
 
-/** Endpoints, proxy and certificates set by variables. */
 export async function networkFindings({ env }: App): Promise<readonly Finding[]> {
   const endpoints = await Promise.all(
     ENDPOINTS.filter((name) => env[name]).map((name) => look('endpoint', () => [endpointFinding(name, env)])),

@@ -69,7 +69,6 @@ function trustFindings(layers: readonly Layer[]): readonly Finding[] {
     : [{ check: 'trust', state: 'absent', text: 'this folder has no settings of its own' }];
 }
 
-/** The model a run would use. */
 export function modelFinding(settings: Settings, backend: Backend = 'gemini-api'): Finding {
   try {
     return chosenModel(settings, backend);

@@ -11,7 +11,6 @@ import { editedText } from '../../platform/process/editor.ts';
 import type { Stdin } from '../../platform/terminal/stdin.ts';
 import { openTty, TTY_PATH } from '../../platform/terminal/tty.ts';
 
-/** The flags that change the prompt text. */
 export interface ComposingOptions {
   readonly template?: string;
   readonly param?: readonly string[];
@@ -95,7 +94,6 @@ async function edited(text: string, { app, lend, signal }: ComposingContext): Pr
   return prompt;
 }
 
-/** The flags for attachments other than `-f`. */
 export interface ExtraOptions {
   readonly attach?: readonly string[];
   readonly mimeType?: string;

@@ -19,7 +19,6 @@ const format = ({ outputFormat = 'text' }: PromptOptions): string => outputForma
 const hasTools = ({ tools = 'none', mcpConfig, allowedMcpServerNames }: PromptOptions): boolean =>
   tools !== 'none' || mcpConfig !== undefined || allowedMcpServerNames !== undefined;
 
-/** Flags for the output of the answer. */
 const ANSWER_FLAGS = [
   'extract',
   'extractLast',

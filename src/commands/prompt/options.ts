@@ -6,7 +6,6 @@ import type { RosterOptions } from '../../app/servers/roster.ts';
 import type { SessionOptions } from '../../app/sessions.ts';
 import type { ComposingOptions, ExtraOptions } from './compose.ts';
 
-/** The flags of a one-shot run. */
 export interface PromptOptions
   extends ModelOptions,
     AgentOptions,

@@ -291,7 +291,6 @@ async function* count(...input: Parameters<typeof countEvents>): AsyncGenerator<
   yield* countEvents(...input);
 }
 
-/** No prompt, no files, nothing to read. */
 function isIdle({ args, prompt, file, attach, template, stdin, editor, paste }: PromptOptions): boolean {
   const given = [prompt, file, attach, template].some((value) => value !== undefined);
   return args.length === 0 && !given && !stdin && !editor && !paste;

@@ -88,7 +88,6 @@ async function copiedBefore(session: OfficialSession, store: LocalStore): Promis
   };
 }
 
-/** Lists the official CLI's sessions, newest first. */
 export async function listOfficial(options: PrintOptions, app: App): Promise<number> {
   const skipped: string[] = [];
   const found = await officialSessions(app, skipped);
@@ -183,7 +182,6 @@ async function textOf(path: string): Promise<string | undefined> {
 /** The official CLI's files. `read` gives undefined for a file that cannot be read. */
 export interface OfficialPlace {
   readonly home: string;
-  /** The names of its project folders. */
   readonly folders: readonly string[];
   readonly cwd: string;
   readonly read: (path: string) => Promise<string | undefined>;

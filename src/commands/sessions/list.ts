@@ -13,7 +13,6 @@ import { refuseUnreadable } from '../../session/find.ts';
 export interface ListOptions extends PrintOptions {
   readonly all?: boolean;
   readonly gemini?: boolean;
-  /** Only sessions from this source. */
   readonly from?: (typeof SOURCE_WORDS)[keyof typeof SOURCE_WORDS];
   /** `whole-ids`: the table with full ids; `official`: the format of `gemini --list-sessions`. Short ids by default. */
   readonly layout?: 'whole-ids' | 'official';
@@ -96,7 +95,6 @@ interface Row {
   readonly directory: string;
 }
 
-/** Widths of the name and directory columns. */
 interface Room {
   readonly name: number;
   readonly directory: number;
