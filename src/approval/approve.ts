@@ -21,40 +21,40 @@ import { type Answer, askPerson } from './question.ts';
 
 export interface ApprovalOptions {
   readonly policy: Policy;
-  /** Where questions are shown; asked is only if it is a terminal. */
+  /** Where questions are shown. A person is asked only if this is a terminal. */
   readonly err: Out;
-  /** Whether the output is for a person: nobody is asked in the JSON formats. */
+  /** False for the JSON formats, in which nobody is asked. */
   readonly isTextFormat: boolean;
-  /** Names the editor, and is handed to it. */
+  /** Names the editor (VISUAL, EDITOR) and becomes its environment. */
   readonly env: Env;
-  /** The real path of what a call would read, if that likely holds keys or passwords. */
+  /** The real path of the file a call would read, if that file likely holds keys or passwords. */
   readonly secretOf: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
-  /** Lets that file be read, once; called after the person said yes to this very path. */
+  /** Allows one read of that file; called after the person approved this exact path. */
   readonly permit: (path: string) => Promise<void>;
-  /** The real path of the file a call would write. Absent: nothing is allowed by its file. */
+  /** The real path of the file a call would write. Absent: "always this file" is not offered. */
   readonly targetOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
-  /** The real path of the directory a command would run in. Absent: a directory is what it is called. */
+  /** The real path of the directory a command would run in. Absent: the path is taken as the model spelled it. */
   readonly directoryOf?: (tool: Tool, args: JsonObject) => Promise<string | undefined>;
   readonly lend: Lend;
-  /** Told of each call that is denied without a question, in words for the user. */
+  /** Called with a user-facing notice for each call that is denied without a question. */
   readonly onDenied?: (notice: string) => void;
-  /** The person's terminal, undefined if there is none; that of this process unless given. */
+  /** Opens the person's terminal; undefined if there is none. Default: the terminal of this process. */
   readonly openTty?: () => Tty | undefined;
 }
 
-/** Runs a question to its answer: until then the terminal is the person's, and so is the time. */
+/** Runs a question while the terminal belongs to the person and the clock is paused. */
 export type Lend = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-/** The person is shown the first line. */
+/** The person sees only the first line; the model gets both. */
 const NO = 'The user said no to this call.\nDo not repeat it; ask what they would like instead, or go on without it.';
 
 const CHANGED_SINCE = '│ Things have changed since. This is what would be done now:\n';
 
 /**
- * Decides by the policy, and asks the person where it says so: on /dev/tty, if stderr is a terminal and the format is
- * text. Otherwise such a call is denied at once, with words that tell the model how the user can allow it. Calls that
- * are made at the same time are decided one after the other; neighbours that write are asked about together, each shown
- * as it comes out after those before it.
+ * Decides by the policy and asks the person where the policy says so: on /dev/tty, if stderr is a terminal and the
+ * format is text. Otherwise such a call is denied at once, with a reason that tells the model how the user can allow
+ * it. Concurrent calls are decided one after the other; adjacent writes are asked about as a group, each previewed on
+ * top of those before it.
  */
 export function approval(options: ApprovalOptions): Approve {
   let last: Promise<unknown> = Promise.resolve();
@@ -67,17 +67,17 @@ export function approval(options: ApprovalOptions): Approve {
 }
 
 interface Deciding extends ApprovalOptions {
-  /** What was answered for several calls at once. By the very arguments: an id is the model's to choose. */
+  /** Answers given to a group of calls. Keyed by the arguments object, because the model chooses the ids. */
   readonly shared: WeakMap<JsonObject, Shared>;
 }
 
 type Shared =
   | Verdict
-  /** Yes, to this and no other change. */
+  /** Approved, but only for exactly this change. */
   | { readonly kind: 'shown'; readonly preview: Preview }
   | { readonly kind: 'single' };
 
-/** Never throws, as the next in line waits for it. */
+/** Never throws: the next call in the queue waits for this one. */
 async function decided(options: Deciding, { tool, call }: PendingCall, context: ApproveContext): Promise<Verdict> {
   const { openTty = openOwnTty } = options;
   const { signal } = context;
@@ -120,7 +120,7 @@ async function askedOf(options: ApprovalOptions, tool: Tool, args: JsonObject): 
   };
 }
 
-/** What an answer to several calls means for this one; undefined: it is to be asked about. */
+/** The decision that a group answer means for this call; undefined if the call must be asked about. */
 async function earlier(
   options: Deciding,
   asked: Asked,
@@ -204,12 +204,11 @@ function turnedDown(answer: Exclude<Answer, { kind: 'yes' | 'always' | 'file' | 
   }
 }
 
-/** A proposal with the call it was made from. */
 interface Candidate extends Proposal {
   readonly call: ToolCall;
 }
 
-/** The calls right after this one that would be asked about as well, each previewed on what those before it leave. */
+/** The calls right after this one that would also be asked about, each previewed on top of those before it. */
 async function companions(
   options: Asking,
   { following = [], signal }: ApproveContext,
@@ -219,15 +218,15 @@ async function companions(
   for (const { tool, call } of following) {
     const asked = await askedOf(options, tool, call.args);
     const { kind } = options.policy.rule(asked);
-    // A call that runs without a question is previewed too: later ones find its changes.
+    // A call that runs without a question is previewed too: later previews build on its changes.
     const proposal = await proposed(asked, signal, draft);
-    // One that is refused now may be possible after the earlier ones have run; it is decided in its turn.
+    // A call refused now may be possible after the earlier ones have run; it is decided in its turn.
     if (kind === 'ask' && !('ok' in proposal)) found.push({ ...proposal, call });
   }
   return found;
 }
 
-/** One answer for all of them; undefined if the person would rather see them one by one. */
+/** One answer for the whole group; undefined if the person wants to see the calls one by one. */
 async function askedTogether(
   options: Asking,
   candidates: readonly [Candidate, ...Candidate[]],
@@ -245,7 +244,7 @@ async function askedTogether(
   return answer.kind === 'single' ? undefined : earlier(options, first.asked, first.call, signal);
 }
 
-/** The proposal as the person would have it, or why it cannot be that. */
+/** The proposal after the person edited it, or the tool's refusal of the edited call. */
 async function edited(options: Asking, proposal: Proposal, signal: AbortSignal): Promise<Proposal | ToolOutcome> {
   const args = await editedArgs(proposal, options, signal);
   return args === undefined ? EDITOR_FAILED : proposed(await askedOf(options, proposal.asked.tool, args), signal);

@@ -12,13 +12,13 @@ const CANCEL: ElicitationAnswer = { action: 'cancel' };
 const DECLINE: ElicitationAnswer = { action: 'decline' };
 const KEYS: ReadonlySet<string> = new Set(['y', 'n', '\r', '\n', '\u001b', '\u0004']);
 
-/** Answers forms with their own defaults, and opens no address. */
+/** Accepts forms with their own defaults, and declines to open any URL. */
 export const acceptDefaults: Elicit = async (question) =>
   question.kind === 'form' ? { action: 'accept', content: defaultsOf(question.schema) } : DECLINE;
 
 /**
- * Asks the person on the terminal what a server wants to know, one question at a time; under the key `elicit`, and not
- * there at all if stderr is no terminal, so that servers are told there is nobody to ask.
+ * Asks the person on the terminal what a server wants to know, one question at a time. The `elicit` key is absent if
+ * stderr is no terminal, so that the elicitation capability is not announced to servers.
  */
 export function terminalElicit({ io }: Pick<App, 'io'>, lend: Lend): { readonly elicit?: Elicit } {
   if (!io.err.isTerminal) return {};
@@ -74,7 +74,7 @@ async function filledIn(
   return { action: 'accept', content };
 }
 
-/** Asks until the answer means something; nothing typed is the default, or nothing where the field may be left out. */
+/** Asks until the answer is valid. An empty answer means the default, or undefined for an optional field. */
 async function fieldValue(field: Field, server: string, { tty, err, signal }: Asking): Promise<FieldValue | undefined> {
   for (;;) {
     await err.write(await framed(`MCP server ${server} asks for`, field.label, tty, signal));
@@ -86,13 +86,13 @@ async function fieldValue(field: Field, server: string, { tty, err, signal }: As
   }
 }
 
-/** More of a question would push its beginning, where the server is named, out of the window. */
+/** A longer question would push its first row, which names the server, out of the window. */
 const MAX_ROWS = 20;
 const MAX_CHARS = 8000;
-/** Of a server's name, beside what is typed. */
+/** Characters of a server's name in the input prompt. */
 const MAX_NAME = 30;
 
-/** A server's words, every row of them behind a frame: a row without one would be taken for a question of gmn's own. */
+/** Formats a server's text with a frame before every row: an unframed row could pass for a question of gmn itself. */
 async function framed(title: string, words: string, { columns, rows }: Tty, signal: AbortSignal): Promise<string> {
   const text = words.slice(0, MAX_CHARS).replaceAll('\r\n', '\n');
   const pause = (): Promise<void> => yieldToEvents(signal);
@@ -103,24 +103,21 @@ async function framed(title: string, words: string, { columns, rows }: Tty, sign
   return `${[...view.title, ...view.body.slice(0, room), ...cut].join('\n')}\n`;
 }
 
-/** What may stand in one field of a form. */
 type FieldValue = Extract<ElicitationAnswer, { action: 'accept' }>['content'][string];
 
-/** One field of the form a server asks to be filled in. */
 interface Field {
   readonly name: string;
-  /** What is asked, with everything a person must know to answer; nothing in it a terminal would obey. */
+  /** The question with everything a person must know to answer it, sanitized for the terminal. */
   readonly label: string;
   readonly isRequired: boolean;
   readonly fallback?: FieldValue;
-  /** The value that an answer means; undefined if it means none. */
+  /** The value an answer stands for; undefined if it is invalid. */
   parse(answer: string): FieldValue | undefined;
 }
 
-/** A form longer than this is no question any more. */
 const MAX_FIELDS = 50;
 
-/** The fields of a form in their order; of a schema that says nothing there are none. Never throws. */
+/** The fields of a form in order; none if the schema has no properties. Never throws. */
 export function fieldsOf({ properties, required }: JsonObject): readonly Field[] {
   if (!isObject(properties)) return [];
   const names = isList(required) ? required : [];
@@ -129,7 +126,6 @@ export function fieldsOf({ properties, required }: JsonObject): readonly Field[]
     .map(([name, value]) => fieldOf(name, isObject(value) ? value : {}, names.includes(name)));
 }
 
-/** The answer that a form's own defaults give. */
 export function defaultsOf(schema: JsonObject): Readonly<Record<string, FieldValue>> {
   return Object.fromEntries(
     fieldsOf(schema).flatMap(({ name, fallback }) => (fallback === undefined ? [] : [[name, fallback] as const])),
@@ -167,7 +163,7 @@ interface Choice {
   readonly title?: string;
 }
 
-/** `enum` with or without `enumNames`, `oneOf` and `anyOf` of constants. */
+/** `enum` with or without `enumNames`, and `oneOf` or `anyOf` of constants. */
 function choicesOf(schema: JsonObject): readonly Choice[] {
   const { enum: values, enumNames, oneOf, anyOf } = schema;
   const titled = [oneOf, anyOf].find(isList);

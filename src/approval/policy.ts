@@ -1,17 +1,16 @@
 import { canonicalJson, type JsonObject } from '../core/json.ts';
 import type { Effect, Tool } from '../core/tool.ts';
 
-/** How much a person wants to be asked: `--approval-mode`. */
+/** The values of `--approval-mode`. */
 export type ApprovalMode = 'default' | 'auto_edit' | 'plan' | 'yolo';
 
-/** What the rules say about one call. */
 type Ruling =
   | { readonly kind: 'run' }
   /** `scope` is what "always" would cover. */
   | { readonly kind: 'ask'; readonly scope: Scope }
   | ({ readonly kind: 'deny' } & Denial);
 
-/** Why a call is not run although nobody was asked. */
+/** Why a call is denied without asking. */
 export interface Denial {
   /** For the model. */
   readonly reason: string;
@@ -26,17 +25,17 @@ export interface PolicyOptions {
   readonly mode: ApprovalMode;
   /** `--allowed-tools`: names, or `server__*` for all tools of a server. */
   readonly allowedTools: readonly string[];
-  /** The user's own `trust: true`; never the workspace's. */
+  /** The user's own `trust: true`; one set by the workspace does not count. */
   readonly isTrusted: (tool: Tool) => boolean;
-  /** What was remembered under another mode, and what will be; nothing unless given. */
+  /** Approvals remembered across a change of mode; empty unless given. */
   readonly remembered?: Set<string>;
 }
 
-/** A call to be judged. */
+/** A call to decide about. */
 export interface Asked {
   readonly tool: Tool;
   readonly args: JsonObject;
-  /** The real path of the file it would read, if that likely holds keys or passwords. */
+  /** The real path of the file it would read, if that file likely holds keys or passwords. */
   readonly secret?: string | undefined;
   /** The real path of the file it would write, if it writes one. */
   readonly target?: string | undefined;
@@ -44,13 +43,13 @@ export interface Asked {
   readonly directory?: string | undefined;
 }
 
-/** What an "always" covers: the scope of the call, or whatever writes the same file. */
+/** What an "always" covers: the scope of the call, or every write to the same file. */
 export type Reach = 'scope' | 'file';
 
 export interface Policy {
-  /** Depends on the options and on what was remembered, on nothing else. */
+  /** Depends only on the options and on what was remembered. */
   rule(asked: Asked): Ruling;
-  /** The person said "always" to this call: from now on, and for this run, what that covers runs without a question. */
+  /** Records an "always": for the rest of this run, what it covers runs without a question. */
   remember(asked: Asked, reach: Reach): void;
 }
 
@@ -63,17 +62,20 @@ const DECISIONS: Readonly<Record<ApprovalMode, Readonly<Record<Effect, Decision>
   yolo: { read: 'run', write: 'run', execute: 'run', network: 'run' },
 };
 
-/** It sends the query to the model's own provider, who has the conversation anyway. No remote tool can have this name. */
+/**
+ * Never asked about: the query goes to the model's own provider, who has the conversation anyway. No remote tool can
+ * have this name.
+ */
 const UNASKED = 'google_web_search';
 
-/** The tools the model is told of: all of them, but in `plan` only those that read. */
+/** The tools declared to the model: all of them, but in `plan` only those that read. */
 export function declared(tools: readonly Tool[], mode: ApprovalMode): readonly Tool[] {
   return tools.filter(({ effect }) => DECISIONS[mode][effect] !== 'deny');
 }
 
 /**
- * Which calls run, which ask, which are denied. What is sensitive asks in every mode, whatever is allowed or trusted.
- * Neither the mode nor any list lifts the workspace fence: that is no matter of approval.
+ * Decides which calls run, ask, or are denied. Sensitive files ask in every mode, whatever is allowed or trusted. No
+ * mode and no list lifts the workspace fence: the fence is not a matter of approval.
  */
 export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new Set() }: PolicyOptions): Policy {
   const isAllowed = (tool: Tool): boolean =>
@@ -91,7 +93,7 @@ export function approvalPolicy({ mode, allowedTools, isTrusted, remembered = new
   };
 }
 
-/** What is said when nobody can be asked, with the way the user can allow it. */
+/** The denial when nobody can be asked, with how the user can allow the call. */
 export function unattendedDenial(tool: Tool, scope: Scope, isTextFormat: boolean): Denial {
   const why = isTextFormat ? 'there is no terminal to ask on' : 'nobody is asked in this output format';
   const opening = `${tool.name} was not run: it needs the user's approval, and ${why}.`;
@@ -114,7 +116,7 @@ function planDenial({ name, effect }: Tool): Denial {
   };
 }
 
-/** `server__*` covers the tools of one server; any other star stands for itself. */
+/** `server__*` covers the tools of one server; any other star is literal. */
 function covers(pattern: string, name: string): boolean {
   return pattern.endsWith('__*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
 }
@@ -128,13 +130,13 @@ const REACHES: readonly Reach[] = ['scope', 'file'];
 
 function keyOf(asked: Asked, reach: Reach): string {
   const { tool, args, secret, target, directory } = asked;
-  // A call that writes no file has a key that nothing else has, and that is never remembered.
+  // For a call that writes no file this key is never remembered, so it never matches.
   if (reach === 'file') return canonicalJson([reach, target ?? null]);
   const scope = scopeOf(asked);
   if (scope === 'tool') return canonicalJson([scope, tool.name]);
-  // A name may lead elsewhere by the next call.
+  // By real path: the spelled name may lead elsewhere by the next call.
   if (secret !== undefined) return canonicalJson([scope, tool.name, secret]);
-  // Built-in tools know which arguments are mere words for the user; what a remote tool does with them nobody knows.
+  // Built-in tools know which arguments are only descriptions for the user; for a remote tool every argument counts.
   const { dir_path: spelled = null, ...exact } = tool.plain?.(args) ?? args;
   return canonicalJson([scope, tool.name, exact, directory ?? spelled]);
 }

@@ -4,15 +4,15 @@ import type { Draft, Preview, ToolOutcome } from '../core/tool.ts';
 import type { Tty } from '../platform/terminal/tty.ts';
 import type { Asked } from './policy.ts';
 
-/** A call, and what the person sees of it. */
+/** A call and the preview the person sees. */
 export interface Proposal {
   readonly asked: Asked;
   readonly preview: Preview;
 }
 
 /**
- * What a call would do now, or after the calls that the draft holds, which it joins; or the outcome with which its tool
- * refuses it. Throws what the tool's preview throws.
+ * Previews a call, on top of the draft if one is given, and adds its change to the draft. Gives the tool result instead
+ * if the tool refuses the call. Throws what the tool's preview throws.
  */
 export async function proposed(asked: Asked, signal: AbortSignal, draft?: Draft): Promise<Proposal | ToolOutcome> {
   const { tool, args, secret } = asked;
@@ -21,7 +21,7 @@ export async function proposed(asked: Asked, signal: AbortSignal, draft?: Draft)
   return 'ok' in preview ? preview : { asked, preview };
 }
 
-/** The file that would be read, whatever the model calls it. */
+/** Shows the real path of the file, whatever the model calls it. */
 function secretPreview(path: string, args: JsonObject): Preview {
   return {
     kind: 'text',
@@ -29,20 +29,19 @@ function secretPreview(path: string, args: JsonObject): Preview {
   };
 }
 
-/** Whether two previews are of the same change: in the same place, among the same lines. */
+/** Whether two previews show the same change, in the same place with the same context lines. */
 export function isSameChange(left: Preview, right: Preview): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
 
-/** The words of a refusal. */
 export function reasonOf({ response }: ToolOutcome): string {
   return stringOf(response.error) ?? JSON.stringify(response);
 }
 
-/** What people edit of a call if its tool knows of it: the command, the new content, else all arguments. */
+/** The argument that opens in the editor, if the tool has it; else all arguments as JSON. */
 const EDITED = ['command', 'content', 'new_string'] as const;
 
-/** The arguments as the person would have them. Undefined if the editor failed, or what came out of it is no such thing. */
+/** The arguments as the person edited them; undefined if the editor failed or its JSON is no object. */
 export async function editedArgs(
   { asked: { tool, args }, preview }: Proposal,
   { tty, env }: { readonly tty: Tty; readonly env: Env },

@@ -5,18 +5,16 @@ import { CONTINUED, INTERRUPT, type Tty } from '../platform/terminal/tty.ts';
 import type { Scope } from './policy.ts';
 import { groupView, type QuestionView, questionView, type ViewOptions } from './view.ts';
 
-/** What a person answered. */
 export type Answer =
   | { readonly kind: 'yes' | 'no' | 'always' | 'file' | 'edit' | 'single' | 'stop' }
-  /** Words for the model, instead of a bare no. */
+  /** A message to the model instead of a bare no. */
   | { readonly kind: 'reply'; readonly text: string };
 
 interface Question {
-  /** The tools that would run, and what they would do: one, or several that one answer is for. */
+  /** The tools that would run and their previews: one, or a group that shares one answer. */
   readonly items: readonly { readonly name: string; readonly preview: Preview }[];
-  /** What "always" would cover. */
   readonly scope: Scope;
-  /** Whether "always" can be said of the file alone. */
+  /** Whether "always" can be said for the file alone. */
   readonly hasFile: boolean;
 }
 
@@ -51,8 +49,8 @@ const ALWAYS: Readonly<Record<Scope, string>> = {
 };
 
 /**
- * Asks a person, and resolves with the answer. Enter and Esc are no; nothing typed before the question stood there counts.
- * What does not fit on the screen is cut, and can only be approved after all of it was shown.
+ * Asks a person and resolves with the answer. Enter and Esc mean no; keys typed before the question appeared do not
+ * count. A preview that does not fit the screen is cut, and can only be approved after all of it was shown.
  */
 export async function askPerson(
   question: Question,
@@ -72,12 +70,12 @@ export async function askPerson(
     if (hasChanged) page = await pageOf(question, { tty, err, pause });
     if (choice === 'all' || choice === 'again') {
       isCut = choice === 'again' && (hasChanged ? page.isLong : isCut);
-      // A pager takes its own screen and leaves nothing of it.
+      // A pager uses the alternate screen and leaves nothing behind.
       const isPaged =
         choice === 'all' && page.isLong && (await tty.page(`${rowsOf(page, false).join('\n')}\n`, env, signal));
       await show(err, page, isCut || isPaged);
     } else if (hasChanged && APPROVING.includes(choice)) {
-      // What stood there may be out of sight by now.
+      // After a resize the question may have scrolled out of sight.
       isCut = page.isLong;
       await err.write('│ The window has changed since.\n');
       await show(err, page, isCut);
@@ -91,14 +89,14 @@ export async function askPerson(
   }
 }
 
-/** A question as it fits a window. */
+/** A question laid out for one window size. */
 interface Page {
   readonly columns: number;
   readonly rows: number;
   readonly view: QuestionView;
-  /** How many rows its body may take. */
+  /** How many rows the body may take. */
   readonly room: number;
-  /** Whether it takes more. */
+  /** Whether the body needs more rows than that. */
   readonly isLong: boolean;
 }
 
@@ -145,10 +143,13 @@ function offered({ items, scope, hasFile }: Question, isCut: boolean): string {
   return `[y]es [n]o ${ALWAYS[scope]} ${file}[e]dit [r]eply ${isDiff ? `${all} ` : ''}[q]uit turn`;
 }
 
-/** Room for the frame, the mark of the cursor, and the key that is typed. */
+/** Columns taken by the frame, the cursor mark and the typed key. */
 const AROUND = '╰  › y'.length;
 
-/** The keys in rows that fit, none of them broken; the cursor stands behind the last. No text that is shown can begin as they do. */
+/**
+ * The keys in rows that fit, none of them broken; the cursor stands behind the last. No previewed text can begin like
+ * these rows, so it cannot fake them.
+ */
 function keyRows(offered: string, columns: number): string {
   const rows: string[] = [];
   for (const key of offered.split(/ (?=\[)/)) {
@@ -159,7 +160,7 @@ function keyRows(offered: string, columns: number): string {
   return `╰ ${rows.join('\n  ')} › `;
 }
 
-/** As many rows as are written at once: a terminal takes its time, and a signal may come meanwhile. */
+/** Rows per write: a terminal is slow, and an abort may come in between. */
 const ROWS_AT_ONCE = 1000;
 
 async function show(err: Out, page: Page, isCut: boolean): Promise<void> {
@@ -168,7 +169,7 @@ async function show(err: Out, page: Page, isCut: boolean): Promise<void> {
     await err.write(`${rows.slice(start, start + ROWS_AT_ONCE).join('\n')}\n`);
 }
 
-/** Cut in the middle: what is hidden behind a long beginning stands at the end. */
+/** Cuts the middle, so that nothing can hide at the end behind a long beginning. */
 function rowsOf({ view: { title, body: all, brief }, room }: Page, isCut: boolean): readonly string[] {
   const body = isCut ? (brief ?? all) : all;
   if (!isCut || body.length <= room) return [...title, ...body];

@@ -4,9 +4,9 @@ import { argumentOf, FILE_ALIASES } from '../tools/define.ts';
 import type { Secret, Workspace } from '../tools/workspace/workspace.ts';
 import type { ApprovalOptions } from './approve.ts';
 
-/** Which calls read a file that may hold secrets, and the way to let one through: by which file it is, not by its name. */
+/** Finds calls that read a file that may hold secrets, and permits one: by file identity, not by name. */
 export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'secretOf' | 'permit'> {
-  /** As they were when they were last asked about, by path. */
+  /** By path, as they were when the person was asked. */
   const shown = new Map<string, Secret>();
   return {
     secretOf: async (tool, args) => {
@@ -19,7 +19,7 @@ export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'secret
     permit: async (path) => {
       const secret = shown.get(path);
       const now = await workspace.secretAt(path);
-      // What took the file's place while the question stood is not what the person said yes to.
+      // The file may have been replaced while the question was open.
       if (secret === undefined || now?.path !== path || now.identity !== secret.identity) {
         throw new AppError('usage', `${path} is another file by now, and was not read`, { hint: 'Ask again.' });
       }
@@ -31,8 +31,8 @@ export function secretFiles(workspace: Workspace): Pick<ApprovalOptions, 'secret
 const WRITERS: readonly string[] = ['write_file', 'edit_file'];
 
 /**
- * Which file a call would write, and where a command would run, by where that really is; none if the fence refuses it, as it
- * does when the tool runs.
+ * Finds the real path of the file a call would write, and of the directory a command would run in; undefined if the
+ * fence refuses it, as it will again when the tool runs.
  */
 export function targetFiles(workspace: Workspace): Required<Pick<ApprovalOptions, 'targetOf' | 'directoryOf'>> {
   const real = (path: string, use: 'read' | 'write'): Promise<string | undefined> =>

@@ -3,20 +3,19 @@ import { countInvisible, visible } from '../core/text/terminal.ts';
 import { graphemesOf, widthOf } from '../core/text/width.ts';
 import type { Preview } from '../core/tool.ts';
 
-/** A question laid out for a terminal: lines that fit, in which nothing can pass for the frame around them. */
+/** A question laid out for a terminal: rows that fit, in which no text can imitate the frame. */
 export interface QuestionView {
-  /** What it is about, and where. */
   readonly title: readonly string[];
-  /** All that the person decides about. */
+  /** Everything the person decides about. */
   readonly body: readonly string[];
-  /** What stands for the body where that does not fit; absent: its two ends. */
+  /** Shown if the body does not fit; absent: the two ends of the body are shown. */
   readonly brief?: readonly string[];
 }
 
 export interface ViewOptions {
   readonly columns: number;
   readonly isStyled: boolean;
-  /** Lets others have their turn; rejects if nobody waits for the view any more. */
+  /** Yields to the event loop; rejects if the question was aborted. */
   readonly pause: () => Promise<void>;
 }
 
@@ -34,19 +33,19 @@ const YELLOW = style(33, 39);
 const DIM = style(2, 22);
 const BOLD = style(1, 22);
 
-/** A text longer than this is not measured character by character: what is not ASCII counts as wide. */
+/** Longer texts are not measured by grapheme: every non-ASCII character counts as two columns. */
 const MAX_MEASURED = 65_536;
 
 /**
- * Lays out what a tool would do. Every character that cannot be seen, or moves others, is written as its escape. The text is
- * the model's, and may be as long as it likes: it is laid out in slices, with a pause behind each.
+ * Lays out what a tool would do. Every character that is invisible or moves others is written as its escape. The model
+ * can make the text arbitrarily long, so it is laid out in slices with a pause after each.
  */
 export async function questionView(name: string, preview: Preview, options: ViewOptions): Promise<QuestionView> {
   const { columns, isStyled, pause } = options;
   const width = Math.max(columns - 3, 10);
   const paint = (style: Paint): Paint => (isStyled ? style : plain);
   const isMeasured = textOf(preview).length <= MAX_MEASURED;
-  // What a long line goes on with must not pass for a line of its own.
+  // A continuation row must not look like a line of its own.
   const framed = (row: string, isFirst: boolean, style: Paint): string =>
     `${isFirst ? '│' : '┊'} ${row === '' ? '' : paint(style)(row)}`.trimEnd();
   const rows = (text: string, style: Paint): readonly string[] =>
@@ -71,7 +70,7 @@ export async function questionView(name: string, preview: Preview, options: View
   return { title: [first.replace('│', '╭'), ...others, ...warning], body };
 }
 
-/** Several questions as one, each with its title above it; in brief, the titles alone. */
+/** Several questions as one, each below its title; `brief` has the titles alone. */
 export function groupView(views: readonly QuestionView[], previews: readonly Preview[]): QuestionView {
   const [added, removed] = (['added', 'removed'] as const).map((key) =>
     previews.reduce((sum, preview) => sum + (preview.kind === 'diff' ? preview[key] : 0), 0),
@@ -95,20 +94,20 @@ function titleOf(preview: Preview): string {
   }
 }
 
-/** A line, or a part of one that is long. */
+/** A line, or a part of a long one. */
 interface Slice {
   readonly text: string;
   readonly style: Paint;
   readonly isFirst: boolean;
 }
 
-/** As much text as is laid out at once. */
+/** Characters laid out between two pauses. */
 const SLICE = 8192;
 
-/** What is shown of a preview; undefined where there is nothing to show yet, so that a pause can be made. */
+/** The slices of a preview; undefined gives the caller a chance to pause. */
 function* slicesOf(preview: Preview): Generator<Slice | undefined> {
   const isDiff = preview.kind === 'diff';
-  // Without the names of the files, which are in the title.
+  // Without the file names, which are in the title.
   const start = isDiff && !preview.diff.startsWith('@@') ? preview.diff.indexOf('\n@@') + 1 : 0;
   const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : textOf(preview);
   for (const line of withoutGaps(linesIn(text), isDiff ? '+- ' : '')) {
@@ -136,7 +135,7 @@ function* linesIn(text: string): Generator<string> {
   yield text.slice(start);
 }
 
-/** A text in parts that are not too long; cut neither inside a character or line break nor behind a blank. */
+/** Splits a text into parts of about SLICE characters, never inside a character, inside a CRLF or after a blank. */
 function* partsOf(text: string): Generator<string> {
   let start = 0;
   while (text.length - start > SLICE) {
@@ -148,18 +147,18 @@ function* partsOf(text: string): Generator<string> {
   yield text.slice(start);
 }
 
-/** More lines or characters than this with nothing in them are counted instead: they push what matters out of sight. */
+/** Longer runs of blank lines are replaced by a count: they could push what matters out of sight. */
 const MAX_GAP = 3;
 const GAPS = /(?<! )(?: {41,}| +$)|\t{11,}/g;
 
-/** Long runs of blanks, and all at the end of a line, as a count. */
+/** Replaces long runs of blanks, and all trailing blanks, by a count. */
 function shownBlanks(line: string): string {
   return line.replace(GAPS, (run) => `⟨${counted(run.length, run.startsWith(' ') ? 'space' : 'tab')}⟩`);
 }
 
 /**
- * Runs of lines that have nothing but blanks behind the same mark, as one line with their count; where lines have no marks, those
- * that have nothing but blanks. Undefined now and then inside a run that does not end.
+ * Replaces runs of blank lines with the same diff mark by one line with their count. Without marks, any blank lines.
+ * Yields undefined now and then inside a very long run.
  */
 function* withoutGaps(lines: Iterable<string>, marks: string): Generator<string | undefined> {
   let gap: string[] = [];
@@ -196,12 +195,12 @@ function styleOf(line: string): Paint {
   return line.startsWith('@@') || line.startsWith('\\') ? DIM : plain;
 }
 
-/** Indentation by tabs is no trick, but it must keep its width. */
+/** Tabs in a file are legitimate, so they are shown as an arrow and keep their width. */
 function shownTabs(line: string): string {
   return line.split('\t').map(visible).join('→   ');
 }
 
-/** The characters of the text itself that are shown as escapes; line breaks, and tabs of a file, are not counted. */
+/** Counts the characters shown as escapes; line breaks, and the tabs of a file, do not count. */
 async function countHidden(preview: Preview, pause: () => Promise<void>): Promise<number> {
   const seen = preview.kind === 'diff' ? /\r?\n|\t/g : /\n/g;
   let count = 0;
@@ -223,7 +222,7 @@ function textOf(preview: Preview): string {
   }
 }
 
-/** The text in rows that fit, cut between the characters as a reader counts them; if it is not measured, between code points. */
+/** Wraps a text into rows, between graphemes; if it is not measured, between code points. */
 function wrapped(text: string, width: number, isMeasured: boolean): readonly string[] {
   if (text.length * 2 <= width) return [text];
   const rows: string[] = [];
@@ -246,7 +245,7 @@ function wrapped(text: string, width: number, isMeasured: boolean): readonly str
   return [...rows, row];
 }
 
-/** At least the columns that a character takes. */
+/** An upper bound of the columns a character takes. */
 function roomFor(character: string): number {
   if (character <= '~') return 1;
   return /\p{M}/u.test(character) ? 0 : 2;

@@ -8,7 +8,6 @@ import { encodeFor, formatCutLinks, type TextFile, textFileOf } from './text-fil
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
-/** Replaces a stretch of a file that was read. */
 export function editFile(workspace: Workspace): Tool {
   return defineTool({
     name: 'edit_file',
@@ -41,7 +40,7 @@ export function editFile(workspace: Workspace): Tool {
     async run(input) {
       const { place, before, after } = await planned(workspace, input.file_path, editOf(input));
       const { cutLinks } = await workspace.write(input.file_path, encodeFor(place, before, after.text));
-      // Places are many and far apart; each changes as many lines as the edit says.
+      // Every place changes as many lines as the edit itself.
       const { added, removed } = countLines(input.old_string, input.new_string);
       const change = { added: added * after.count, removed: removed * after.count, cutLinks };
       if (before === undefined) return { ...done(`Created ${place.name}.`), change };

@@ -1,14 +1,14 @@
 import type { LineCounts } from '../core/tool.ts';
 
-/** A place that was found without regard to white space: its pieces, and the same ones as they were asked for. */
+/** A match found without regard to white space: its pieces as found in the file, and as the edit spelled them. */
 interface LooseMatch {
   readonly wanted: readonly string[];
   readonly found: readonly string[];
 }
 
 /**
- * The lines that are to stand there. One that was not to be changed stays as it is found, to the byte; a new one takes over
- * the indentation that the lines around it have there.
+ * The replacement lines. A line the edit does not change stays as it is in the file, to the byte; a new one takes over
+ * the indentation of the lines around it.
  */
 export function relined(next: readonly string[], { wanted, found }: LooseMatch): readonly string[] {
   const kept = aligned(wanted, next);
@@ -23,15 +23,15 @@ export function relined(next: readonly string[], { wanted, found }: LooseMatch):
   });
 }
 
-/** The indentation that was asked for, and the one that is there. */
+/** The indentation the edit spelled, and the one in the file. */
 interface Indent {
   readonly from: string;
   readonly to: string;
 }
 
 /**
- * The words and gaps that are to stand there. A gap between two words that were not to be changed stays as it is found; in
- * another, a line takes over the indentation.
+ * The replacement words and gaps. A gap between two unchanged words stays as it is in the file; other gaps take over
+ * the indentation of the file.
  */
 export function respaced(
   next: readonly string[],
@@ -48,12 +48,11 @@ export function respaced(
   });
 }
 
-/** The white space a line begins with. */
 export function indentOf(line: string): string {
   return /^[^\S\n]*/.exec(line)?.[0] ?? '';
 }
 
-/** With the indentation that stands for its own there, or for the longest part of it that is known. */
+/** Maps the indentation of a line by the longest known prefix of it. */
 function reindented(line: string, indents: ReadonlyMap<string, string>): string {
   if (line.trim() === '') return line;
   const own = indentOf(line);
@@ -62,7 +61,7 @@ function reindented(line: string, indents: ReadonlyMap<string, string>): string 
   return `${indents.get(longest) ?? ''}${line.slice(longest.length)}`;
 }
 
-/** How many lines came and went, as a diff counts them; where the lines that differ are many, it may count too many. */
+/** Counts added and removed lines as a diff does; may count too many if very many lines differ. */
 export function countLines(before: string, after: string): LineCounts {
   const [old, next] = [linesOf(before), linesOf(after)];
   const kept = aligned(old, next).filter((index) => index !== undefined).length;
@@ -74,10 +73,10 @@ function linesOf(text: string): readonly string[] {
   return text === '' ? [] : text.split(/(?<=\n)/);
 }
 
-/** More than this is not compared piece by piece; its two ends are. */
+/** Above this table size only the common start and end are compared. */
 const MAX_CELLS = 250_000;
 
-/** For each new piece the index of the old one that it is, undefined if it is none: a longest common subsequence. */
+/** For each new piece the index of the old piece it equals, or undefined: a longest common subsequence. */
 export function aligned(old: readonly string[], next: readonly string[]): readonly (number | undefined)[] {
   const kept: (number | undefined)[] = next.map(() => undefined);
   const room = Math.min(old.length, next.length);
@@ -101,7 +100,7 @@ export function aligned(old: readonly string[], next: readonly string[]): readon
   return kept;
 }
 
-/** How long the longest common subsequence of two ends is, by where they begin. */
+/** The length of the longest common subsequence of the rests that begin at each pair of indices. */
 function commonLengths(old: readonly string[], next: readonly string[]): readonly Uint32Array[] {
   const lengths = Array.from({ length: old.length + 1 }, () => new Uint32Array(next.length + 1));
   for (let row = old.length - 1; row >= 0; row -= 1) {

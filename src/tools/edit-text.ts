@@ -5,25 +5,25 @@ import { lineEnding } from './text-file.ts';
 export interface Edit {
   readonly oldText: string;
   readonly newText: string;
-  /** Whether every place is meant, not just one. */
+  /** Whether every match is replaced instead of exactly one. */
   readonly isMultiple: boolean;
 }
 
 export interface Edited {
   readonly text: string;
-  /** In how many places. */
+  /** The number of places changed. */
   readonly count: number;
-  /** Whether the places were found only after white space was disregarded. */
+  /** Whether matches were found only by ignoring white space. */
   readonly isLoose: boolean;
 }
 
-/** Characters of a file in which white space may be disregarded: that takes far more time and memory than the text has. */
+/** Larger files are not searched ignoring white space: that takes far more time and memory than the text itself. */
 const MAX_LOOSE = 1_000_000;
 const MAX_PLACES = 10_000;
-/** Characters of the new text in all places together: no file may hold more bytes than this. */
+/** Characters of the new text in all places together; equals the largest file tools write. */
 const MAX_NEW_TEXT = 20_000_000;
 
-/** A stretch of the text with plain line feeds, and what comes in its place. */
+/** A range of the text with plain line feeds, and its replacement. */
 interface Match {
   readonly start: number;
   readonly end: number;
@@ -31,9 +31,9 @@ interface Match {
 }
 
 /**
- * Replaces one stretch of a text, found exactly or else without regard to white space; all of them if the edit says so.
- * The new text is taken literally. Line endings and all else outside the change stay as they are.
- * Throws AppError `usage` if there is no such stretch, or more than one, or the result would be too large.
+ * Replaces one occurrence, or all if the edit says so, found exactly or else ignoring white space. The new text is
+ * literal. Line endings and everything outside the change stay as they are. Throws AppError `usage` if there is no
+ * match, more than one, or the result would be too large.
  */
 export function editText(text: string, { oldText, newText, isMultiple }: Edit): Edited {
   const plain = plainText(text);
@@ -63,7 +63,7 @@ function tooMany(): AppError {
   });
 }
 
-/** Checked before the new text is put in anywhere: it may be long, and the places many. */
+/** Checked before any replacement is built: the text may be long and the places many. */
 function checkSize(places: readonly number[], replacement: string): readonly number[] {
   if (places.length * replacement.length <= MAX_NEW_TEXT) return places;
   throw new AppError('usage', 'the file would be larger than 20 MB', {
@@ -80,7 +80,7 @@ function ambiguous(count: number): AppError {
 interface PlainText {
   /** With line feeds only. */
   readonly text: string;
-  /** Where in `text` a line feed stands for two characters, in order. */
+  /** Offsets in `text` of the line feeds that were CRLF, in order. */
   readonly pairs: readonly number[];
 }
 
@@ -94,7 +94,7 @@ function plainText(text: string): PlainText {
   return { text: unix(text), pairs };
 }
 
-/** Where a place of the plain text is in the original. */
+/** Maps an offset of the plain text to the original. */
 function originalPlace({ pairs }: PlainText, place: number): number {
   let low = 0;
   let high = pairs.length;
@@ -130,7 +130,7 @@ interface Stretch {
   readonly end: number;
 }
 
-/** The new text with line endings of the file; a line that was there keeps its own. */
+/** The new text with the line endings of the file; an unchanged line keeps its own. */
 function lined(
   old: string,
   next: string,
@@ -158,7 +158,7 @@ function lined(
     .join('');
 }
 
-/** Compares the same lines once, though they are found in many places. */
+/** Caches the last comparison: the same lines are often found in many places. */
 function lastAlignment(): typeof aligned {
   let last: { readonly key: string; readonly same: ReturnType<typeof aligned> } | undefined;
   return (old, next) => {
@@ -168,7 +168,7 @@ function lastAlignment(): typeof aligned {
   };
 }
 
-/** Without what stays the same at both ends, so that the line endings there stay too. */
+/** Without the unchanged start and end, so that their line endings stay too. */
 function trimmed(text: string, { start, end, replacement }: Match): Match {
   const room = Math.min(end - start, replacement.length);
   let head = 0;
@@ -183,7 +183,7 @@ function exactMatches(text: string, wanted: string, replacement: string): readon
   return places.map((start) => ({ start, end: start + wanted.length, replacement }));
 }
 
-/** Where a text is found; the next may begin with as many characters of the one before as `shared` says. */
+/** Offsets of a text; matches may overlap by `shared` characters. */
 function placesOf(text: string, wanted: string, shared = 0): readonly number[] {
   const places: number[] = [];
   if (wanted === '') return places;
@@ -200,7 +200,7 @@ function looseMatches(text: string, wanted: string, next: string): readonly Matc
   return byLines.length > 0 ? byLines : runMatches(text, wanted, next);
 }
 
-/** Whole lines that differ only in the white space at their ends. */
+/** Whole lines that differ only in leading and trailing white space. */
 function lineMatches(text: string, wanted: string, next: string): readonly Match[] {
   const hasEnd = wanted.endsWith('\n');
   const wantedLines = (hasEnd ? wanted.slice(0, -1) : wanted).split('\n');
@@ -212,7 +212,7 @@ function lineMatches(text: string, wanted: string, next: string): readonly Match
     const start = starts[index] ?? 0;
     const end = (starts[index + wantedLines.length] ?? 0) - 1;
     const found = lines.slice(index, index + wantedLines.length);
-    // Lines that are to go take their line feed with them, if there is one.
+    // Deleted lines take their line feed with them, if there is one.
     if (hasEnd && next === '') return { start, end: Math.min(end + 1, text.length), replacement: '' };
     const body = hasEnd && next.endsWith('\n') ? next.slice(0, -1) : next;
     const isJoined = hasEnd && body === next && end < text.length;
@@ -221,7 +221,7 @@ function lineMatches(text: string, wanted: string, next: string): readonly Match
   });
 }
 
-/** The indices at which some lines stand among others. As one text, so that the search is the system's own. */
+/** The indices at which a run of lines begins. Searched as one joined text, because indexOf is fast. */
 function lineRuns(lines: readonly string[], wanted: readonly string[]): readonly number[] {
   const joined = `\n${lines.join('\n')}\n`;
   const runs: number[] = [];
@@ -235,7 +235,7 @@ function lineRuns(lines: readonly string[], wanted: readonly string[]): readonly
   return runs;
 }
 
-/** Stretches that differ only in how much white space stands between the words. */
+/** Matches that differ only in the amount of white space between words. */
 function runMatches(text: string, wanted: string, next: string): readonly Match[] {
   const words = wanted.trim();
   const needle = words.replace(/\s+/g, ' ');
@@ -257,7 +257,7 @@ function runMatches(text: string, wanted: string, next: string): readonly Match[
   });
 }
 
-/** Without the white space that the wanted text has at its ends too: what was found has none there. */
+/** Removes the leading and trailing white space of the wanted text from the new text too: the match has none there. */
 function withoutEnds(next: string, wanted: string): string {
   const head = wanted.slice(0, wanted.length - wanted.trimStart().length);
   const tail = wanted.slice(wanted.trimEnd().length);
@@ -265,7 +265,6 @@ function withoutEnds(next: string, wanted: string): string {
   return start.endsWith(tail) ? start.slice(0, start.length - tail.length) : start.trimEnd();
 }
 
-/** Words, and the gaps between them. */
 function piecesOf(text: string): readonly string[] {
   return text.match(/\s+|\S+/g) ?? [];
 }

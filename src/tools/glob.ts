@@ -6,10 +6,10 @@ import { notesOf, openTree, pathIn, type Tree } from './tree.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
 const MAX_FILES = 1000;
-/** As many as are kept for later. */
+/** Names written to the output store if there are more than fit the answer. */
 const MAX_KEPT = 10_000;
 
-/** Finds files by their names; `ripgrep` says where that program is, if it may be used. */
+/** The glob tool; `ripgrep` gives the path of that program, if it may be used. */
 export function glob(workspace: Workspace, ripgrep: () => string | undefined): Tool {
   return defineTool({
     name: 'glob',

@@ -2,7 +2,6 @@ import type { Ground } from '../core/model.ts';
 import type { Tool } from '../core/tool.ts';
 import { defineTool, done, failed } from './define.ts';
 
-/** The search tool: the answer, and its sources, numbered, below it. */
 export function googleWebSearch(ground: Ground): Tool {
   return defineTool({
     name: 'google_web_search',

@@ -14,7 +14,6 @@ import type { Workspace } from './workspace/workspace.ts';
 const MAX_ENTRIES = 1000;
 const MAX_IGNORED = 100;
 
-/** Lists one directory. */
 export function listDirectory(workspace: Workspace): Tool {
   return defineTool({
     name: 'list_directory',
@@ -42,7 +41,7 @@ export function listDirectory(workspace: Workspace): Tool {
         const isShown = ({ name, kind }: Entry): boolean =>
           !rules.ignores(name, kind === 'directory' ? 'directory' : 'file') &&
           !ignored(name) &&
-          // A directory may be listed by its name: it does not tell what is in it.
+          // The name of a sensitive directory may be shown, since it does not reveal the content.
           !(kind === 'directory' ? isSecretName(name) : isSensitiveEntry(join(place.path, name)));
         const shown = [...(await filteredAt(pace, entries, isShown))].sort(byKind);
         const listed = shown.slice(0, MAX_ENTRIES).map((entry) => described(entry, directory.at(entry.name)));
@@ -66,7 +65,7 @@ export function listDirectory(workspace: Workspace): Tool {
   });
 }
 
-/** Whether one of the globs is about a name. Throws AppError `usage` if there are too many of them. */
+/** A predicate for names that match one of the globs. Throws AppError `usage` if there are too many globs. */
 function ignoredNames(globs: readonly string[]): (name: string) => boolean {
   if (globs.length > MAX_IGNORED) {
     throw new AppError('usage', `ignore has more than ${MAX_IGNORED} globs`, { hint: 'Use fewer.' });

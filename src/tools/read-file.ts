@@ -11,13 +11,13 @@ import type { Place } from './workspace/fence.ts';
 import { type LineWindow, type WantedLines, windowOfFile, windowOfText } from './workspace/line-window.ts';
 import { ALL_SHOWN, MAX_FILE_BYTES, type ShownLines, type Workspace } from './workspace/workspace.ts';
 
-/** Base64 makes it a third more, and one request holds 20 MB. */
+/** Base64 adds a third, and one request holds 20 MB. */
 const MAX_MEDIA_BYTES = 14_000_000;
 const HEAD_BYTES = 8192;
-/** Larger files are read one after the other, however many are asked for at once. */
+/** Larger files are read one at a time, however many calls run at once, to bound memory. */
 const MAX_SHARED_BYTES = 1_000_000;
 
-/** Reads a file for the model: text by lines, pictures, PDF, audio and video as they are. */
+/** Reads a file for the model: text by lines; pictures, PDF, audio and video as attachments. */
 export function readFile(workspace: Workspace): Tool {
   const oneByOne = queue();
   return defineTool({
@@ -63,7 +63,7 @@ export function readFile(workspace: Workspace): Tool {
   });
 }
 
-/** Runs one piece of work at a time, in the order they came. */
+/** Runs one task at a time, in order of arrival. */
 function queue(): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {

@@ -24,15 +24,14 @@ const NAMED: Readonly<Record<string, string>> = {
   ...{ larr: '←', uarr: '↑', rarr: '→', darr: '↓', shy: '', zwnj: '', zwj: '' },
 };
 
-/** What a page says, for a reader without a screen. */
 interface ReadablePage {
   readonly title: string;
   readonly text: string;
 }
 
 /**
- * A page as plain text: a line a block, headings and list items marked, links followed by their address, made whole by
- * `base`, in brackets. Scripts, styles and what else is not read are left out. In time linear in the page, whatever is in it.
+ * A page as plain text: one line per block, headings and list items marked, links followed by their absolute address in
+ * brackets. Scripts, styles and the like are dropped. Takes linear time on any input.
  */
 export function readableHtml(html: string, base: URL): ReadablePage {
   const title = /<title[^>]{0,200}>([^<]{0,1000})/i.exec(html)?.[1] ?? '';
@@ -72,7 +71,7 @@ function* tokensOf(html: string): Generator<Token> {
     if (match === null) return;
     const [, comment, slash, given = ''] = match;
     const name = given.toLowerCase();
-    // As in a browser, what is not closed reaches to the end; so every character is passed once.
+    // As in a browser, what is not closed reaches to the end; so every character is scanned once.
     at = comment === undefined ? endOfTag(html, opening.lastIndex) : after(html, '-->', opening.lastIndex);
     if (name === '') continue;
     const isClosing = slash === '/';
@@ -86,7 +85,7 @@ function after(html: string, end: string, from: number): number {
   return found === -1 ? html.length : found + end.length;
 }
 
-/** Behind the `>` that is in no quotes. */
+/** The offset behind the closing `>`, skipping quoted attributes. */
 function endOfTag(html: string, from: number): number {
   const next = /[>"']/g;
   for (let at = from; ; ) {
@@ -120,10 +119,10 @@ function addressIn(attributes: string, base: URL): string | undefined {
 
 function textBuilder() {
   const lines: string[] = [];
-  // Pieces, as a string that is looked at while it grows takes time in the square of its length.
+  // Pieces instead of one growing string, which would be flattened again and again.
   let line: string[] = [];
   let isPreformatted = false;
-  /** At the beginning of a line, after its mark, or after a space. */
+  /** True at the start of a line, after its mark, or after a space. */
   let isSpaced = true;
   let isMarked = false;
   const add = (text: string): void => {
@@ -156,7 +155,7 @@ function textBuilder() {
     },
     line: endLine,
     block(): void {
-      // The last line break before `</pre>` begins no line.
+      // The last line break before `</pre>` starts no new line.
       if (!isMarked && line.length > 0) endLine();
     },
     mark(mark: string): void {

@@ -12,18 +12,17 @@ import { FOREIGN, rulesOfPlace, treePace } from './tree.ts';
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
-/** Which files ripgrep is to look at. */
 interface RipgrepWalk {
   readonly workspace: Workspace;
   readonly place: Place;
   readonly isIgnoring: boolean;
-  /** Given a path below the place, with slashes. */
+  /** Takes a path below the place, with slashes. */
   readonly accepts: (path: string) => boolean;
 }
 
 const MAX_MS = 20_000;
 
-/** What ripgrep must know to walk as we do, as far as it can. */
+/** Makes ripgrep walk as closely to our own walk as it can. */
 function walkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonly string[] {
   const hasParents = isIgnoring && hasSharedLevels(rulesOfPlace(workspace, place));
   const own = ['--no-ignore-dot', '--no-ignore-global', '--no-ignore-exclude', '--no-require-git'];
@@ -35,12 +34,14 @@ function walkArgs({ workspace, place, isIgnoring }: RipgrepWalk): readonly strin
   ];
 }
 
-/** A glob that ripgrep reads as we do, undefined if it is none. */
+/** The glob if ripgrep reads it exactly as we do; else undefined. */
 export function sharedGlob(text: string): string | undefined {
   return /^[\w*][\w*./-]*$/.test(text) ? text : undefined;
 }
 
-/** Says of a path ripgrep named whether it may be shown: it knows neither all ignore files, nor secrets, nor the fence. */
+/**
+ * Decides whether a path from ripgrep may be shown: ripgrep knows neither all ignore files, nor secrets, nor the fence.
+ */
 function isShownBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (path: string) => boolean {
   const isIgnored = ignoredPaths(place.path, rulesOfPlace(workspace, place, isIgnoring));
   const isOpen = (below: string): boolean => {
@@ -57,41 +58,42 @@ function isShownBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (pat
     isPlain(path) && accepts(path) && isOpenDirectory(posix.dirname(path)) && !isIgnored(path) && isOpen(path);
 }
 
-/** Says of a path that is not shown whether it is lost: its name is not UTF-8, so that nobody can open it by this one. */
+/**
+ * Decides whether a hidden path is unreadable because its name is not UTF-8: it cannot be opened by the decoded name.
+ */
 function isLostBy({ workspace, place, accepts, isIgnoring }: RipgrepWalk): (path: string) => boolean {
   const isIgnored = ignoredPaths(place.path, rulesOfPlace(workspace, place, isIgnoring));
   return (path) => path.includes('\ufffd') && isPlain(path) && accepts(path) && !isIgnored(path);
 }
 
-/** What can be told from the path alone. */
+/** What the path alone can tell. */
 function isPlain(path: string): boolean {
   const steps = path.split('/');
   const isForeign = steps.some((step) => step === '' || step === '..' || step === '.git' || FOREIGN.includes(step));
   return !isForeign && !isSensitiveEntry(path);
 }
 
-/** Puts things in the order of a walk: the files of a directory, then what is in the directories below. */
+/** Sorts into walk order: the files of a directory first, then its subdirectories. */
 function inWalkOrder<T>(items: readonly T[], pathOf: (item: T) => string): readonly T[] {
   const keyed = items.map((item) => ({ item, key: walkKey(pathOf(item)) }));
   return keyed.sort((left, right) => (left.key < right.key ? -1 : 1)).map(({ item }) => item);
 }
 
-/** A directory comes after every file, and its own name ends before that of a longer one. */
+/** Sorts a directory after every file, and before longer names that begin with its own. */
 function walkKey(path: string): string {
   const name = path.lastIndexOf('/') + 1;
   return `${path.slice(0, name).replace(/([^/]+)\//g, '2$1\u0001')}1${path.slice(name)}`;
 }
 
 export interface NamedFiles {
-  /** In the order of a walk, as many as were asked for. */
+  /** In walk order, at most as many as were asked for. */
   readonly files: readonly string[];
-  /** How many there are. */
   readonly total: number;
-  /** Why ripgrep was stopped before its end; absent if it was not. */
+  /** Why ripgrep was stopped early; absent if it was not. */
   readonly stopped?: string;
 }
 
-/** The files ripgrep walks by. `glob` spares it some; undefined if there is no ripgrep, or if it fails. */
+/** Lists files with ripgrep; `glob` narrows its walk. Undefined if there is no ripgrep, or if it fails. */
 export async function ripgrepFiles(
   program: string | undefined,
   walk: RipgrepWalk & { readonly glob: string | undefined; readonly isCaseSensitive: boolean; readonly max: number },
@@ -99,7 +101,7 @@ export async function ripgrepFiles(
 ): Promise<NamedFiles | undefined> {
   if (program === undefined) return undefined;
   const option = walk.isCaseSensitive ? '--glob' : '--iglob';
-  // The last glob that matches wins: what is left out comes last.
+  // The last glob that matches wins, so exclusions come last.
   const args = [...(walk.glob === undefined ? [] : [option, walk.glob]), ...walkArgs(walk), '--files', '--', './'];
   const found: string[] = [];
   const take = (printed: Buffer): Buffer => takePaths(printed, found);
@@ -108,7 +110,7 @@ export async function ripgrepFiles(
   const pace = treePace(signal);
   const wanted = await filteredAt(pace, found, (path) => isPlain(path) && walk.accepts(path));
   const named = inWalkOrder(wanted, (path) => path);
-  // Only those that are shown are looked up.
+  // The expensive checks run only for as many paths as are shown.
   const isShown = isShownBy(walk);
   const files: string[] = [];
   let rejected = 0;
@@ -124,22 +126,21 @@ export async function ripgrepFiles(
 
 interface RipgrepQuery extends RipgrepWalk {
   readonly request: SearchRequest;
-  /** As the model wrote it. */
   readonly pattern: string;
   readonly isFixed: boolean;
-  /** The files that are wanted, as a glob that spares ripgrep some; undefined: it would read it in another way. */
+  /** A glob of the wanted files that narrows the walk; undefined if ripgrep would read it differently. */
   readonly glob: string | undefined;
 }
 const MAX_SHOWN = 500;
 const LINE_BYTES = 4096;
 /** The byte order mark of UTF-8. */
 const MARK_BYTES = 3;
-/** A file in UTF-16 is read as a whole. */
+/** UTF-16 files are read whole. */
 const MAX_WIDE_BYTES = 64_000_000;
 
 /**
- * What ripgrep finds. It is asked only where; every line is read by us, through the fence, so that it cannot be led out
- * of the workspace. Undefined if there is no ripgrep, or if it does not understand the pattern.
+ * Searches with ripgrep. Ripgrep only says where; every line is read by us, through the fence, so that ripgrep cannot
+ * be led out of the workspace. Undefined if there is no ripgrep, or if it does not understand the pattern.
  */
 export async function ripgrepFindings(
   program: string | undefined,
@@ -155,7 +156,7 @@ export async function ripgrepFindings(
   const take = (printed: Buffer): Buffer | undefined => {
     const seen: Sighting[] = [];
     const rest = takeSightings(printed, seen);
-    // Only what may be shown counts: the rest may be most of it.
+    // Only what may be shown counts against the limit: the rest may be most of it.
     for (const sighting of seen) {
       const stands = standing(sighting.path);
       if (stands === 'shown') found.push(sighting);
@@ -186,12 +187,12 @@ export async function ripgrepFindings(
 function argsOf(query: RipgrepQuery): readonly string[] {
   const { request, pattern, isFixed, glob } = query;
   return [
-    // The last glob that matches wins: what is left out comes last.
+    // The last glob that matches wins, so exclusions come last.
     ...(glob === undefined ? [] : ['--iglob', glob]),
     ...walkArgs(query),
     ...['--line-number', '--column', '--byte-offset', '--no-heading'],
     ...['--with-filename', '--max-columns=1', '--no-context-separator', '--crlf'],
-    // A byte that is no text, late in a file, does not end the search; what is no text from the start is told by us.
+    // A stray NUL late in a file must not end the search; binary files are detected by us.
     '--text',
     request.isFolded || request.flags.includes('i') ? '--ignore-case' : '--case-sensitive',
     `--max-count=${request.perFile}`,
@@ -204,7 +205,7 @@ function argsOf(query: RipgrepQuery): readonly string[] {
 
 type Standing = 'shown' | 'hidden' | 'binary' | 'lost';
 
-/** What becomes of what was found in a file: `lost` is one that cannot be opened by its name. */
+/** Classifies a file with a match; `lost` is one that cannot be opened by its name. */
 function standingIn(query: RipgrepQuery): (path: string) => Standing {
   const isShown = isShownBy(query);
   const isLost = isLostBy(query);
@@ -215,7 +216,7 @@ function standingIn(query: RipgrepQuery): (path: string) => Standing {
   };
 }
 
-/** Many lines in a row are of one file. */
+/** Caches the last path: many consecutive lines are of one file. */
 function remembered(standing: (path: string) => Standing): (path: string) => Standing {
   let last: { readonly path: string; readonly answer: Standing } | undefined;
   return (path) => {
@@ -254,7 +255,7 @@ async function readSightings(
       await file.close();
     }
   } catch (thrown) {
-    // It was there for ripgrep, but the fence does not let us in, or it is gone.
+    // Ripgrep saw it, but the fence refuses it, or it is gone.
     if (thrown instanceof AppError) return undefined;
     throw thrown;
   }
@@ -262,7 +263,10 @@ async function readSightings(
 
 type ReadLine = (sighting: Sighting) => Promise<string>;
 
-/** Ripgrep counts in the text as UTF-8, without its mark. Undefined if what must be read as a whole is too large. */
+/**
+ * Offsets from ripgrep count the text as UTF-8, without its byte order mark. Undefined if a UTF-16 file is too large to
+ * be read whole.
+ */
 async function lineReader(file: OpenedFile): Promise<ReadLine | undefined> {
   const head = Buffer.from(await file.read(0, MARK_BYTES));
   const encoding = encodingOf(head);

@@ -8,26 +8,30 @@ import { defineTool } from './define.ts';
 
 export interface ShellToolOptions {
   readonly shell: Shell;
-  /** What the command may know of it is decided by `shellEnvironment`. */
+  /** `shellEnvironment` decides which variables the command gets. */
   readonly env: Env;
-  /** The directory a path names, links resolved. Throws AppError if it is no directory of the workspace. */
+  /** Resolves a path to a real directory. Throws AppError if it is no directory of the workspace. */
   readonly directory: (path: string) => Promise<string>;
   readonly timeoutMs?: number;
-  /** Keeps a long output and returns the path by which `read_file` gets it; undefined: what is left out is lost. */
+  /**
+   * Writes a long output to the output store and returns the path for `read_file`; undefined if it cannot be stored.
+   */
   readonly keepOutput: (text: string) => Promise<string | undefined>;
 }
 
 const TIMEOUT_MS = 120_000;
-/** As much as is worth keeping. */
 const CAPTURED_CHARS = 1_000_000;
-/** As much as a model should have to read. */
+/** The most output a model should have to read. */
 const TOLD_CHARS = 40_000;
-/** Errors come last. */
+/** The start gets the smaller share, because errors come last. */
 const HEAD_SHARE = 0.2;
 /** A command that was silent for this share of its time was likely waiting for input. */
 const SILENT_SHARE = 0.5;
 
-/** The shell tool. What a command leaves running is stopped. That it fails, with whatever exit code, is data for the model. */
+/**
+ * The shell tool. Background processes the command leaves running are stopped. A failing exit code is data for the
+ * model, not an error.
+ */
 export function runShellCommand(options: ShellToolOptions): Tool {
   const { shell, env, directory, timeoutMs = TIMEOUT_MS } = options;
   return defineTool({

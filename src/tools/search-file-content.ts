@@ -14,10 +14,10 @@ const DEFAULT_MATCHES = 100;
 const MAX_MATCHES = 1000;
 const MAX_PATTERN = 10_000;
 const MAX_MS = 20_000;
-/** Characters of lines, as much as one reading of a file may give. */
+/** Characters of matching lines in one answer; as much as one read_file may give. */
 const MAX_TOLD = 256_000;
 
-/** Finds lines in files; `ripgrep` says where that program is, if it may be used. */
+/** The search tool; `ripgrep` gives the path of that program, if it may be used. */
 export function searchFileContent(workspace: Workspace, ripgrep: () => string | undefined): Tool {
   return defineTool({
     name: 'search_file_content',
@@ -89,19 +89,19 @@ function requestOf(wanted: Wanted): SearchRequest {
     perFile: names_only ? 1 : Math.min(wanted.max_matches_per_file ?? total, total),
     total,
     maxMs: MAX_MS,
-    // Looking ahead and behind sees other things in a whole text than in a line.
+    // Lookahead and lookbehind can match differently in a whole text than in a line.
     canSkip: !/\(\?<?[=!]/.test(source),
     ...literalOf(source, flags.includes('i') || isFolded),
   };
 }
 
-/** Throws AppError `usage` if it is no regular expression. */
+/** Throws AppError `usage` if it is no valid regular expression. */
 function expressionOf({ pattern, fixed_strings = false, case_sensitive = false }: Wanted): RegExp {
   if (pattern === '') throw new AppError('usage', 'the pattern is empty', { hint: 'Say what to look for.' });
   if (pattern.length > MAX_PATTERN) {
     throw new AppError('usage', 'the pattern is too long', { hint: `Use at most ${MAX_PATTERN} characters.` });
   }
-  // Other engines have their flags in the pattern.
+  // Other engines take flags inside the pattern.
   const inline = fixed_strings ? null : /^\(\?i\)/.exec(pattern);
   const body = inline === null ? pattern : pattern.slice(inline[0].length);
   const source = fixed_strings ? body.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&') : body;
@@ -117,8 +117,8 @@ function expressionOf({ pattern, fixed_strings = false, case_sensitive = false }
 }
 
 /**
- * V8 has an engine that no pattern slows down, but it does not disregard case. So case is taken out of the pattern, as it
- * is of the text, where that is plainly possible.
+ * V8's linear-time engine does not support the i flag. Where it is safe, the pattern is lower-cased instead, and so is
+ * the text.
  */
 function folded({ source, flags }: RegExp): Pick<SearchRequest, 'source' | 'flags' | 'isFolded'> {
   const asItIs = { source, flags, isFolded: false };
@@ -128,7 +128,7 @@ function folded({ source, flags }: RegExp): Pick<SearchRequest, 'source' | 'flag
     const { source: lowered } = new RegExp(lower);
     return { source: lowered, flags: flags.replace('i', ''), isFolded: true };
   } catch {
-    // A range such as [Z-a].
+    // A range such as [Z-a] is invalid in lower case.
     return asItIs;
   }
 }
@@ -145,7 +145,7 @@ function filterOf(include: string | undefined, exclude: string | undefined): Acc
   return (path) => included?.matches(path) !== false && excluded?.matches(path) !== true;
 }
 
-/** A glob without a slash is about names, wherever they are. */
+/** A glob without a slash matches names in every directory. */
 function anywhere(glob: string): string {
   return glob.includes('/') ? glob : `**/${glob}`;
 }
@@ -166,7 +166,7 @@ async function outcomeOf({ place, report }: Tree, findings: Findings, telling: T
     ...(findings.stopped === undefined ? [] : [`incomplete: stopped ${findings.stopped}; name a smaller directory`]),
     ...(findings.isFull ? ['there may be more; use a narrower pattern or directory'] : []),
     ...notesOf({ ...report, unreadable: report.unreadable + findings.unreadable }),
-    // Which of them were looked at is chance if the search was stopped.
+    // In a stopped search the count depends on chance.
     ...(findings.binary === 0 || findings.isFull
       ? []
       : [`${counted(findings.binary, 'binary file')} with a match not shown`]),
@@ -183,7 +183,7 @@ interface Match {
   readonly lines: readonly string[];
 }
 
-/** As many lines as a model should have to read: the very list if that is all of them. */
+/** As many lines as a model should have to read. Returns the same array if nothing was cut. */
 function withinLimit(matches: readonly Match[]): readonly Match[] {
   let room = MAX_TOLD;
   const told = matches.map(({ file, lines }) => ({

@@ -17,35 +17,33 @@ import {
   wideLinesOf,
 } from './worker.ts';
 
-/** Where something was found. */
 export interface Finding extends Omit<FoundFile, 'name'> {
   /** Below the start, with slashes. */
   readonly path: string;
 }
 
 export interface Findings {
-  /** In the order of the walk. */
+  /** In walk order. */
   readonly files: readonly Finding[];
-  /** Files that are no text, and hold a match. */
+  /** Binary files that hold a match. */
   readonly binary: number;
   readonly unreadable: number;
-  /** Files of which only the beginning was looked at, and nothing was found there. */
+  /** Files of which only the beginning was searched, without a match. */
   readonly cut: number;
-  /** Whether there were enough before the end. */
+  /** Whether the limit was reached before the end. */
   readonly isFull: boolean;
-  /** Why the search ended before its time; absent if it did not. */
+  /** Why the search stopped early; absent if it did not. */
   readonly stopped?: string;
 }
 
 export interface SearchRequest extends Omit<Hunt, 'progress'> {
-  /** Matching lines, at most. */
   readonly total: number;
-  /** How long it may take; what was found until then is given. */
+  /** The time limit; what was found until then is returned. */
   readonly maxMs: number;
 }
 
 const STUCK_MS = 2000;
-/** A thread that was just started on a busy machine. */
+/** Allows for a thread that was just started on a busy machine. */
 const SLOW_START_MS = 10_000;
 const LOOK_MS = 100;
 const FILES_PER_TASK = 128;
@@ -53,8 +51,8 @@ const MAX_UNDER_WAY = 48;
 const MAX_WORKERS = 4;
 
 /**
- * Looks through the files of a walk, in threads of their own that can be ended at any moment. Throws AppError `usage` if
- * the pattern takes too long on one of them, and the signal's reason at once. Closes every directory it was given.
+ * Searches the files of a walk in worker threads that can be terminated at any moment. Throws AppError `usage` if the
+ * pattern takes too long on one file, and the signal's reason at once. Closes every directory it was given.
  */
 export async function searchFiles(
   walk: AsyncIterable<WalkedDirectory>,
@@ -73,7 +71,7 @@ export async function searchFiles(
 }
 
 interface Crew {
-  /** False if there is enough already. */
+  /** False once the limit is reached. */
   add(directory: WalkedDirectory): Promise<boolean>;
   finish(): Promise<Findings>;
   dismiss(): Promise<void>;
@@ -83,7 +81,6 @@ interface Underway {
   readonly below: string;
   readonly files: readonly string[];
   readonly worker: Hand;
-  /** Called when the task is done. */
   readonly release: () => void;
 }
 
@@ -144,14 +141,14 @@ function crewOf(request: SearchRequest, signal: AbortSignal): Crew {
     dismiss: async () => {
       clearInterval(watch);
       bell.remove();
-      // Not before they have ended: the number of a closed directory may soon be that of another.
+      // Only after the threads have ended: the number of a closed descriptor may soon be reused.
       await Promise.all(hands.map(({ worker }) => endThread(worker)));
       for (const close of open) close();
     },
   };
 }
 
-/** The files of a directory in portions; when the last portion is released, the directory is closed. */
+/** The files of a directory in batches; releasing the last batch closes the directory. */
 function slices(
   { files, close }: WalkedDirectory,
   open: Set<() => void>,
@@ -169,10 +166,9 @@ function slices(
 }
 
 interface Bell {
-  /** Something has changed. */
   ring(): void;
   fail(reason: unknown): void;
-  /** Waits until it is so. Throws what was told to `fail`, and the signal's reason. */
+  /** Waits until the condition holds. Throws what was passed to `fail`, or the signal's reason. */
   until(isSo: () => boolean): Promise<void>;
   remove(): void;
 }
@@ -214,7 +210,7 @@ function handOf(request: SearchRequest, done: (result: TaskResult) => void, fail
   return { worker, progress, tasks: 0, seenProgress: -1, seenAt: performance.now() };
 }
 
-/** One more is started only when all have plenty to do: most searches need one. */
+/** Starts another thread only when all are busy: most searches need one. */
 function freest(hands: Hand[], start: () => Hand): Hand {
   const size = Math.min(MAX_WORKERS, availableParallelism());
   const least = hands.reduce<Hand | undefined>(
@@ -255,7 +251,7 @@ interface Tally {
   findings(): Findings;
 }
 
-/** Puts results in order, whichever thread was first. Enough means: enough without a gap before it. */
+/** Orders the results, whichever thread was first. The limit counts only results without a gap before them. */
 function tallyOf(total: number): Tally {
   const waiting = new Map<number, readonly Finding[]>();
   const files: Finding[] = [];
@@ -280,14 +276,14 @@ function tallyOf(total: number): Tally {
     },
     isFull: () => matches >= total,
     findings: () => {
-      // Only if it was stopped is there something left behind a gap.
+      // Results behind a gap are left only if the search was stopped.
       const rest = [...waiting].sort(([left], [right]) => left - right).flatMap(([, found]) => found);
       return { ...counts, files: firstOf([...files, ...rest], total), isFull: matches >= total };
     },
   };
 }
 
-/** The files up to so many matching lines. */
+/** The files up to `total` matching lines. */
 function firstOf(files: readonly Finding[], total: number): readonly Finding[] {
   const kept: Finding[] = [];
   let left = total;

@@ -5,16 +5,16 @@ import { NO_RULES, rulesAbove, rulesWithin, type IgnoreRules as SearchRules } fr
 
 /** The ignore files of a directory and of those above it, read as the tools read them. */
 interface IgnoreRules {
-  /** Whether the path, directly below the deepest of those directories, is left out. */
+  /** Whether the path, directly below the deepest of those directories, is ignored. */
   ignores(path: string, kind: 'file' | 'directory'): boolean;
-  /** The same rules and those of one directory more. Throws AppError `usage` if its ignore files cannot be asked. */
+  /** Adds the rules of one more directory. Throws AppError `usage` if its ignore files cannot be read. */
   within(directory: string): IgnoreRules;
 }
 
 /**
  * The rules in force in `directory`, from the top of its repository (or of the workspace) down, its own included;
- * undefined if the directory itself is left out by them. Both paths must be free of links. Throws AppError `usage` if an
- * ignore file cannot be asked.
+ * undefined if the directory itself is ignored. Both paths must be real paths. Throws AppError `usage` if an ignore
+ * file cannot be read.
  */
 export function rulesFor(directory: string, workspace: string): IgnoreRules | undefined {
   const above = rulesAbove(directory, contains(workspace, directory) ? workspace : directory);
@@ -22,7 +22,7 @@ export function rulesFor(directory: string, workspace: string): IgnoreRules | un
   return above.isStartOut || above.isStartIgnored ? undefined : rulesFrom(directory, above).within(directory);
 }
 
-/** The rules of a directory that was named on purpose: what is above it does not count. */
+/** The rules of a directory the user named explicitly: ignore files above it do not count. */
 export function rulesOfNamed(directory: string): IgnoreRules {
   return rulesFrom(directory, NO_RULES).within(directory);
 }
@@ -45,7 +45,7 @@ function unreadable(directory: string): AppError {
   });
 }
 
-/** A relative path as it is written in ignore files, globs and messages. */
+/** A relative path with slashes, as in ignore files, globs and messages. */
 export function slashed(path: string): string {
   return sep === '/' ? path : path.replaceAll(sep, '/');
 }

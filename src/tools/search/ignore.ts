@@ -4,48 +4,50 @@ import { compileGlob } from '../../core/text/glob.ts';
 import { contains } from '../../core/text/path.ts';
 import { errnoOf } from '../../platform/runtime/system.ts';
 
-/** What the user says to everybody, and what to models only. */
+/** `.gitignore` speaks to every program, `.geminiignore` only to models. */
 const SHARED_FILE = '.gitignore';
 const OWN_FILE = '.geminiignore';
-/** Both, in the order of their names: where nobody has listed the directory, they are looked for. */
+/** Both, sorted by name: the default where the directory was not listed. */
 const IGNORE_FILES = [OWN_FILE, SHARED_FILE].map((name) => ({ name }));
 const MAX_BYTES = 1_000_000;
 
-/** The ignore files that are in force in a directory. */
+/** The ignore files in force in a directory. */
 export interface IgnoreRules {
-  /** Whether they leave a path out, given below the start of the walk, with slashes. */
+  /** Whether a path is ignored; given below the start of the walk, with slashes. */
   ignores(below: string, kind: 'file' | 'directory'): boolean;
   readonly levels: readonly Level[];
   /** Whether `.gitignore` counts; `.geminiignore` always does. */
   readonly isShared: boolean;
 }
 
-/** The rules of the directories above a start. */
 interface RulesAbove extends IgnoreRules {
-  /** Whether a `.geminiignore` leaves the start itself out. */
+  /** Whether a `.geminiignore` excludes the start itself. */
   readonly isStartOut: boolean;
-  /** Whether any ignore file does, below the workspace: inside it one is where one wants to be. */
+  /**
+   * Whether any ignore file excludes the start. Rules that exclude the workspace itself do not count: the user chose to
+   * work there.
+   */
   readonly isStartIgnored: boolean;
-  /** A directory above whose ignore files cannot be asked; undefined: all can. */
+  /** A directory above whose ignore files cannot be read; undefined: all can. */
   readonly unreadable: string | undefined;
 }
 
-/** No rules but the one that leaves `.git` out. */
+/** No rules except that `.git` is ignored. */
 export const NO_RULES: IgnoreRules = rulesOf([], true);
 
 interface Level extends DirectoryFiles {
-  /** The path as that file sees it. */
+  /** The path relative to the directory of that file. */
   readonly seen: (below: string) => string;
 }
 
 interface DirectoryFiles {
-  /** What both files of the directory say together. */
+  /** Both files of the directory combined. */
   readonly both: IgnoreFile;
-  /** What `.geminiignore` says by itself. */
+  /** `.geminiignore` alone. */
   readonly own: IgnoreFile;
 }
 
-/** Like git: the deepest file that has a word to say has the last one. But no `.gitignore` lifts a `.geminiignore`. */
+/** As in git, the deepest file with a matching rule decides. But no `.gitignore` can lift a `.geminiignore`. */
 function rulesOf(levels: readonly Level[], isShared: boolean): IgnoreRules {
   const isOut = (which: keyof DirectoryFiles, below: string, kind: 'file' | 'directory'): boolean => {
     for (const level of levels) {
@@ -66,8 +68,8 @@ function rulesOf(levels: readonly Level[], isShared: boolean): IgnoreRules {
 }
 
 /**
- * The rules in force in a directory of a walk: those above it, and its own. Undefined if its own cannot be read: then
- * nobody can say what is to be left out, and nothing of it may be shown. `entries` are those of the directory, in order.
+ * The rules in force in a directory of a walk: those above it and its own. Undefined if its own cannot be read: then
+ * nothing in it may be shown. `entries` are those of the directory, sorted by name.
  */
 export function rulesWithin(
   above: IgnoreRules,
@@ -85,7 +87,7 @@ export function rulesWithin(
   return rulesOf([{ ...files, seen: (path) => path.slice(cut) }, ...above.levels], above.isShared);
 }
 
-/** The entries are in order. */
+/** Expects sorted entries. */
 function isAmong(entries: readonly { readonly name: string }[], wanted: string): boolean {
   for (const { name } of entries) {
     if (name === wanted) return true;
@@ -95,9 +97,9 @@ function isAmong(entries: readonly { readonly name: string }[], wanted: string):
 }
 
 /**
- * The rules of the directories above `start`, up to the top of the workspace, and of its repository if that is higher. If
- * a `.gitignore` leaves the start itself out, it was named on purpose, and those above it do not count. Both paths are
- * free of links.
+ * The rules of the directories above `start`, up to the top of the workspace, or of its repository if that is higher.
+ * If a `.gitignore` excludes the start itself, the user named it on purpose, and the `.gitignore` files above do not
+ * count. Both paths must be real paths.
  */
 export function rulesAbove(start: string, workspace: string, isShared = true): RulesAbove {
   const repository = repositoryOf(start) ?? workspace;
@@ -116,13 +118,13 @@ export function rulesAbove(start: string, workspace: string, isShared = true): R
   };
   for (const [from, step] of steps.entries()) {
     const directory = join(top, ...steps.slice(0, from));
-    // What is above a repository says nothing to git.
+    // Git does not read ignore files above the repository.
     const hasShared = isShared && directory.length >= repository.length;
     const files =
       readIgnoreFiles(directory, { hasShared, hasOwn: true }) ??
       readIgnoreFiles(directory, { hasShared: false, hasOwn: true });
     if (files !== undefined && files !== NOTHING) found = [{ ...files, from }, ...found];
-    // A word that cannot be read may be about the start.
+    // An unreadable rule might exclude the start.
     if (files === undefined) unreadable ??= directory;
     isStartOut ||= files === undefined;
     isStartOut ||= step !== '.git' && rulesAt(from, false).ignores(step, 'directory');
@@ -133,7 +135,7 @@ export function rulesAbove(start: string, workspace: string, isShared = true): R
   return { ...rulesAt(steps.length, isShared), isStartOut, isStartIgnored, unreadable };
 }
 
-/** Whether a `.gitignore`, or more than one, is among them. */
+/** Whether any `.gitignore` is among them. */
 export function hasSharedLevels({ levels }: IgnoreRules): boolean {
   return levels.some(({ both }) => both !== EMPTY);
 }
@@ -162,11 +164,11 @@ function readIgnoreFiles(
   return both === undefined || alone === undefined ? undefined : { both, own: alone };
 }
 
-/** Empty if it is no regular file; undefined if it is too large. */
+/** Empty if there is no regular file; undefined if it is unreadable or too large. */
 function readSmallFile(path: string): string | undefined {
   let descriptor: number | undefined;
   try {
-    // Most are not there, and an exception for each would cost more than reading one.
+    // Most do not exist, and an exception for each would cost more than reading one.
     if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return '';
     descriptor = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0));
     const status = fstatSync(descriptor);
@@ -181,7 +183,7 @@ function readSmallFile(path: string): string | undefined {
   }
 }
 
-/** Says of single paths below a directory whether ignore files leave them, or a directory they are in, out. */
+/** A predicate for single paths: whether they, or a directory above them, are ignored. */
 export function ignoredPaths(start: string, above: IgnoreRules): (below: string) => boolean {
   const known = new Map<string, IgnoreRules | undefined>();
   const rulesIn = (directory: string): IgnoreRules | undefined => {
@@ -201,16 +203,16 @@ function parentOf(below: string): string {
 
 /** The rules of the ignore files of one directory. */
 interface IgnoreFile {
-  /** What they say of a path below that directory, with slashes; undefined if nothing. */
+  /** The decision about a path below that directory, with slashes; undefined if no rule matches. */
   verdict(path: string, kind: 'file' | 'directory'): 'ignored' | 'kept' | undefined;
 }
 
 interface Rule {
-  /** Its place in the file: the last rule that matches wins. */
+  /** Line number: the last matching rule wins. */
   readonly order: number;
   readonly isNegated: boolean;
   readonly isForDirectories: boolean;
-  /** Absent: the rule is found by its name. */
+  /** Absent: the rule is looked up by name. */
   readonly matches?: (path: string, name: string) => boolean;
 }
 
@@ -218,8 +220,8 @@ const MAX_PATTERNS = 2000;
 const MAX_LENGTH = 1000;
 
 /**
- * Reads what `.gitignore` holds: https://git-scm.com/docs/gitignore. Undefined if there are so many patterns, or such
- * long ones, that asking them would take long; then nobody can say what is ignored. Never throws, and no pattern takes long.
+ * Parses the `.gitignore` format: https://git-scm.com/docs/gitignore. Undefined if there are too many patterns, or too
+ * long ones, to match quickly; then nobody can say what is ignored. Never throws; no pattern takes exponential time.
  */
 export function parseIgnoreFile(text: string): IgnoreFile | undefined {
   const byName = new Map<string, Rule[]>();
