@@ -36,19 +36,18 @@ const FAULTS = {
 
 export type FaultName = keyof typeof FAULTS;
 
-/** One way for the demo model to misbehave. */
 export interface DemoFault {
   readonly name: FaultName;
-  /** How many requests it strikes; Infinity unless limited with `x<n>`. */
+  /** How many requests it affects; Infinity unless limited with `x<n>`. */
   readonly times: number;
-  /** Chunks of `cut-after` and `hang-after`, milliseconds of `slow`. */
+  /** Chunks for `cut-after` and `hang-after`, milliseconds for `slow`. */
   readonly amount?: number;
-  /** The address of `redirect`, the model prefix of `404-retired`. */
+  /** The address for `redirect`, the model prefix for `404-retired`. */
   readonly text?: string;
   readonly retryAfterSeconds?: number;
 }
 
-/** Every fault with a few words about it, one per line, for help and errors. */
+/** Every fault with its description, one per line, for help and errors. */
 export function faultList(): string {
   return Object.entries(FAULTS)
     .map(([name, { about }]) => `  ${name.padEnd(20)} ${about}`)
@@ -56,8 +55,8 @@ export function faultList(): string {
 }
 
 /**
- * Reads `--fault` values: names separated by commas, each optionally limited to its first n requests (`503x1`, `slow=5sx2`).
- * Throws AppError `usage` for anything else.
+ * Parses `--fault` values: names separated by commas, each optionally limited to its first n requests (`503x1`,
+ * `slow=5sx2`). Throws AppError `usage` for anything else.
  */
 export function parseFaults(specs: readonly string[]): readonly DemoFault[] {
   const faults: DemoFault[] = [];
@@ -133,11 +132,10 @@ function isFaultName(text: string): text is FaultName {
 }
 
 export interface FaultBook {
-  /** The first live fault among `names` that `fits`, now used once more; undefined if there is none. */
+  /** Uses up one occurrence of the first remaining fault among `names` that `fits`; undefined if there is none. */
   take(names: readonly FaultName[], fits?: (fault: DemoFault) => boolean): DemoFault | undefined;
 }
 
-/** Keeps count of how often each fault has struck. */
 export function faultBook(faults: readonly DemoFault[]): FaultBook {
   const left = faults.map((fault) => fault.times);
   return {

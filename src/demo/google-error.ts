@@ -2,14 +2,13 @@ import type { JsonObject } from '../core/json.ts';
 import type { FaultName } from './fault.ts';
 import type { Backend } from './route.ts';
 
-/** A refusal in the shape of Google's APIs. */
+/** An error response in the format of Google's APIs. */
 export interface Refusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
 }
 
-/** What a call that answers with one document comes to. */
 export type Outcome =
   | { readonly ok: true; readonly body: JsonObject }
   | { readonly ok: false; readonly refusal: Refusal };
@@ -38,22 +37,19 @@ export function refusal(spec: RefusalSpec): Refusal {
   return { status: code, headers: spec.headers ?? {}, body: { error } };
 }
 
-/** 400 INVALID_ARGUMENT with these words. */
 export function invalidArgument(message: string): Refusal {
   return refusal({ code: 400, status: 'INVALID_ARGUMENT', message });
 }
 
-/** 404 NOT_FOUND with these words. */
 export function notFound(message: string): Refusal {
   return refusal({ code: 404, status: 'NOT_FOUND', message });
 }
 
-/** A google.rpc.ErrorInfo naming the backend's own domain. */
 function errorInfo(reason: string, backend: Backend, metadata: JsonObject = {}): JsonObject {
   return { '@type': `${TYPE}ErrorInfo`, reason, domain: DOMAINS[backend], metadata };
 }
 
-/** What a caller without any credential is told: Code Assist and Vertex want a token, the Gemini API a key. */
+/** The response to a request without credential: Code Assist and Vertex want a token, the Gemini API a key. */
 export function missingCredential(backend: Backend): Refusal {
   if (backend === 'gemini') {
     return refusal({
@@ -77,7 +73,7 @@ interface Strike {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** The refusal that a fault stands for; undefined for faults that are not refusals. */
+/** The error response of a fault; undefined for faults of another kind. */
 export function faultRefusal(strike: Strike): Refusal | undefined {
   const { backend, model } = strike;
   switch (strike.fault) {
@@ -166,5 +162,5 @@ function accountRefusal({ fault, backend }: Strike): Refusal | undefined {
 
 const APPEAL_URL = 'https://example.com/demo/appeal';
 
-/** Where the demo sends accounts that must be verified; leads nowhere. */
+/** The verification link of the demo; example.com, so it leads nowhere. */
 export const VALIDATION_URL = 'https://example.com/demo/verify';

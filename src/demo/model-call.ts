@@ -37,7 +37,7 @@ interface ModelCallOptions {
   readonly script: readonly ScriptLine[] | undefined;
 }
 
-/** One call, out of its envelope. */
+/** One call, without the envelope of Code Assist. */
 interface Call {
   readonly backend: Backend;
   readonly verb: Verb;
@@ -54,7 +54,7 @@ interface State extends ModelCallOptions {
   readonly nextId: () => string;
 }
 
-/** Answers the calls that reach a model, on any of the three services. */
+/** Handles the calls that reach a model, on any of the three services. */
 export function modelCalls(
   options: ModelCallOptions,
 ): (route: ModelRoute, request: ServedRequest, reply: ServedReply) => Promise<void> {
@@ -108,7 +108,7 @@ function openEnvelope(
   if (stray !== undefined) return { ok: false, message: `Invalid JSON payload received. Unknown name "${stray}".` };
   if (!isObject(outer.request)) return { ok: false, message: 'The envelope holds no request.' };
   const body = parseObject(outer.request);
-  // Counting names the model inside, and with its prefix.
+  // countTokens names the model inside the request, with its prefix.
   const model = verb === 'countTokens' ? String(body.model ?? '').replace(/^models\//, '') : String(outer.model ?? '');
   return { ok: true, value: { ...line, backend, verb, model, body } };
 }
@@ -189,7 +189,7 @@ function eventsFor(
 async function* replay(recorded: readonly JsonObject[], book: SignatureBook): AsyncGenerator<JsonObject> {
   for (const response of recorded) {
     book.learn(response);
-    // The SDK's own note about the HTTP answer it came from.
+    // The SDK's own note about the HTTP response.
     const { sdkHttpResponse: _note, ...rest } = response;
     yield rest;
   }

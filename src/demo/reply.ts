@@ -20,7 +20,6 @@ interface Counts {
   readonly thoughts: number;
 }
 
-/** The tokens of everything a request says. */
 export function promptTokens(request: DemoRequest): number {
   const parts = request.contents.flatMap((content) => content.parts);
   const said = parts.map((part) => {
@@ -32,7 +31,7 @@ export function promptTokens(request: DemoRequest): number {
 
 /**
  * An answer as the GenerateContentResponse objects of a stream. Counts grow from one to the next; the last has the
- * finish reason. Rejects with the signal's reason when the client leaves during a pause.
+ * finish reason. Rejects with the signal's reason when the client disconnects during a pause.
  */
 export async function* responses(answer: Answer, context: ReplyContext): AsyncGenerator<JsonObject, void> {
   const { generationConfig, model } = context.request;
@@ -55,7 +54,7 @@ export async function* responses(answer: Answer, context: ReplyContext): AsyncGe
   if (fixed !== undefined && !isOver) counts = { ...counts, candidates: fixed };
   const last = held ?? { parts: [] };
   const hasText = last.parts.some((part) => typeof part.text === 'string');
-  // As the third family does: what was said is signed by an empty part at the end.
+  // Gemini 3 models sign their text with an empty part at the end.
   const signed = {
     text: '',
     thoughtSignature: context.sign({ name: 'text', args: { responseId: context.responseId } }),
@@ -64,7 +63,7 @@ export async function* responses(answer: Answer, context: ReplyContext): AsyncGe
   yield response({ chunk: { parts }, context, counts, finishReason: isOver ? 'MAX_TOKENS' : 'STOP' });
 }
 
-/** What the demo model finds on the web, whatever it looks for. */
+/** The search result of the demo model, whatever the query. */
 const FOUND = {
   groundingMetadata: {
     webSearchQueries: ['demo'],
@@ -122,7 +121,7 @@ function add(counts: Counts, more: Omit<Counts, 'prompt'>): Counts {
   };
 }
 
-/** What of a chunk's text fits in so many tokens; a call is kept whole. */
+/** Cuts a chunk's text to so many tokens; calls are not cut. */
 function shorten(chunk: Chunk, tokens: number): Chunk {
   const parts = chunk.parts.map((part) => {
     if (typeof part.text !== 'string') return part;

@@ -2,7 +2,7 @@ import { isList, isObject, type JsonObject, type JsonValue } from '../core/json.
 import { formatSize } from '../core/text/format.ts';
 import { trimTrailing } from '../core/text/trim.ts';
 
-/** A part with its outer keys in camel case, otherwise untouched. */
+/** A part with its outer keys in camel case, otherwise unchanged. */
 export type DemoPart = JsonObject;
 
 export interface DemoContent {
@@ -10,7 +10,7 @@ export interface DemoContent {
   readonly parts: readonly DemoPart[];
 }
 
-/** What a generate or count request says, whichever service carried it. */
+/** A generate or count request, whichever service received it. */
 export interface DemoRequest {
   readonly model: string;
   readonly contents: readonly DemoContent[];
@@ -23,9 +23,9 @@ export interface DemoRequest {
   readonly isSearch: boolean;
 }
 
-/** `toolConfig.functionCallingConfig`: whether the model may call a function, must, or must not. */
+/** `toolConfig.functionCallingConfig`: whether the model may, must, or must not call a function. */
 interface Calling {
-  /** `AUTO`, `ANY`, `NONE` or `VALIDATED`; what else was sent is kept, to be objected to. */
+  /** `AUTO`, `ANY`, `NONE` or `VALIDATED`; other values are kept, to be rejected later. */
   readonly mode: string;
   /** The functions it is limited to; empty: all that are declared. */
   readonly allowed: readonly string[];
@@ -44,7 +44,7 @@ const TOP_KEYS = new Set([
   'labels',
   'model',
   'generateContentRequest',
-  // Code Assist puts its session in here.
+  // Code Assist sends its session id in here.
   'sessionId',
 ]);
 
@@ -56,7 +56,6 @@ const CONFIG_KEYS = new Set(
   ).split(' '),
 );
 
-/** Reads a JSON body. Text that is not a JSON object is refused with a message. */
 export function parseBody(text: string): Parsed<JsonObject> {
   try {
     const value: unknown = JSON.parse(text);
@@ -68,7 +67,7 @@ export function parseBody(text: string): Parsed<JsonObject> {
   }
 }
 
-/** Reads the inner request of a model call. Both spellings of Google's keys are understood; unknown keys are refused. */
+/** Parses the inner request of a model call. Accepts snake case and camel case keys; rejects unknown keys. */
 export function parseRequest(body: JsonObject, model: string): Parsed<DemoRequest> {
   const outer = camelKeys(body);
   const stray = Object.keys(outer).find((key) => !TOP_KEYS.has(key));
@@ -140,7 +139,6 @@ function parseCalling(toolConfig: JsonValue | undefined): Calling {
   return { mode: isUnsaid ? 'AUTO' : String(mode), allowed: names.map(String) };
 }
 
-/** The functions that the model may call in this turn. */
 export function callableTools({ tools, calling }: DemoRequest): readonly string[] {
   if (calling.mode === 'NONE') return [];
   return calling.allowed.length === 0 ? [...tools.keys()] : calling.allowed;
@@ -148,7 +146,7 @@ export function callableTools({ tools, calling }: DemoRequest): readonly string[
 
 /** The value if it is an object, else an empty one. */
 export function parseObject(value: unknown): JsonObject {
-  // Everything here was made by JSON.parse.
+  // Safe: every value here comes from JSON.parse.
   return isObject(value) ? (value as JsonObject) : {};
 }
 
@@ -161,22 +159,20 @@ function camelKeys(value: JsonObject): JsonObject {
   );
 }
 
-/** The texts of some parts, thoughts left out, one after the other. */
+/** The texts of some parts joined, without thoughts. */
 export function textOf(parts: readonly DemoPart[]): string {
   return parts.map((part) => (typeof part.text === 'string' && part.thought !== true ? part.text : '')).join('');
 }
 
-/** True if a part is an answer to a function call. */
 export function isAnswer(part: DemoPart): boolean {
   return isObject(part.functionResponse);
 }
 
-/** True if a part is a function call. */
 export function isCall(part: DemoPart): boolean {
   return isObject(part.functionCall);
 }
 
-/** The contents from the last thing the user said, answers to calls not counting, to the end. */
+/** The contents from the last user message on; function responses do not count as one. */
 export function activeLoop(contents: readonly DemoContent[]): readonly DemoContent[] {
   const start = contents.findLastIndex(({ role, parts }) => role !== 'model' && !parts.some(isAnswer));
   return contents.slice(Math.max(start, 0));
@@ -190,12 +186,12 @@ const KINDS: readonly (readonly [RegExp, string, string])[] = [
   [/^/, 'file', 'files'],
 ];
 
-/** True if a part is an attachment, by value or by address. */
+/** An attachment, inline or by URI. */
 export function isMedia(part: DemoPart): boolean {
   return isObject(part.inlineData) || isObject(part.fileData);
 }
 
-/** What is attached, in words: `1 image (image/png, 1.2 kB) and 1 PDF (application/pdf, 88 B)`. */
+/** Such as `1 image (image/png, 1.2 kB) and 1 PDF (application/pdf, 88 B)`. */
 export function describeMedia(parts: readonly DemoPart[]): string {
   const items = parts.filter(isMedia).map((part) => {
     const inline = parseObject(part.inlineData ?? part.fileData);

@@ -11,7 +11,7 @@ const DATA_KEYS = [
   'codeExecutionResult',
 ];
 
-/** What a real server would object to in a well-formed request, in a sentence; undefined if it is fine. */
+/** The message a real server would reject a well-formed request with; undefined if it is fine. */
 export function objection(request: DemoRequest): string | undefined {
   return (
     rolesObjection(request.contents) ??
@@ -43,7 +43,7 @@ function rolesObjection(contents: readonly DemoContent[]): string | undefined {
       return `Role "${role}" of contents[${index}] is not valid: use user or model.`;
     }
     const bare = parts.findIndex((part) => !DATA_KEYS.some((key) => part[key] !== undefined));
-    // A model's part of a kind we do not know goes back as it came.
+    // A model's part of an unknown kind is accepted back as it came.
     if (bare >= 0 && (role !== 'model' || Object.keys(parts[bare] ?? {}).length === 0)) {
       return `* GenerateContentRequest.contents[${index}].parts[${bare}].data: one field of data must be set`;
     }
@@ -116,7 +116,7 @@ function configObjection({ generationConfig: config, model, tools, isSearch }: D
   return range('temperature', 0, 2) ?? range('topP', 0, 1) ?? range('maxOutputTokens', 1, Number.POSITIVE_INFINITY);
 }
 
-/** True for the models that insist on thought signatures and know thinking levels. */
+/** The models that require thought signatures and support thinking levels. */
 export function isThirdFamily(model: string): boolean {
   return /^gemini-3|^gemini-(flash|flash-lite|pro)-latest$|^gemma-4/.test(model);
 }

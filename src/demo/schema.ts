@@ -17,9 +17,9 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 /**
- * A small value that the schema accepts: only what is required, each as short as allowed. An array of unsaid length gets
- * one element: some SDKs lose `minItems` on the way, and then refuse an empty list.
- * Understands JSON Schema and Google's upper-case dialect; `pattern` and `not` are beyond it.
+ * A small value that the schema accepts: only required properties, each as short as allowed. An array without
+ * `minItems` gets one element: some SDKs lose `minItems` on the way, and then reject an empty list. Understands JSON
+ * Schema and Google's upper-case dialect, but not `pattern` and `not`.
  */
 export function minimalInstance(schema: JsonValue | undefined): JsonValue {
   const root = parseObject(schema);
@@ -88,7 +88,7 @@ function resolve({ root, schema, depth }: Pick<Work, 'root' | 'schema' | 'depth'
   };
 }
 
-/** The references that a schema is made of, as far as they stand in it. */
+/** The references a schema contains directly. */
 function refsOf({ $ref, allOf }: JsonObject): readonly string[] {
   const own = typeof $ref === 'string' ? [$ref] : [];
   return Array.isArray(allOf) ? [...own, ...allOf.flatMap((item) => refsOf(parseObject(item)))] : own;
@@ -120,7 +120,7 @@ function makeArray(work: Work): JsonValue {
   );
 }
 
-/** An element that is what it is part of, a tree of trees say, would have one in turn, and so on. */
+/** Zero if the elements refer back to a schema that contains them: a tree of trees would never end. */
 function usualLength({ schema, refs }: Work): number {
   const items = parseObject(schema.items);
   const branches = Array.isArray(items.anyOf) ? items.anyOf : items.oneOf;
@@ -139,7 +139,7 @@ function makeNumber(schema: JsonObject, salt: number): number {
   const top = Math.min(high, below);
   const first = Math.ceil(bottom / step) * step;
   const last = Math.floor(top / step) * step;
-  // Whole steps may not fit a narrow range of fractions: then the middle does.
+  // Multiples of the step may not fit a narrow range of fractions; then the middle does.
   const found = [0, first, first + step, last, last - step, (bottom + top) / 2].find(fits) ?? 0;
   const salted = found + salt * step;
   return fits(salted) ? salted : found;
@@ -153,7 +153,7 @@ function makeString(schema: JsonObject, salt: number): string {
   return padded.slice(0, numberOf(schema.maxLength) ?? padded.length);
 }
 
-/** A count that may be a string, as Google's int64 fields are. */
+/** Accepts strings, because Google's int64 fields are strings. */
 function numberOf(value: JsonValue | undefined): number | undefined {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;

@@ -14,7 +14,7 @@ export interface ScriptLine {
 }
 
 /**
- * Reads a recording: one `{"method","response"}` object a line, blank lines allowed, as the official CLI's
+ * Parses a recording: one `{"method","response"}` object per line, blank lines allowed, as the official CLI's
  * `--record-responses` writes them. Throws AppError `usage` naming `name` and the line.
  */
 export function parseScript(text: string, name: string): readonly ScriptLine[] {
@@ -51,7 +51,7 @@ function parseLine(line: string, where: string): ScriptLine {
   return { method, responses: response.map(parseObject) };
 }
 
-/** Hands out a recording in order, each method on its own; undefined once a method has no more. */
+/** Returns the responses of a recording in order, separately for each method; undefined once a method has no more. */
 export function scriptReader(
   lines: readonly ScriptLine[],
 ): (method: ScriptMethod) => readonly JsonObject[] | undefined {

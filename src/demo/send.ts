@@ -8,27 +8,26 @@ import { parseObject } from './request.ts';
 const JSON_HEADERS = { 'content-type': 'application/json; charset=UTF-8' };
 const GARBAGE = '{"candidates": [{"content": {"parts": [{"text": ';
 
-/** How an answer goes out: server-sent events, a JSON array as it grows, or one object. */
+/** How an answer is sent: server-sent events, a growing JSON array, or one object. */
 export type Carrier = 'sse' | 'array' | 'object';
 
-/** Sends a JSON document, indented as Google's servers do. */
+/** Indented, as Google's servers do. */
 export function sendJson(reply: ServedReply, body: JsonObject): void {
   reply.send(200, JSON_HEADERS, `${JSON.stringify(body, undefined, 2)}\n`);
 }
 
-/** Sends a refusal; a stream of an array wraps it in one. */
+/** Sends an error response; a stream in array form wraps it in an array. */
 export function sendRefusal(reply: ServedReply, refusal: Refusal, carrier: Carrier = 'object'): void {
   const body = carrier === 'array' ? [refusal.body] : refusal.body;
   reply.send(refusal.status, { ...JSON_HEADERS, ...refusal.headers }, `${JSON.stringify(body, undefined, 2)}\n`);
 }
 
-/** Sends a document or a refusal. */
 export function sendOutcome(reply: ServedReply, outcome: Outcome): void {
   if (outcome.ok) sendJson(reply, outcome.body);
   else sendRefusal(reply, outcome.refusal);
 }
 
-/** Resolves when the client has gone, never before. */
+/** Resolves when the client has disconnected. */
 export function untilGone(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -41,7 +40,7 @@ interface Shipment {
   readonly wrap: (response: JsonObject) => JsonObject;
 }
 
-/** Sends an answer, waiting for the client to read. Rejects with the reply's abort reason if the client leaves. */
+/** Sends an answer with back-pressure. Rejects with the reply's abort reason if the client disconnects. */
 export async function ship(reply: ServedReply, shipment: Shipment): Promise<void> {
   if (shipment.carrier === 'object') return shipObject(reply, shipment);
   const isSse = shipment.carrier === 'sse';
@@ -79,7 +78,7 @@ async function shipObject(reply: ServedReply, { frames, wrap }: Shipment): Promi
   reply.cut();
 }
 
-/** What goes over the line: a whole event, bytes that are no event, half an event and a cut, or silence for ever. */
+/** What is sent: a whole event, invalid bytes, half an event and a disconnect, or endless silence. */
 type Frame =
   | { readonly kind: 'event'; readonly value: JsonObject }
   | { readonly kind: 'garbage' }
@@ -99,7 +98,7 @@ const STREAM_FAULTS: readonly FaultName[] = [
   'hang-after',
 ];
 
-/** The faults that change this answer's stream, each now used once more. */
+/** Takes the faults that change this answer's stream, one use of each. */
 export function takeStreamFaults(book: FaultBook): readonly DemoFault[] {
   return STREAM_FAULTS.flatMap((name) => book.take([name]) ?? []);
 }
@@ -109,14 +108,14 @@ interface Timing {
   readonly signal: AbortSignal;
 }
 
-/** The events of an answer, as some faults leave them. */
+/** Applies the faults to the events of an answer. */
 export async function* shape(
   events: AsyncIterable<JsonObject>,
   faults: readonly DemoFault[],
   timing: Timing,
 ): AsyncGenerator<Frame, void> {
   if (faults.length === 0) {
-    // Nothing is held back to see whether it is the last.
+    // Without faults no event is held back to see whether it is the last.
     for await (const value of events) yield { kind: 'event', value };
     return;
   }
@@ -129,7 +128,7 @@ export async function* shape(
   for await (const { value, isLast } of withLast(replaced(events, faults))) {
     if (sent === hangAfter) yield { kind: 'hang' };
     if (slowMs !== undefined) await timing.clock.sleep(slowMs, timing.signal);
-    // An answer shorter than that is cut in its last event, or the fault would go unseen.
+    // A shorter answer is cut in its last event, or the fault would have no effect.
     if (cutAfter !== undefined && (sent === cutAfter || isLast)) {
       yield { kind: 'cut', value };
       return;
@@ -206,7 +205,7 @@ function withFinish(event: JsonObject, finishReason: string | undefined): JsonOb
   return { ...event, candidates: [finishReason === undefined ? rest : { ...rest, finishReason }] };
 }
 
-/** The events of a stream as the one response of a call that does not stream. */
+/** Joins the events of a stream into the response of a call that does not stream. */
 function joined(events: readonly JsonObject[]): JsonObject {
   const last = events.at(-1) ?? {};
   const parts: JsonObject[] = [];

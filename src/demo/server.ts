@@ -12,25 +12,28 @@ import { sendOutcome, sendRefusal } from './send.ts';
 import { tokenEndpoint } from './token.ts';
 
 export interface DemoOptions {
-  /** 0, the default, takes a free port. */
+  /** Default 0: any free port. */
   readonly port?: number;
-  /** Recorded responses; without them the built-in answers. */
+  /** Recorded responses; absent: the built-in answers. */
   readonly script?: readonly ScriptLine[];
   readonly faults?: readonly DemoFault[];
-  /** Sees every request before it is answered. */
+  /** Called for every request before it is answered. */
   readonly onRequest?: (request: ServedRequest) => void;
-  /** One line per answered request, without anything secret. */
+  /** Gets one line per answered request, without secrets. */
   readonly log?: (line: string) => void;
   readonly clock: Clock;
 }
 
 interface DemoServer {
-  /** For GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL and CODE_ASSIST_ENDPOINT; the token endpoint is `/token` below it. */
+  /**
+   * For GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL and CODE_ASSIST_ENDPOINT; the token endpoint is `/token` below
+   * it.
+   */
   readonly url: string;
   close(): Promise<void>;
 }
 
-/** Starts the offline model on 127.0.0.1. Throws AppError `usage` if the port cannot be had. */
+/** Starts the offline model on 127.0.0.1. Throws AppError `usage` if the port is not available. */
 export async function startDemo(options: DemoOptions): Promise<DemoServer> {
   const { listen } = await import('../platform/http/server.ts');
   const answer = demoHandler(options);

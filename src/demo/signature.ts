@@ -3,19 +3,19 @@ import { hashHex } from './embed.ts';
 import { activeLoop, type DemoContent, isCall, parseObject } from './request.ts';
 import { isThirdFamily } from './rules.ts';
 
-/** What clients send when they have no signature to give back. */
+/** Sent by clients that have no signature to return. */
 const SKIP = 'skip_thought_signature_validator';
 
 export interface SignatureBook {
-  /** The signature of a call, the same in every process; the book remembers that the call was signed. */
+  /** Derives the signature of a call, the same in every process, and records it as issued. */
   sign(call: JsonObject): string;
-  /** Remembers the signatures of a response that was not made here. */
+  /** Records the signatures of a replayed response. */
   learn(response: JsonObject): void;
-  /** What is wrong with the signatures of the active loop, in a sentence; undefined if they are right. */
+  /** What is wrong with the signatures of the active loop, as a message; undefined if they are right. */
   check(contents: readonly DemoContent[], model: string): string | undefined;
 }
 
-/** Issues signatures for calls and demands them back, on the same call. */
+/** Issues signatures for calls and requires them back on the same call. */
 export function signatureBook(): SignatureBook {
   const issued = new Map<string, Set<string>>();
   const remember = (call: JsonObject, signature: string): void => {

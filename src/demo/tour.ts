@@ -1,7 +1,6 @@
 import type { Env } from '../core/io.ts';
 import type { SelfResult, SelfRun } from '../platform/process/self.ts';
 
-/** Files the tour works with. */
 export const TOUR_FILES: Readonly<Record<string, string>> = {
   'STYLE.md': '# Style\n\nUse `const`. Guard every loop.\n',
   'change.diff': [
@@ -22,12 +21,12 @@ export const TOUR_FILES: Readonly<Record<string, string>> = {
 
 interface Step {
   readonly title: string;
-  /** What comes before `gmn` on the shown command line. */
+  /** Shown before `gmn` on the command line. */
   readonly before?: string;
   readonly args: readonly string[];
   /** The name of the file that is piped in. */
   readonly input?: string;
-  /** Run it without `--demo`, against a server with this fault. */
+  /** Run without `--demo`, against a server with this fault. */
   readonly fault?: string;
 }
 
@@ -64,14 +63,13 @@ interface Tour {
   readonly directory: string;
   readonly env: Env;
   readonly print: (text: string) => Promise<void>;
-  /** Waits until the person wants to go on. */
+  /** Resolves when the person wants to continue. */
   readonly ask: () => Promise<void>;
   readonly runGmn: (run: SelfRun) => Promise<SelfResult>;
-  /** Starts the offline model with a fault. */
   readonly serve: (fault: string) => Promise<{ readonly url: string; close(): Promise<void> }>;
 }
 
-/** Shows each command and what it really printed. Rejects if a command cannot be run at all. */
+/** Shows each command and its actual output. Rejects if a command cannot be run at all. */
 export async function runTour(tour: Tour): Promise<void> {
   await tour.print(`gmn in ${STEPS.length} steps, all of them real, none of them online.\n`);
   for (const [index, step] of STEPS.entries()) {

@@ -14,15 +14,15 @@ import { writeFile } from './write-file.ts';
 
 interface BuiltinOptions {
   readonly workspace: Workspace;
-  /** Where programs are looked for: only ripgrep is. */
+  /** Its PATH is searched for ripgrep. */
   readonly env: Env;
-  /** Tools that need more than files, already made; they come last, in this order. */
+  /** Tools that need more than files; they come last, in this order. */
   readonly others?: readonly Tool[];
 }
 
-/** The tools gmn has, always in the same order. */
+/** The built-in tools, always in the same order. */
 export function builtins({ workspace, env, others = [] }: BuiltinOptions): readonly Tool[] {
-  // Looked for when it is first needed, and once.
+  // Searched once, when first needed.
   let found: { readonly program: string | undefined } | undefined;
   const ripgrep = (): string | undefined => {
     found ??= { program: findRipgrep(env, workspace.roots) };
@@ -39,22 +39,20 @@ export function builtins({ workspace, env, others = [] }: BuiltinOptions): reado
   ];
 }
 
-/** What `--tools` may say besides names. */
+/** The values of `--tools` besides tool names. */
 type ToolSet = 'none' | 'read' | 'edit' | 'all';
 
 const READERS: readonly string[] = ['list_directory', 'read_file', 'glob', 'search_file_content'];
 const EDITORS: readonly string[] = [...READERS, 'write_file', 'edit_file'];
 
-/** Tools that are made elsewhere, and only if a run may have them. */
+/** Tools created elsewhere, and only if a run may have them. */
 const OTHERS: readonly string[] = ['run_shell_command', 'web_fetch', 'google_web_search'];
 
-/** The names of all of them. */
 export const BUILTIN_NAMES: readonly string[] = [...EDITORS, ...OTHERS];
 
-/** The official CLI's names for the same tools. */
 const OFFICIAL_NAMES: Readonly<Record<string, string>> = { replace: 'edit_file', grep_search: 'search_file_content' };
 
-/** What its settings may call them besides. */
+/** Class names the official CLI's settings also accept. */
 const CLASS_NAMES: Readonly<Record<string, string>> = {
   LSTool: 'list_directory',
   ReadFileTool: 'read_file',
@@ -68,16 +66,16 @@ const CLASS_NAMES: Readonly<Record<string, string>> = {
   WebSearchTool: 'google_web_search',
 };
 
-/** What the settings say about tools: `tools.core` and `tools.exclude`. */
+/** The settings `tools.core` and `tools.exclude`. */
 export interface ToolLimits {
-  /** The only built-in ones there are; all of them if absent. */
+  /** The only built-in tools to offer; absent: all. */
   readonly core?: readonly string[] | undefined;
   readonly exclude?: readonly string[] | undefined;
 }
 
 /**
- * Whether the settings leave a tool. In doubt they do not: `name(…)`, which means some calls of a tool, excludes the whole of it
- * and allows none of it.
+ * Whether the settings allow a tool. In doubt they do not: `name(…)`, which means some calls of a tool, excludes all of
+ * it and allows none of it.
  */
 export function isLeft(name: string, { core, exclude = [] }: ToolLimits): boolean {
   const isExcluded = exclude.some((entry) => settingName(textBefore(entry, '(')) === name);
@@ -91,12 +89,11 @@ function settingName(entry: string): string {
   return [OFFICIAL_NAMES, CLASS_NAMES].find((names) => Object.hasOwn(names, name))?.[name] ?? name;
 }
 
-/** Whether it is the name of a set. */
 export function isToolSet(name: string): name is ToolSet {
   return name === 'none' || name === 'read' || name === 'edit' || name === 'all';
 }
 
-/** The tools of these sets and names, in the order of `all`. Throws AppError `usage` for a name there is not. */
+/** The tools of these sets and names, in the order of `all`. Throws AppError `usage` for an unknown name. */
 export function selectTools(all: readonly Tool[], wanted: readonly string[]): readonly Tool[] {
   const names = namesIn(
     wanted,
@@ -105,14 +102,14 @@ export function selectTools(all: readonly Tool[], wanted: readonly string[]): re
   return all.filter(({ name }) => names.includes(name));
 }
 
-/** Whether these sets and names have the built-in tool of this name. Throws as `selectTools` does. */
+/** Whether these sets and names include a built-in tool. Throws as `selectTools` does. */
 export function isSelected(name: string, wanted: readonly string[]): boolean {
   return namesIn(wanted, BUILTIN_NAMES).includes(name);
 }
 
 /**
- * What `--allowed-tools` names, official names translated. Those of MCP servers, `server__tool` and `server__*`, are taken as
- * they are. Throws AppError `usage` for a name there is not.
+ * Translates the official names in `--allowed-tools`. Names of MCP servers, `server__tool` and `server__*`, are taken
+ * as they are. Throws AppError `usage` for an unknown name.
  */
 export function allowedNames(wanted: readonly string[]): readonly string[] {
   return wanted.map((name) => (name.includes('__') ? name : ownName(BUILTIN_NAMES, name)));

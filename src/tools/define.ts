@@ -9,7 +9,7 @@ type Property =
   | { readonly type: 'boolean'; readonly description: string }
   | { readonly type: 'array'; readonly description: string; readonly items: { readonly type: 'string' } };
 
-/** What a tool takes, as the model sees it. */
+/** The parameters, as the model sees them. */
 interface InputSchema {
   readonly properties: Readonly<Record<string, Property>>;
   readonly required: readonly string[];
@@ -29,7 +29,6 @@ type PropertyOf<S extends InputSchema, K extends Key<S>> = S['properties'][K] ex
   ? S['properties'][K]
   : never;
 
-/** The arguments a schema lets through. */
 type InputOf<S extends InputSchema> = {
   readonly [K in Key<S> as K extends S['required'][number] ? K : never]: ValueOf<PropertyOf<S, K>>;
 } & {
@@ -41,20 +40,20 @@ interface ToolSpec<S extends InputSchema> {
   readonly description: string;
   readonly effect: Effect;
   readonly input: S;
-  /** Other names a parameter is known by, e.g. `path` for `file_path`; understood, but not shown to the model. */
+  /** Other names of a parameter, such as `path` for `file_path`; accepted, but not shown to the model. */
   readonly aliases?: Readonly<Record<string, Key<S>>>;
-  /** The directory in which `file_path` and `dir_path` begin, and which the latter means if it is left out. */
+  /** The directory that `file_path` and `dir_path` are relative to; also the default of `dir_path`. */
   readonly root?: string | undefined;
-  /** What a person is shown first; an outcome refuses the call. An AppError that is thrown becomes one. */
+  /** What a person is shown first; a tool result instead refuses the call. A thrown AppError becomes such a result. */
   preview?(input: InputOf<S>, signal: AbortSignal, draft?: Draft): Promise<Preview | ToolOutcome>;
-  /** An AppError that is thrown becomes an outcome with its message and hint. */
+  /** A thrown AppError becomes a tool result with its message and hint. */
   run(input: InputOf<S>, signal: AbortSignal): Promise<ToolOutcome>;
 }
 
-/** What models also call the file a tool is to use. */
+/** Names that models also use for `file_path`. */
 export const FILE_ALIASES = { path: 'file_path', absolute_path: 'file_path' } as const;
 
-/** The argument of that name as `defineTool` would find it, under its own name or an alias; undefined: none. */
+/** The argument `defineTool` would find, by its own name or an alias; undefined if there is none. */
 export function argumentOf(
   args: JsonObject,
   wanted: string,
@@ -66,7 +65,10 @@ export function argumentOf(
     .find((value) => value !== undefined && value !== null);
 }
 
-/** A tool from one literal: the type of the handler's argument follows from the schema, and arguments are checked first. */
+/**
+ * Makes a tool from one literal: the handler's argument type follows from the schema, and arguments are validated
+ * first.
+ */
 export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool {
   const { name, description, effect, input, aliases = {}, root, preview, run } = spec;
   const checked =
@@ -84,12 +86,11 @@ export function defineTool<const S extends InputSchema>(spec: ToolSpec<S>): Tool
   };
 }
 
-/** The outcome of a tool that did what it was asked. */
 export function done(output: JsonValue): ToolOutcome {
   return { ok: true, response: { output } };
 }
 
-/** The outcome of a tool that could not: `error` tells the model what to do about it. */
+/** `error` should tell the model what to do about it. */
 export function failed(error: string): ToolOutcome {
   return { ok: false, response: { error } };
 }
@@ -99,7 +100,7 @@ async function settled<T>(work: () => Promise<T>, signal: AbortSignal): Promise<
   try {
     return await work();
   } catch (thrown) {
-    // The reason of an abort is an AppError too, but it is for whoever aborted.
+    // An abort reason may be an AppError too, but it is for whoever aborted.
     signal.throwIfAborted();
     if (!(thrown instanceof AppError)) throw thrown;
     return failed(thrown.hint === undefined ? thrown.message : `${thrown.message}. ${thrown.hint}`);
@@ -111,8 +112,8 @@ function jsonSchemaOf({ properties, required }: InputSchema): JsonObject {
 }
 
 /**
- * The arguments of a call as the schema has them; keys it does not know are dropped, null counts as absent.
- * Throws AppError `usage` that names the parameter and what it must be.
+ * The validated arguments of a call; unknown keys are dropped, null counts as absent. Throws AppError `usage` that
+ * names the parameter and what it must be.
  */
 function parseInput<S extends InputSchema>(
   tool: string,
@@ -129,7 +130,7 @@ function parseInput<S extends InputSchema>(
   return Object.fromEntries(values) as InputOf<S>;
 }
 
-/** The parameters that are given, under their own names. */
+/** The given parameters, under their own names. */
 function givenValues(
   properties: InputSchema['properties'],
   aliases: Readonly<Record<string, string>>,
@@ -143,7 +144,7 @@ function givenValues(
   return values;
 }
 
-/** Words for the user: what a call does is the same with others. */
+/** Arguments that only describe the call for the user, and do not change what it does. */
 const WORDS: readonly string[] = ['description', 'instruction'];
 
 function* plainValues(

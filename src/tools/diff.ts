@@ -1,11 +1,9 @@
-/** What two texts differ in, as a unified diff. */
 interface UnifiedDiff {
   readonly diff: string;
   readonly added: number;
   readonly removed: number;
 }
 
-/** Two texts, and what they are called. */
 export interface DiffJob {
   readonly name: string;
   /** Undefined: the file is new. */
@@ -13,15 +11,15 @@ export interface DiffJob {
   readonly after: string;
 }
 
-/** Longer texts are compared in a thread of their own. */
+/** Longer texts are compared in a worker thread. */
 const MAX_LENGTH = 65_536;
 const SHORT_MS = 40;
 const NO_FEED = '\\ No newline at end of file';
 
 /**
- * Compares two texts line by line; loaded when a change is shown. `before` undefined: the file is new. Texts that are long, or
- * that take longer than `shortMs`, are compared in a thread that the signal ends. If that takes too long, all lines go and all
- * come.
+ * Compares two texts line by line. `before` undefined: the file is new. Texts that are long, or that take longer than
+ * `shortMs`, are compared in a thread that the signal ends. If that takes too long, the diff removes all lines and adds
+ * all.
  */
 export async function unifiedDiff(
   name: string,
@@ -45,11 +43,11 @@ async function diffInThread(
 ): Promise<UnifiedDiff | undefined> {
   const { textThread } = await import('../platform/process/text-thread.ts');
   const job: DiffJob = { name, before, after };
-  // The thread gives what `patchOf` does.
+  // The thread runs `patchOf`.
   return (await textThread(signal).run('diff', job)) as UnifiedDiff | undefined;
 }
 
-/** The smallest difference; undefined if finding it takes longer than `longestMs`. */
+/** The smallest diff; undefined if finding it takes longer than `longestMs`. */
 export async function patchOf(
   name: string,
   before: string | undefined,
@@ -70,7 +68,7 @@ function namesOf(name: string, before: string | undefined): readonly [string, st
   return [before === undefined ? '/dev/null' : `a/${name}`, `b/${name}`];
 }
 
-/** Everything goes, everything comes: all there is to say of a new file, and where finding the smallest difference takes too long. */
+/** Removes every line and adds every line: for a new file, or if the smallest diff takes too long. */
 function wholeDiff(name: string, before: string | undefined, after: string): UnifiedDiff {
   const [from, to] = namesOf(name, before);
   const [old, next] = [marked(before ?? '', '-'), marked(after, '+')] as const;
@@ -81,7 +79,7 @@ function wholeDiff(name: string, before: string | undefined, after: string): Uni
   return { diff, added: next.count, removed: old.count };
 }
 
-/** A text with a mark before each of its lines. A line feed ends a line; where the last has none, the diff says so. */
+/** Puts a mark before each line. If the last line has no line feed, the diff says so. */
 function marked(text: string, mark: string): { readonly text: string; readonly count: number } {
   if (text === '') return { text: '', count: 0 };
   const isEnded = text.endsWith('\n');

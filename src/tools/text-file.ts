@@ -4,29 +4,28 @@ import { counted } from '../core/text/format.ts';
 import type { Place } from './workspace/fence.ts';
 import { MAX_FILE_BYTES, wouldBeTooLarge } from './workspace/workspace.ts';
 
-/** A file that is text and can be written back without touching what is not changed. */
+/** A text file that can be written back in its own encoding. */
 export interface TextFile {
   readonly text: string;
-  /** The bytes of another text in the same encoding, with a byte order mark if there was one. Throws AppError `usage`. */
+  /** Encodes another text the same way, with a byte order mark if there was one. Throws AppError `usage`. */
   encode(text: string): Uint8Array;
 }
 
-/** A text that is not on disk yet: UTF-8. */
 const NEW_TEXT_FILE: TextFile = { text: '', encode: (text) => Buffer.from(wellFormed(text), 'utf8') };
 
-/** The bytes a file is to hold, in the encoding it has. Throws AppError `usage` if they are too many. */
+/** The bytes to write, in the encoding the file has. Throws AppError `usage` if they are too many. */
 export function encodeFor(place: Place, before: TextFile | undefined, text: string): Uint8Array {
   const bytes = (before ?? NEW_TEXT_FILE).encode(text);
   if (bytes.length > MAX_FILE_BYTES) throw wouldBeTooLarge(place);
   return bytes;
 }
 
-/** What the model is told of the other names of a file it has changed; nothing if there was none. */
+/** A sentence for the model about other hard links of a changed file; empty if there were none. */
 export function formatCutLinks(count: number): string {
   return count === 0 ? '' : ` The file had ${counted(count, 'other hard link')}: the old content is still there.`;
 }
 
-/** The text of a file; undefined if it is not valid UTF-8, or UTF-16 with its mark. Never throws. */
+/** The text of a file; undefined if it is not valid UTF-8, or UTF-16 with a byte order mark. Never throws. */
 export function textFileOf(bytes: Uint8Array): TextFile | undefined {
   const decoded = decode(bytes);
   if (!decoded.isText) return undefined;
@@ -46,7 +45,7 @@ function wellFormed(text: string): string {
   throw new AppError('usage', 'the text has half a character in it', { hint: 'Send whole Unicode characters.' });
 }
 
-/** The line ending most lines of a text have; a line feed if it has none. */
+/** The most common line ending of a text; a line feed if it has none. */
 export function lineEnding(text: string): string {
   const pairs = countOf(text, /\r\n/g);
   const returns = countOf(text, /\r(?!\n)/g);

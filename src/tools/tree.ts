@@ -12,25 +12,25 @@ interface TreeOptions {
   /** Whether `.gitignore` counts; `.geminiignore` always does. */
   readonly isIgnoring: boolean;
   readonly maxDepth?: number;
-  /** Which files are wanted, by their paths below the start, with slashes. */
+  /** Takes a path below the start, with slashes. */
   readonly accepts: (below: string) => boolean;
 }
 
 export interface Tree {
   readonly place: Place;
   readonly directories: AsyncIterable<WalkedDirectory>;
-  /** Complete when all directories were given. */
+  /** Complete once all directories were yielded. */
   readonly report: WalkReport;
 }
 
 const LIMITS = { maxEntries: 5_000_000, maxMs: 20_000 };
 
-/** Directories never worth a look unless named: what is in them is not the user's own. */
+/** Directories skipped unless named: their content is not the user's own. */
 export const FOREIGN: readonly string[] = ['node_modules', 'bower_components', '.hg', '.svn'];
 
 /**
- * The rules that are in force in a directory, those of its own ignore files not included. `isIgnoring` is about
- * `.gitignore` only. Throws AppError `usage` if a `.geminiignore` leaves the directory out: that is the user's word.
+ * The rules in force in a directory, without those of its own ignore files. `isIgnoring` concerns `.gitignore` only.
+ * Throws AppError `usage` if a `.geminiignore` excludes the directory.
  */
 export function rulesOfPlace(workspace: Workspace, place: Place, isIgnoring = true): IgnoreRules {
   const root = workspace.roots.find((candidate) => contains(candidate, place.path)) ?? dirname(place.path);
@@ -45,10 +45,10 @@ function withheld({ name }: Place): AppError {
   });
 }
 
-/** Throws AppError `usage` if a `.geminiignore` leaves the file out, or one that may do so cannot be read. */
+/** Throws AppError `usage` if a `.geminiignore` excludes the file, or one that might cannot be read. */
 export function throwIfWithheld({ roots }: Workspace, place: Place): void {
   const root = roots.find((candidate) => contains(candidate, place.path));
-  // A text that was kept is in none.
+  // A text of the output store is outside all roots.
   if (root === undefined) return;
   const directory = dirname(place.path);
   const above = rulesAbove(directory, contains(root, directory) ? root : directory, false);
@@ -57,12 +57,12 @@ export function throwIfWithheld({ roots }: Workspace, place: Place): void {
   if (above.isStartOut || isOut) throw withheld(place);
 }
 
-/** The pace of everything that looks at many files. */
+/** Time and entry limits shared by all tools that look at many files. */
 export function treePace(signal: AbortSignal): Pace {
   return paceOf(LIMITS, signal);
 }
 
-/** A walk of a directory of the workspace. Throws AppError `usage` if the fence does not let it through. */
+/** Walks a directory of the workspace. Throws AppError `usage` if the fence refuses it. */
 export async function openTree(
   workspace: Workspace,
   path: string,
@@ -77,7 +77,7 @@ export async function openTree(
     hold: workspace.hold,
     rules: rulesOfPlace(workspace, place, isIgnoring),
     enters: (real, name) => !FOREIGN.includes(name) && workspace.isListed(real),
-    // Its directory was judged by its real path, and links are not followed.
+    // The directory was checked by its real path, and links are not followed.
     shows: (_, below) => !isSensitiveEntry(`${place.path}/${below}`) && accepts(below),
     maxDepth,
     pace: treePace(signal),
@@ -86,7 +86,7 @@ export async function openTree(
   return { place, directories, report };
 }
 
-/** What a walk left out, in words; empty if nothing that matters. */
+/** Notes for the model on what a walk skipped; empty if nothing that matters. */
 export function notesOf({ unreadable, stopped }: WalkReport): readonly string[] {
   return [
     ...(stopped === undefined ? [] : [`incomplete: stopped ${stopped}; name a smaller directory`]),

@@ -8,11 +8,11 @@ import { defineTool } from './define.ts';
 import { checked, fetchPage } from './web-page.ts';
 
 interface WebFetchOptions {
-  /** Must refuse addresses that are not of the open internet: `sendPinned` does. */
+  /** Must refuse addresses that are not on the public internet, as `sendPinned` does. */
   readonly send: SendHttp;
-  /** For each page, redirects and all. */
+  /** Per page, including redirects. */
   readonly timeoutMs?: number;
-  /** Keeps a long page and returns the path by which `read_file` gets it; undefined: what is left out is lost. */
+  /** Writes a long page to the output store and returns the path for `read_file`; undefined if it cannot be stored. */
   readonly keep: (text: string) => Promise<string | undefined>;
 }
 
@@ -21,7 +21,7 @@ const MAX_PAGES = 10;
 /** For all pages of a call together. */
 const TOLD_CHARS = 100_000;
 
-/** The fetch tool: the text of the pages a prompt names, each under the address it really came from. */
+/** The fetch tool: the text of the pages a prompt names, each under its final address. */
 export function webFetch({ send, timeoutMs = TIMEOUT_MS, keep }: WebFetchOptions): Tool {
   return defineTool({
     name: 'web_fetch',
@@ -72,14 +72,14 @@ async function told(url: URL, { send, timeoutMs, share, keep }: Limit, signal: A
         : {}),
     };
   } catch (thrown) {
-    // One page that fails must not hide the others; an abort is thrown once all have ended.
+    // One failing page must not hide the others; an abort is thrown once all have ended.
     return { url: url.href, error: AppError.from(thrown).message };
   } finally {
     limit.clear();
   }
 }
 
-/** The addresses in a text, as they will be asked for. Throws AppError `usage` if there is none, or one is not fetched. */
+/** The URLs in a text, validated. Throws AppError `usage` if there is none, and `api` if one must not be fetched. */
 function urlsOf({
   prompt = '',
   url = '',
@@ -88,7 +88,7 @@ function urlsOf({
   readonly url?: string | undefined;
 }): readonly URL[] {
   const found = `${url} ${prompt}`.matchAll(/\bhttps?:\/\/[^\s<>"`{}|\\^「」『』【】（）、。，]+/gi);
-  // Without the full stop, bracket or comma of the sentence around it.
+  // Without trailing punctuation of the sentence around it.
   const texts = Array.from(found, ([text]) => trimTrailing(text, ".,;:!?'")).map(unbracketed);
   const urls = [...new Set(texts)].filter((text) => URL.canParse(text)).map((text) => checked(new URL(text)));
   if (urls.length === 0) throw usage('there is no URL', 'Name it in full: https://…');

@@ -3,14 +3,13 @@ import type { HttpResponse, SendHttp } from '../core/io.ts';
 import { formatSize } from '../core/text/format.ts';
 import { readableHtml } from './readable-html.ts';
 
-/** A page as the model gets it. */
 interface WebPage {
-  /** Where it really came from. */
+  /** The final address, after redirects. */
   readonly url: string;
   readonly contentType: string;
   readonly title: string;
   readonly text: string;
-  /** Whether there was more of it than we read. */
+  /** Whether the page is longer than what was read. */
   readonly isCut: boolean;
 }
 
@@ -18,7 +17,7 @@ const MAX_BYTES = 2_000_000;
 const TEXTUAL =
   /^(?:text\/.*|application\/(?:[\w.-]+\+)?(?:json|xml|yaml)|application\/(?:x-)?(?:javascript|ndjson|toml|sh))$/;
 
-/** Nothing that tells one user from another. */
+/** Nothing that identifies the user. */
 const HEADERS = {
   accept: 'text/html,application/xhtml+xml,application/json,text/*;q=0.9,*/*;q=0.1',
   'accept-encoding': 'gzip, deflate, br',
@@ -26,8 +25,8 @@ const HEADERS = {
 };
 
 /**
- * Fetches a page that is text, following up to five redirects; `send` judges every one of them. At most 2 MB are read.
- * Throws AppError `api` for anything else that comes.
+ * Fetches a text page, following up to five redirects; `send` checks each address. Reads at most 2 MB. Throws AppError
+ * `api` for any other response.
  */
 export async function fetchPage(start: URL, send: SendHttp, signal: AbortSignal): Promise<WebPage> {
   const { url, response } = await followed(start, async (next) =>
@@ -36,7 +35,7 @@ export async function fetchPage(start: URL, send: SendHttp, signal: AbortSignal)
   return read(url, response);
 }
 
-/** Whether a URL may be asked for at all, before its address is known. Throws AppError `api`, else returns it. */
+/** Returns a URL that may be fetched, judged before DNS. Throws AppError `api` otherwise. */
 export function checked(url: URL): URL {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw failure(`${url.protocol} is not fetched, only http and https`);
@@ -75,7 +74,7 @@ async function upTo(maxBytes: number, body: AsyncIterable<Uint8Array>): Promise<
   return { bytes: Buffer.concat(chunks).subarray(0, maxBytes), isCut: size > maxBytes };
 }
 
-/** By its byte order mark, else what the server says, else what the page says, else UTF-8. */
+/** By the byte order mark, else the Content-Type header, else the page's own meta tag, else UTF-8. */
 function decode(bytes: Uint8Array, contentType: string): string {
   const beginning = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   const label =
@@ -101,7 +100,7 @@ function failure(message: string): AppError {
 const MAX_HOPS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** The first response that leads nowhere else, and where it came from; up to five redirects. Throws AppError `api`. */
+/** The first response that is no redirect, and its URL; follows up to five. Throws AppError `api`. */
 async function followed(
   start: URL,
   ask: (url: URL) => Promise<HttpResponse>,
@@ -118,7 +117,6 @@ async function followed(
   throw new AppError('api', `${start.href} redirects more than ${MAX_HOPS} times`);
 }
 
-/** Closes the connection. */
 async function leave(response: HttpResponse): Promise<void> {
   await response.body[Symbol.asyncIterator]().return?.();
 }
@@ -126,8 +124,8 @@ async function leave(response: HttpResponse): Promise<void> {
 const MAX_FETCHED_BYTES = 20_000_001;
 
 /**
- * The bytes behind an https address, following up to five redirects that stay https; `send` judges every one of them. Not
- * more than a little over 20 MB are read. Throws AppError `api`.
+ * The bytes at an https address, following up to five redirects that stay https; `send` checks each address. Reads
+ * little more than 20 MB. Throws AppError `api`.
  */
 export async function fetchBytes(start: URL, send: SendHttp, signal: AbortSignal): Promise<Uint8Array> {
   const { url, response } = await followed(start, async (next) => {

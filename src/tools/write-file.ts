@@ -8,7 +8,7 @@ import { encodeFor, formatCutLinks, lineEnding, type TextFile, textFileOf } from
 import type { Place } from './workspace/fence.ts';
 import type { Workspace } from './workspace/workspace.ts';
 
-/** Writes a whole file; one that exists must have been read. */
+/** The write tool; an existing file must have been read. */
 export function writeFile(workspace: Workspace): Tool {
   return defineTool({
     name: 'write_file',

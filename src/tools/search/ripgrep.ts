@@ -4,14 +4,14 @@ import { delimiter, isAbsolute, join, sep } from 'node:path';
 import type { Env } from '../../core/io.ts';
 import { contains } from '../../core/text/path.ts';
 
-/** A line ripgrep found: where, never what. The text is read by us, through the fence. */
+/** A line ripgrep found: its position, never its text. The text is read by us, through the fence. */
 export interface Sighting {
   /** Below the start, with slashes. */
   readonly path: string;
   readonly line: number;
-  /** Where in the file the line begins, in bytes. */
+  /** Byte offset of the line in the file. */
   readonly offset: number;
-  /** Where in the line the match begins, in bytes, counted from 1; absent for a line around one. */
+  /** Byte column of the match, counted from 1; absent for a context line. */
   readonly column?: number;
 }
 
@@ -20,18 +20,21 @@ interface RipgrepRun {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly maxMs: number;
-  /** Takes what it has printed, and gives back what is not whole yet; undefined if that is enough. */
+  /** Consumes the output so far and returns the incomplete rest; undefined to stop ripgrep. */
   readonly take: (printed: Buffer) => Buffer | undefined;
 }
 
 interface RipgrepEnd {
-  /** Why it was stopped before its end; undefined if it was not. */
+  /** Why it was stopped early; undefined if it was not. */
   readonly stopped: 'enough' | 'time' | undefined;
-  /** Whether it did what it was asked; false, for example, if it does not understand the pattern. */
+  /** False if ripgrep failed, for example because it does not understand the pattern. */
   readonly isGood: boolean;
 }
 
-/** Where ripgrep is, by its real path; undefined if it is not there. One inside the workspace is somebody else's program. */
+/**
+ * The real path of ripgrep; undefined if there is none. One inside the workspace is ignored: it could be anybody's
+ * program.
+ */
 export function findRipgrep(env: Env, roots: readonly string[]): string | undefined {
   const name = process.platform === 'win32' ? 'rg.exe' : 'rg';
   for (const directory of (env.PATH ?? env.Path ?? '').split(delimiter)) {
@@ -51,14 +54,14 @@ function programAt(path: string): string | undefined {
   }
 }
 
-/** Runs ripgrep to its end, or until there is enough. Throws the signal's reason at once; the program is ended then. */
+/** Runs ripgrep to its end, or until `take` has enough. Throws the signal's reason at once and kills the process. */
 export function runRipgrep({ program, args, cwd, maxMs, take }: RipgrepRun, signal: AbortSignal): Promise<RipgrepEnd> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     let stopped: RipgrepEnd['stopped'];
     let rest: Buffer = Buffer.alloc(0);
     let hasPrinted = false;
-    // No variable of ours: some change what it does.
+    // An empty environment: some variables change what ripgrep does.
     const child = spawn(program, args, { cwd, env: {}, stdio: ['ignore', 'pipe', 'ignore'], windowsHide: true });
     const stop = (why: RipgrepEnd['stopped']): void => {
       stopped ??= why;
@@ -88,13 +91,13 @@ export function runRipgrep({ program, args, cwd, maxMs, take }: RipgrepRun, sign
     });
     child.on('close', (code) => {
       finish();
-      // 1: nothing was found; 2: some files could not be read, or the pattern is none of its own.
+      // 1: no match; 2: some files could not be read, or the pattern is invalid.
       resolve({ stopped, isGood: stopped !== undefined || code === 0 || code === 1 || hasPrinted });
     });
   });
 }
 
-/** Reads paths with a NUL behind each; gives back what is left. */
+/** Parses NUL-terminated paths; returns the incomplete rest. */
 export function takePaths(bytes: Buffer, found: string[]): Buffer {
   const end = bytes.lastIndexOf(0);
   if (end === -1) return bytes;
@@ -104,7 +107,7 @@ export function takePaths(bytes: Buffer, found: string[]): Buffer {
 
 const HEAD_BYTES = 8192;
 
-/** The first bytes of a file, enough to tell what it is; links are not followed. Undefined if it cannot be read. */
+/** The first bytes of a file, enough to detect its encoding; links are not followed. Undefined if it cannot be read. */
 export function headOf(path: string): Uint8Array | undefined {
   let descriptor: number | undefined;
   try {
@@ -128,11 +131,11 @@ function belowOf(path: string): string {
 /** Only matches have a column. */
 const LINE = /^(\d+)(?::(\d+):(\d+):|-(\d+)-)/;
 
-/** Reads whole lines, `path NUL line:offset:text`; gives back what is left. */
+/** Parses complete lines, `path NUL line:offset:text`; returns the incomplete rest. */
 export function takeSightings(bytes: Buffer, found: Sighting[]): Buffer {
   let from = 0;
   for (let feed = bytes.indexOf(10, from); feed !== -1; feed = bytes.indexOf(10, from)) {
-    // A name may hold a line feed; the text comes after the NUL only.
+    // A file name may contain a line feed; the text comes only after the NUL.
     const nul = bytes.indexOf(0, from);
     if (nul === -1) break;
     if (feed < nul) feed = bytes.indexOf(10, nul);

@@ -21,9 +21,9 @@ export interface Entry {
   readonly kind: 'file' | 'directory' | 'link' | 'other';
 }
 
-/** A directory that is being walked, open and proven to be the one meant. */
+/** A directory of a walk, opened and verified to be the one meant. */
 interface OpenDirectory {
-  /** How its files are addressed; cannot be led elsewhere where directories are held by their descriptors. */
+  /** The path prefix for its files. With descriptors it cannot be redirected by renames or links. */
   readonly address: string;
   readonly close: () => void;
 }
@@ -31,38 +31,35 @@ interface OpenDirectory {
 export interface WalkedDirectory extends OpenDirectory {
   /** Below the start, with slashes; empty for the start itself. */
   readonly below: string;
-  /** Names, in order. */
   readonly files: readonly string[];
 }
 
 interface WalkRequest {
-  /** Free of links. */
+  /** A real path. */
   readonly start: string;
   readonly hold: Hold;
-  /** The rules of the directories above the start. */
   readonly rules: IgnoreRules;
-  /** Whether a directory, by its real path, is walked at all. */
+  /** Whether to walk into a directory, given its real path. */
   readonly enters: (path: string, name: string) => boolean;
-  /** Whether a file of this name, at this path below the start, is shown. */
+  /** Whether to show a file, given its name and its path below the start. */
   readonly shows: (name: string, below: string) => boolean;
   /** How many steps below the start a file may be. */
   readonly maxDepth: number;
   readonly pace: Pace;
-  /** Counts what is left out. */
+  /** Receives the counts of what is skipped. */
   readonly report: WalkReport;
 }
 
-/** What a walk did not show, and whether it came to its end. */
+/** What a walk skipped, and whether it reached its end. */
 export interface WalkReport {
   links: number;
   special: number;
   hidden: number;
   unreadable: number;
-  /** Why it stopped before its end; undefined if it did not. */
+  /** Why it stopped early; undefined if it did not. */
   stopped: string | undefined;
 }
 
-/** A report with nothing in it yet. */
 export function walkReport(): WalkReport {
   return { links: 0, special: 0, hidden: 0, unreadable: 0, stopped: undefined };
 }
@@ -74,9 +71,9 @@ interface Pending {
 }
 
 /**
- * The files below a directory, one directory at a time, ignore files honoured; whoever gets a directory closes it.
- * Links are never followed. What cannot be read is counted and left out. Lets the event loop run in between; throws the
- * signal's reason, and ends early, with a word in the report, when time or entries are used up.
+ * Yields the files below a directory, one directory at a time, honouring ignore files; the consumer closes each
+ * directory. Links are never followed. Unreadable directories are counted and skipped. Yields to the event loop in
+ * between. Throws the signal's reason; ends early, noted in the report, when time or entries are used up.
  */
 export async function* walkTree(request: WalkRequest): AsyncGenerator<WalkedDirectory, void> {
   const { start, hold, pace, report } = request;
@@ -111,7 +108,7 @@ export async function* walkTree(request: WalkRequest): AsyncGenerator<WalkedDire
 
 interface Sorted {
   readonly files: readonly string[];
-  /** Below the start; the first to be walked comes last. */
+  /** Below the start; in reverse, because they are popped from a stack. */
   readonly directories: readonly string[];
 }
 
@@ -146,7 +143,7 @@ function openQuietly(path: string, hold: Hold): OpenDirectory | undefined {
   }
 }
 
-/** Opens a directory by its real path. Throws `moved` if that is not what was opened, and the system's own errors. */
+/** Opens a directory by its real path. Throws `moved` if something else was opened, and the system's own errors. */
 function openDirectorySync(path: string, hold: Hold): OpenDirectory {
   const descriptor = openSync(
     path,
@@ -168,7 +165,7 @@ function isSame(descriptor: number, path: string): boolean {
   return realpathSync(path) === path && opened.dev === now.dev && opened.ino === now.ino;
 }
 
-/** The entries of a directory in the order of their names, read in small steps. Throws the signal's reason. */
+/** The entries of a directory sorted by name, read in small steps. Throws the signal's reason. */
 export async function entriesOf(address: string, pace: Pace): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   const directory = opendirSync(address, { bufferSize: 256 });
@@ -191,7 +188,7 @@ function kindOf(entry: Dirent): Entry['kind'] {
   return entry.isSymbolicLink() ? 'link' : 'other';
 }
 
-/** How many bytes a file has, links not followed; undefined if that cannot be told. */
+/** Size in bytes, links not followed; undefined if there is no such file. */
 export function sizeOf(address: string): number | undefined {
   return lstatSync(address, { throwIfNoEntry: false })?.size;
 }

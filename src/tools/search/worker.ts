@@ -1,21 +1,20 @@
 // What runs in the worker. Every function here is turned into text and handed to a new thread, so none may use anything
 // but its arguments: no import, no constant of this file, no other function by its name.
 
-/** What a worker looks for. */
 export interface Hunt {
   readonly source: string;
   readonly flags: string;
-  /** Whether the pattern is in lower case, and texts are to be read so. */
+  /** Whether the pattern is in lower case and texts must be lower-cased too. */
   readonly isFolded: boolean;
   readonly before: number;
   readonly after: number;
-  /** Matching lines of one file, at most. */
+  /** The most matching lines per file. */
   readonly perFile: number;
-  /** Whether a text without a match in the whole has none in a line either. */
+  /** Whether a text without a match as a whole has none in any line either. */
   readonly canSkip: boolean;
-  /** What is in every match, as UTF-8, each byte with its bit for small letters set; absent if there is no such thing. */
+  /** A text contained in every match, as UTF-8 with bit 0x20 set in each byte; absent if there is none. */
   readonly literal?: Uint8Array;
-  /** Counts the files begun; the main thread watches it. */
+  /** Counts the files and blocks begun; the main thread watches it to detect a stuck pattern. */
   readonly progress: Int32Array;
 }
 
@@ -29,7 +28,7 @@ interface FoundLine {
 export interface FoundFile {
   readonly name: string;
   readonly lines: readonly FoundLine[];
-  /** Whether the rest of the file was not looked at: it is too large, or there were enough matches. */
+  /** Whether the rest of the file was not searched: too large, or enough matches. */
   readonly isCut: boolean;
 }
 
@@ -42,7 +41,7 @@ export interface Task {
 export interface TaskResult {
   readonly id: number;
   readonly found: readonly FoundFile[];
-  /** Files that are no text, and hold a match. */
+  /** Binary files that hold a match. */
   readonly binary: number;
   readonly unreadable: number;
   readonly cut: number;
@@ -50,15 +49,15 @@ export interface TaskResult {
 
 interface LineCollector {
   readonly lines: FoundLine[];
-  /** False once there are enough. `isCut`: there is more of the line. */
+  /** False once there are enough matches. `isCut`: the line goes on beyond the buffer. */
   take(line: string, isCut?: boolean): boolean;
-  /** Counts the lines of a text in which nothing matches; false if one of them is still to be shown, after a match. */
+  /** Counts the lines of a text without a match; false if one of them is needed as context after a match. */
   pass(text: string): boolean;
-  /** The same of a text in UTF-8. */
+  /** The same for UTF-8 bytes. */
   passBytes(bytes: Buffer): boolean;
 }
 
-/** Collects the lines of one file that match, and those around them. */
+/** Collects the matching lines of one file and their context. */
 export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
   const lines: FoundLine[] = [];
   const recent: FoundLine[] = [];
@@ -73,7 +72,7 @@ export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
   const placeIn = (line: string, isCut: boolean): number => {
     const text = hunt.isFolded ? line.toLowerCase() : line;
     if (!isCut) return text.search(pattern);
-    // What holds only because the line seems to end there does not hold a little earlier.
+    // A match that depends on the artificial end of a cut line disappears if one character less is given.
     const [found, earlier] = [text, text.slice(0, -1)].map((each) => pattern.exec(each));
     return found && earlier && found.index === earlier.index && found[0] === earlier[0] ? found.index : -1;
   };
@@ -81,7 +80,7 @@ export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
     recent.push({ line: number, text: shown(line, 0), isMatch: false });
     if (recent.length > hunt.before) recent.shift();
   };
-  /** Of what is passed only the last lines may be wanted, before a match that is still to come. */
+  /** Only the last skipped lines may be needed, as context before a later match. */
   const passLast = (text: string | Buffer, from: number): void => {
     if (from > text.length) {
       number += 1;
@@ -133,19 +132,19 @@ export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
 
 type Fs = typeof import('node:fs');
 
-/** The encoding that the first bytes of a file say it has; undefined if they look like no text at all. */
+/** The encoding by the first bytes of a file; undefined if it looks binary. */
 export function encodingOf(head: Uint8Array): 'utf8' | 'utf16le' | 'utf16be' | undefined {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf16be';
   return head.subarray(0, 8192).includes(0) ? undefined : 'utf8';
 }
 
-/** Some lines of a file, without the line feed of the last. */
+/** Some lines of a file, without the last line feed. */
 interface Lines {
-  /** As they are; only until the next are asked for. Absent where the file is not UTF-8. */
+  /** Valid only until the next lines are read. Absent if the file is not UTF-8. */
   readonly bytes?: Buffer;
   readonly text: () => string;
-  /** Whether it is one line of which there is more. */
+  /** Whether it is a single line that goes on beyond the buffer. */
   readonly isCut: boolean;
 }
 
@@ -153,15 +152,15 @@ interface Reading {
   readonly fs: Fs;
   readonly fd: number;
   readonly progress: Int32Array;
-  /** What is read into, again and again; of an even size. */
+  /** Reused for every read; its size is even. */
   readonly buffer: Buffer;
-  /** How many bytes, from the first on, are in it already. */
+  /** How many bytes of the file's start are in it already. */
   readonly length: number;
 }
 
 /**
- * The lines of a file in UTF-8, as many at a time as the buffer holds, which is also the most of one line; at most 64 MB. The
- * byte order mark is not among them. Returns whether there is more.
+ * The lines of a UTF-8 file, as many at a time as the buffer holds, which also limits one line; at most 64 MB. Without
+ * the byte order mark. Returns whether there is more.
  */
 export function* linesOf({ fs, fd, progress, buffer, length }: Reading): Generator<Lines, boolean> {
   let [kept, position, isLong, isCut] = [0, 0, false, false];
@@ -207,7 +206,7 @@ interface WideReading extends Reading {
   readonly StringDecoder: typeof import('node:string_decoder').StringDecoder;
 }
 
-/** The same of a file in UTF-16, with at most a million characters of one line. */
+/** The same for a UTF-16 file, with at most a million characters of one line. */
 export function* wideLinesOf(reading: WideReading): Generator<Lines, boolean> {
   const { fs, fd, progress, buffer, length, isBigEndian, StringDecoder } = reading;
   const decoder = new StringDecoder('utf16le');
@@ -246,8 +245,8 @@ export function* wideLinesOf(reading: WideReading): Generator<Lines, boolean> {
 }
 
 /**
- * The bytes with the bit for small letters set in all of them, in `scratch`, which has room for four more: a text that is
- * somewhere in any case is there, and a few others seem to be.
+ * Copies the bytes to `scratch` (four bytes larger) with bit 0x20 set in all of them: a text present in any case is
+ * found there, with a few false positives.
  */
 export function folded(bytes: Buffer, scratch: Buffer): Buffer {
   const words = (bytes.length + 3) >> 2;
@@ -273,14 +272,14 @@ interface Parts {
 }
 
 interface Tools extends Pick<WideReading, 'fs' | 'buffer' | 'StringDecoder'> {
-  /** As large as `buffer`, and four bytes more. */
+  /** Four bytes larger than `buffer`. */
   readonly scratch: Buffer;
   readonly hunt: Hunt;
   readonly pattern: RegExp;
   readonly parts: Parts;
 }
 
-/** Looks through one file of any kind, without waiting for it. Throws the system's errors. */
+/** Searches one file without blocking on FIFOs. Throws the system's errors. */
 export function lookThrough(path: string, tools: Tools): Looked {
   const { fs, buffer, scratch, StringDecoder, hunt, pattern, parts } = tools;
   const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0, O_NOCTTY = 0 } = fs.constants;
@@ -289,7 +288,7 @@ export function lookThrough(path: string, tools: Tools): Looked {
     const status = fs.fstatSync(fd);
     if (!status.isFile()) return { kind: 'irregular', lines: [], isCut: false };
     const collector = parts.lineCollector(hunt, pattern);
-    /** False once there are enough. Texts without a match are not taken apart. */
+    /** False once there are enough matches. Texts without a match are not split into lines. */
     const search = (text: string): boolean => {
       if (hunt.canSkip && !pattern.test(hunt.isFolded ? text.toLowerCase() : text) && collector.pass(text)) return true;
       const middle = text.length > 65_536 ? text.indexOf('\n', text.length >> 1) : -1;
@@ -297,7 +296,7 @@ export function lookThrough(path: string, tools: Tools): Looked {
       return text.split('\n').every((line) => collector.take(line));
     };
     const literal = hunt.canSkip && hunt.literal ? Buffer.from(hunt.literal) : undefined;
-    /** The same of bytes: only what is near the literal is read as text. */
+    /** The same for bytes: only the neighbourhood of the literal is decoded. */
     const searchBytes = (bytes: Buffer, wanted: Buffer): boolean => {
       const plain = parts.folded(bytes, scratch);
       for (let from = 0; from <= bytes.length; ) {
@@ -332,13 +331,14 @@ export function lookThrough(path: string, tools: Tools): Looked {
   }
 }
 
-/** The worker itself: does one task after the other. */
+/** The worker's main function: runs one task after the other. */
 export function serve(load: (name: string) => unknown, parts: Parts): void {
   const fs = load('node:fs') as Fs;
   const { StringDecoder } = load('node:string_decoder') as typeof import('node:string_decoder');
   const { parentPort, workerData } = load('node:worker_threads') as typeof import('node:worker_threads');
   const hunt = workerData as Hunt;
-  // Patterns that would take for ever go on in an engine that never does; what that cannot do, the main thread ends.
+  // On excessive backtracking V8 switches to its linear engine; what that engine cannot run, the main thread
+  // terminates.
   const v8 = load('node:v8') as typeof import('node:v8');
   v8.setFlagsFromString('--enable-experimental-regexp-engine-on-excessive-backtracks');
   const pattern = new RegExp(hunt.source, hunt.flags);
@@ -354,7 +354,7 @@ export function serve(load: (name: string) => unknown, parts: Parts): void {
       try {
         const { kind, lines, isCut } = parts.lookThrough(`${address}/${name}`, tools);
         if (kind === 'irregular') counts.irregular += 1;
-        // What matches there is told of, and not shown.
+        // Matches in binary files are counted, not shown.
         else if (kind === 'binary') counts.binary += lines.some(({ isMatch }) => isMatch) ? 1 : 0;
         else if (lines.length > 0) found.push({ name, lines, isCut });
         else if (isCut) counts.cut += 1;

@@ -6,42 +6,43 @@ import { locate } from '../../platform/files/held-directory.ts';
 import { fileFault } from '../../platform/files/held-file.ts';
 import { isPlanted, isProtected, isSystemPath, isWindowsTrap } from './protection.ts';
 
-/** A place in the workspace, by its real path. */
 export interface Place {
-  /** Free of links. */
+  /** A real path. */
   readonly path: string;
-  /** As the model knows it: below the first root, with slashes; absolute in another root. */
+  /** As the model knows it: relative to the first root, with slashes; absolute in another root. */
   readonly name: string;
-  /** Steps of `path` that do not exist yet. */
+  /** How many trailing steps of `path` do not exist yet. */
   readonly missing: number;
-  /** Whether it needs a person's permission to be read. */
+  /** Whether a person must permit reading it. */
   readonly isSensitive: boolean;
 }
 
 export interface FenceOptions {
-  /** The working directory first, then those that were named besides it. */
+  /** The working directory first, then the included directories. */
   readonly roots: readonly string[];
-  /** Directories that are never read or written although they may lie in a root: where credentials and sessions are. */
+  /** Directories never read or written even inside a root: credentials and sessions. */
   readonly denied?: readonly string[];
-  /** Names of files that are not written, besides those that never are: what models are told by. */
+  /** More file names that are never written: the context files that instruct models. */
   readonly protectedNames?: readonly string[];
-  /** Whether names mean what they mean to Windows. */
+  /** Whether names follow the rules of Windows. */
   readonly isWindows?: boolean;
 }
 
-/** Where the tools may go. */
 export interface Fence {
-  /** Free of links. */
+  /** Real paths. */
   readonly roots: readonly string[];
-  /** Where a path leads. Throws AppError `usage` if it is not for tools, in the same words whether it exists or not. */
+  /**
+   * Where a path leads. Throws AppError `usage` if tools may not use it, with the same message whether it exists or
+   * not.
+   */
   place(path: string, use: 'read' | 'write'): Promise<Place>;
-  /** Whether a real path may be shown by a walk: not denied, not sensitive. */
+  /** Whether a walk may show a real path: neither protected nor sensitive. */
   isListed(path: string): boolean;
 }
 
 const MAX_PATH = 4096;
 
-/** A fence around some directories. Throws AppError `usage` if one is not there. */
+/** Throws AppError `usage` if a root does not exist. */
 export async function fenceAround({
   roots: spelled,
   denied = [],
@@ -68,11 +69,11 @@ export async function fenceAround({
 }
 
 interface Grounds {
-  /** Paths that are not absolute begin here. */
+  /** Relative paths begin here. */
   readonly first: string;
-  /** Free of links. */
+  /** Real paths. */
   readonly roots: readonly string[];
-  /** The roots as they were named, and free of links. */
+  /** The roots as they were named, and their real paths. */
   readonly spelled: readonly string[];
   readonly denied: readonly string[];
   readonly protectedNames: readonly string[];
@@ -94,7 +95,7 @@ function isDenied({ denied }: Grounds, path: string): boolean {
   return isSystemPath(path) || isState(path, denied);
 }
 
-/** Checks what is written first, without touching the disk: a path outside must not even be looked up. */
+/** Checks the spelling first, without touching the disk: a path outside must not even be looked up. */
 async function placeOf(grounds: Grounds, path: string, use: 'read' | 'write'): Promise<Place> {
   const name = path.length > 200 ? `${path.slice(0, 200)}…` : path;
   if (path === '' || path.includes('\0') || Buffer.byteLength(path) > MAX_PATH) {
@@ -150,7 +151,7 @@ function protectedPath(name: string): AppError {
   });
 }
 
-/** Gives the errors of some work with a file its name: they become AppErrors `usage`. */
+/** Turns file errors of some work into AppErrors `usage` that name the file. */
 export async function named<T>(name: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -9,34 +9,37 @@ import { putSynced } from '../../platform/files/synced-file.ts';
 import { makePrivateDirectory, replaceFile } from '../../platform/files/write.ts';
 import { errnoOf, reasonOf } from '../../platform/runtime/system.ts';
 
-/** A FIFO in the place of a file is empty, not waited for. */
+/** O_NONBLOCK: a FIFO in place of the file reads as empty instead of blocking. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-/** Lines that are added to, and bytes found again by their fingerprint. For the user's eyes only. */
+/** An append-only list of lines, and bytes stored under their fingerprint. Readable by the user only. */
 export interface JournalFiles {
-  /** Does some work while no other process does such; false: another did not let go of it, and it may be at work as well. */
+  /**
+   * Runs work under the journal lock. `isAlone` is false if the lock could not be had in time; another process may be
+   * writing then.
+   */
   alone<T>(work: (isAlone: boolean) => Promise<T>): Promise<T>;
-  /** Adds a line; it is on the disk when this resolves. Throws AppError `config`. */
+  /** Appends a line durably. Throws AppError `config`. */
   append(line: string): Promise<void>;
-  /** Where the lines are. */
+  /** The file of the lines. */
   readonly path: string;
   /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
   lines(): Promise<readonly string[]>;
-  /** Keeps bytes, and says under which fingerprint. Throws AppError `config`. */
+  /** Stores bytes and returns their fingerprint. Throws AppError `config`. */
   keep(bytes: Uint8Array): Promise<string>;
-  /** What was kept. Throws AppError `config` if it is gone, or not what it was. */
+  /** The stored bytes. Throws AppError `config` if they are gone or damaged. */
   fetch(print: string): Promise<Uint8Array>;
-  /** The fingerprints of all that is kept, with its size in bytes. Throws AppError `config`. */
+  /** The fingerprints of all stored bytes, with their sizes. Throws AppError `config`. */
   sizes(): Promise<ReadonlyMap<string, number>>;
-  /** Puts these lines in the place of all others, so that readers see the old ones or the new. Throws AppError `config`. */
+  /** Replaces all lines atomically. Throws AppError `config`. */
   replaceLines(lines: readonly string[]): Promise<void>;
-  /** Lets go of what was kept. Never throws. */
+  /** Deletes stored bytes. Never throws. */
   drop(print: string): Promise<void>;
 }
 
 const PATIENCE_MS = 5000;
 
-/** Removes a directory that has nothing in it; false if it has, or is none. Never throws. */
+/** Removes an empty directory; false if it is not empty or no directory. Never throws. */
 export async function removeEmptyDirectory(path: string): Promise<boolean> {
   return rmdir(path).then(
     () => true,
@@ -46,7 +49,7 @@ export async function removeEmptyDirectory(path: string): Promise<boolean> {
 
 const LINE_FEED = 10;
 
-/** The files of a journal in a directory, which is made when something is first written. */
+/** The files of a journal; the directory is created at the first write. */
 export function journalFiles(directory: string, clock: Clock): JournalFiles {
   const index = join(directory, 'changes.jsonl');
   const blobs = join(directory, 'blobs');
@@ -115,7 +118,7 @@ async function appendLine(directory: string, path: string, line: string): Promis
   await makePrivateDirectory(directory);
   const handle = await open(path, constants.O_RDWR | constants.O_APPEND | constants.O_CREAT, 0o600);
   try {
-    // What a crash left of a line must not swallow this one.
+    // A partial line left by a crash must not swallow this one.
     const start = (await endsInFeed(handle)) ? '' : '\n';
     await handle.appendFile(`${start}${line}\n`);
     await handle.datasync();

@@ -10,51 +10,53 @@ import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
 /** One change a tool made to a file, or was about to make. */
 export interface Change {
   readonly id: string;
-  /** Which run of gmn made it. */
+  /** The id of the run that made it. */
   readonly run: string;
-  /** Where that run could write, its working directory first; none if it was not said. Free of links. */
+  /** The directories that run could write to, its working directory first; empty if unknown. Real paths. */
   readonly roots: readonly string[];
   /** Milliseconds since the epoch. */
   readonly time: number;
-  /** Free of links. */
+  /** A real path. */
   readonly path: string;
   readonly mode: number;
-  /** How many steps of the path were made for it, the file among them. */
+  /** How many steps of the path the change created, including the file. */
   readonly missing: number;
-  /** The fingerprint of what was there; undefined: nothing. */
+  /** The fingerprint of the old content; undefined if there was no file. */
   readonly before: string | undefined;
-  /** The fingerprint of what it was changed to. */
+  /** The fingerprint of the new content. */
   readonly after: string;
-  /** Whether somebody tried to take it back and could not. */
+  /** Whether an undo was tried and failed. */
   readonly isPassed: boolean;
 }
 
-/** What taking changes back did to the file; `unchanged`: it was as before already. */
+/** What an undo did to the file; `unchanged`: it already had its old content. */
 type Undoing = 'restored' | 'removed' | 'unchanged';
 
-/** The changes of all runs, and what was there before. */
+/** The changes of all runs, and the old contents. */
 export interface UndoStore {
-  /** The journal of one run, whose id nobody else has, and the directories it may write to. */
+  /** The journal of one run, with a unique id and the directories it may write to. */
   journal(run: string, roots?: readonly string[]): Journal;
-  /** Changes that were not taken back, oldest first. Throws AppError `config`. */
+  /** Changes that were not undone, oldest first. Throws AppError `config`. */
   changes(): Promise<readonly Change[]>;
-  /** Why there may be changes that cannot be seen: the journal is damaged. Undefined: all of it can be read. */
+  /** An error if lines of the journal cannot be read, so that changes may be missing; else undefined. */
   damage(): Promise<AppError | undefined>;
-  /** What was there before a change; undefined: nothing. Throws AppError `config` if it is not kept any more. */
+  /**
+   * The content before a change; undefined if there was no file. Throws AppError `config` if it is no longer stored.
+   */
   before(change: Change): Promise<Uint8Array | undefined>;
   /**
-   * Puts back what was there before the first of these changes of one file, through the fence; directories made for it
-   * go too, if nothing else is in them. Throws AppError `usage` if the file was changed since, and `config` if
-   * what was there is not kept any more; nothing is changed then.
+   * Restores the content before the first of these changes of one file, through the fence, and removes directories
+   * created for it that are empty. Throws AppError `usage` if the file was changed since, and `config` if the old
+   * content is no longer stored; nothing is changed then.
    */
   takeBack(changes: readonly [Change, ...Change[]], workspace: Workspace): Promise<Undoing>;
-  /** Remembers that these could not be taken back, so that older runs can be. Throws AppError `config`. */
+  /** Records that these could not be undone, so that older runs can be. Throws AppError `config`. */
   pass(changes: readonly Change[]): Promise<void>;
 }
 
 /**
- * A store in that directory, usually `~/.gmn/undo`. With the first change of a run, whole runs are forgotten, the oldest
- * first: those of more than 30 days ago, and as many as it takes to keep no more than `maxBytes`.
+ * A store in that directory, usually `~/.gmn/undo`. The first change of a run prunes whole runs, oldest first: those
+ * older than 30 days, and as many as it takes to store no more than `maxBytes`.
  */
 export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_BYTES): UndoStore {
   const files = journalFiles(directory, clock);
@@ -72,7 +74,7 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
             count += 1;
             const made = { run, roots, time: clock.now(), path, mode, missing, before, after: fingerprint(after) };
             await files.append(JSON.stringify({ v: 1, id: `${run}.${count}`, ...made }));
-            // What cannot be tidied now is tidied by the next run; it must not be in the way of this change.
+            // A failed prune must not prevent this change; the next run prunes again.
             if (isAlone && count === 1) await prune(files, { nowMs: clock.now(), maxBytes }).catch(() => {});
           }),
       };
@@ -100,7 +102,6 @@ export function undoStore(directory: string, clock: Clock, maxBytes = MAX_KEPT_B
 
 const MAX_KEPT_BYTES = 200_000_000;
 
-/** The changes that were not taken back. */
 function standing(records: readonly unknown[]): readonly Change[] {
   const undone = new Set(records.map((record) => parseNote(record, 'undone')));
   const passed = new Set(records.map((record) => parseNote(record, 'passed')));
@@ -121,14 +122,14 @@ function damaged(path: string, count: number): AppError {
   });
 }
 
-/** The lines go before the bytes: a crash in between costs room, no change that can be taken back. */
+/** Lines are removed before bytes: a crash in between wastes space, but loses no change that can be undone. */
 async function prune(
   files: JournalFiles,
   { nowMs, maxBytes }: { readonly nowMs: number; readonly maxBytes: number },
 ): Promise<void> {
   const lines = await files.lines();
   const records = lines.map(parseJson);
-  // What a newer gmn has written is not for us to judge.
+  // A newer gmn wrote this; do not touch it.
   if (records.some((record) => isObject(record) && record.v !== 1)) return;
   const sizes = await files.sizes();
   const changes = standing(records);
@@ -141,7 +142,7 @@ async function prune(
   for (const print of sizes.keys()) if (!prints.has(print)) await files.drop(print);
 }
 
-/** Which change a line is, or is about. */
+/** The id of the change a line records or refers to. */
 function idOf(record: unknown): unknown {
   return isObject(record) ? (record.id ?? record.passed) : undefined;
 }
@@ -153,21 +154,24 @@ async function takenBack(
 ): Promise<Undoing> {
   const [{ path, mode, before }] = changes;
   const now = await printOf(path, workspace);
-  // A change is noted before it is made, and may not have come about.
+  // A change is recorded before it is made, and may not have happened.
   if (now === before) return 'unchanged';
-  // Which of them came about last does not matter; any other content is somebody else's.
+  // Which of them happened last does not matter; any other content is somebody else's.
   const last = changes.findLast(({ after }) => after === now) ?? changes[0];
   const bytes = before === undefined ? undefined : await kept(before);
-  // A file that somebody has removed is in nobody's way.
+  // If somebody removed the file, there is nothing to overwrite.
   await workspace.restore(path, { bytes, mode, expected: now && last.after });
   return bytes === undefined ? 'removed' : 'restored';
 }
 
-/** The fingerprint of what is there now; undefined: nothing. Of a file too large for tools, that of its beginning. */
+/**
+ * The fingerprint of the current content; undefined if there is no file. For a file too large for tools, that of its
+ * beginning.
+ */
 async function printOf(path: string, workspace: Workspace): Promise<string | undefined> {
   if ((await workspace.place(path, 'write')).missing > 0) return undefined;
   const secret = await workspace.secretAt(path);
-  // It stays on this machine.
+  // Permitted without asking: the content stays on this machine.
   if (secret !== undefined) workspace.permit(secret);
   const { file } = await workspace.open(path);
   try {
@@ -190,7 +194,7 @@ function parseNote(record: unknown, key: 'undone' | 'passed'): unknown {
   return isObject(record) ? record[key] : undefined;
 }
 
-/** Undefined for what is damaged, or of another version. */
+/** Undefined for a damaged line, or one of another version. */
 function parseChange(record: unknown): Change | undefined {
   if (!isObject(record) || record.v !== 1) return undefined;
   const { id, run, time, path, mode, before, after } = record;
@@ -211,17 +215,14 @@ function parseChange(record: unknown): Change | undefined {
   };
 }
 
-/** What of a change says how long it is kept. */
+/** The part of a change that decides how long it is stored. */
 interface KeptChange {
   readonly run: string;
-  /** Milliseconds since the epoch. */
   readonly time: number;
-  /** The fingerprint of what was there; undefined: nothing. */
   readonly before: string | undefined;
 }
 
 interface KeptLimits {
-  /** Milliseconds since the epoch. */
   readonly nowMs: number;
   readonly maxBytes: number;
 }
@@ -229,16 +230,16 @@ interface KeptLimits {
 const MAX_AGE_MS = 30 * 86_400_000;
 
 /**
- * The runs whose changes are not kept any longer: those whose last change is too old, and the oldest of the others while
- * what they keep is too much. The newest run always stays, and no run goes in part: half of it taken back is no state
- * that ever was. `sizes` says how many bytes are kept under a fingerprint.
+ * The runs to prune: those whose last change is too old, and the oldest of the others while too many bytes are stored.
+ * The newest run always stays, and a run is never pruned in part: half an undo is a state that never existed. `sizes`
+ * maps a fingerprint to its stored bytes.
  */
 function forgotten(
   changes: readonly KeptChange[],
   sizes: ReadonlyMap<string, number>,
   { nowMs, maxBytes }: KeptLimits,
 ): ReadonlySet<string> {
-  // A map keeps the place of a key, so a run is put in anew with each of its changes.
+  // Deleting first moves the run to the end of the map, so that runs are ordered by their last change.
   const lastTimes = new Map<string, number>();
   for (const { run, time } of changes) {
     lastTimes.delete(run);
@@ -259,12 +260,12 @@ function forgotten(
   return gone;
 }
 
-/** What became of one file that was to be put back. */
+/** The result of an undo for one file. */
 export type TakenBack = { readonly path: string } & ({ readonly undoing: Undoing } | { readonly problem: AppError });
 
 /**
- * Puts back what was there before these changes, file by file, the one that was changed last first. What cannot be put back
- * is left alone, told, and passed over next time. Throws AppError `config`.
+ * Undoes these changes file by file, the last changed first. A file that cannot be restored is left alone, reported,
+ * and skipped next time. Throws AppError `config`.
  */
 export async function takeBackAll(
   changes: readonly Change[],

@@ -1,22 +1,22 @@
 import { AppError } from '../../core/error.ts';
 import type { OpenedFile } from '../../platform/files/held-file.ts';
 
-/** Lines of a file as they are shown, and where they are in it. */
+/** Lines of a file as they are shown, and their position. */
 export interface LineWindow {
   readonly lines: readonly string[];
-  /** The first of them, counted from 1. */
+  /** Line number of the first, counted from 1. */
   readonly first: number;
-  /** How many the file has; undefined if it was not read to its end. */
+  /** Lines in the file; undefined if it was not read to its end. */
   readonly total: number | undefined;
   /** Whether characters are missing at the end of a line. */
   readonly isCut: boolean;
-  /** After how many characters a line is cut. */
+  /** Characters after which a line is cut. */
   readonly lineLimit: number;
 }
 
 export interface WantedLines {
   readonly first: number;
-  /** The last, included; as many as may be shown if absent. */
+  /** Inclusive; absent: as many as may be shown. */
   readonly last: number | undefined;
   /** The first character of each line, counted from 1. */
   readonly column: number;
@@ -24,24 +24,23 @@ export interface WantedLines {
 
 const MAX_LINES = 2000;
 const MAX_LINE_LENGTH = 2000;
-/** The same for a line that is asked for alone: whoever does so wants all of it. */
+/** The limit for a single requested line: whoever asks for one line wants all of it. */
 const MAX_ONLY_LINE_LENGTH = 100_000;
 const MAX_LENGTH = 256_000;
 const CHUNK_BYTES = 1_000_000;
 const MAX_SCANNED_BYTES = 1_000_000_000;
 
-/** The same text with longer lines broken, so that a window cuts none of them. */
+/** Breaks long lines, so that a window cuts none of them. */
 export function shortLines(text: string): string {
-  // A character may be two units long.
+  // Half the limit, because a character may be two UTF-16 units.
   return text.replace(new RegExp(`[^\\n]{${MAX_LINE_LENGTH / 2}}(?=[^\\n])`, 'gu'), '$&\n');
 }
 
-/** The wanted lines of a text, as many as may be shown. */
 export function windowOfText(text: string, wanted: WantedLines): LineWindow & { readonly total: number } {
   const chosen: string[] = [];
   const last = lastOf(wanted);
   let total = 0;
-  // Not by a split: of a large text few lines are wanted.
+  // No split: few lines of a large text are wanted.
   for (let from = 0; from < text.length; ) {
     const feed = text.indexOf('\n', from);
     const end = feed === -1 ? text.length : feed;
@@ -76,8 +75,8 @@ function shown(lines: readonly string[], { first, last, column }: WantedLines): 
 }
 
 /**
- * The wanted lines of a file that is too large to be read whole. It is read from the start until there, a piece at a time.
- * Throws AppError `usage` if that is too far.
+ * The wanted lines of a file too large to be read whole; read from the start, a chunk at a time. Throws AppError
+ * `usage` if they are too far in.
  */
 export async function windowOfFile(file: OpenedFile, wanted: WantedLines, signal: AbortSignal): Promise<LineWindow> {
   const collected: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** Directories whose content is run, believed or kept secret by other programs. All names are in lower case. */
+/** Directories whose content other programs run, trust or keep secret. All names are in lower case. */
 export const PROTECTED_DIRECTORIES: readonly string[] = [
   '.agent',
   '.agents',
@@ -120,7 +120,7 @@ export const PROTECTED_DIRECTORIES: readonly string[] = [
   '.zuul.d',
 ];
 
-/** The same, and files, in a directory of that name only. */
+/** Directories and files that are protected only below a directory of that name. */
 export const PROTECTED_PAIRS: readonly string[] = [
   '.bun/bin',
   '.cargo/bin',
@@ -216,7 +216,7 @@ export const PROTECTED_PAIRS: readonly string[] = [
   'start menu/programs/startup',
 ];
 
-/** Files that other programs run or believe as soon as they start. */
+/** Files that other programs run or trust as soon as they start. */
 export const PROTECTED_FILES: readonly string[] = [
   '.aliases',
   '.antigenrc',
@@ -361,7 +361,7 @@ export const PROTECTED_FILES: readonly string[] = [
   'user.bazelrc',
   'usercustomize.py',
   'uv.toml',
-  // What build servers run.
+  // Run by build servers.
   '.appveyor.yml',
   '.build.yml',
   '.cirrus.star',
@@ -394,7 +394,7 @@ export const PROTECTED_FILES: readonly string[] = [
   'screwdriver.yaml',
   'wercker.yml',
   'zuul.yaml',
-  // The next run of this very program, or of one like it, takes these for its instructions and settings.
+  // Instructions and settings of coding agents, gmn included.
   '.clinerules',
   '.cursorrules',
   '.goosehints',
@@ -420,7 +420,7 @@ export const PROTECTED_FILES: readonly string[] = [
   'gemini-extension.json',
   'opencode.json',
   'opencode.jsonc',
-  // What the user keeps from models is not theirs to say.
+  // Models must not change what the user hides from models.
   '.aiderignore',
   '.aiexclude',
   '.aiignore',
@@ -437,7 +437,7 @@ export const PROTECTED_FILES: readonly string[] = [
   '.rooignore',
 ];
 
-/** The same, where a part of the name says it. */
+/** The same by pattern. */
 export const PROTECTED_PATTERNS: readonly RegExp[] = [
   /\.code-workspace$/,
   /\.sublime-project$/,
@@ -452,7 +452,7 @@ export const PROTECTED_PATTERNS: readonly RegExp[] = [
   /^\.?mise\.(?:[\w-]+\.)+toml$/,
   /^\.roorules-/,
   /^\.(?:bash|zsh|z|csh|tcsh|ksh|mksh)_?(?:rc|env|profile|login|logout|aliases|history)$/,
-  // PowerShell, of whatever host.
+  // PowerShell profiles of every host.
   /(?:^|_)profile\.ps1$/,
   // Python runs the lines that begin with `import` in these.
   /\.pth$/,

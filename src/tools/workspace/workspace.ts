@@ -13,107 +13,108 @@ import { errnoOf } from '../../platform/runtime/system.ts';
 import { type Fence, type FenceOptions, fenceAround, named, type Place } from './fence.ts';
 import { shortLines } from './line-window.ts';
 
-/** Is told of every change before it is made, with all that is needed to take it back. */
+/** Records every change before it is made, with all that is needed to undo it. */
 export interface Journal {
   /**
-   * `bytes` is undefined if there was no such file; `after` is what the file is about to hold, and `missing` how many steps
-   * of its path are made for it. May throw: no change then.
+   * `bytes` is undefined if there was no such file; `after` is the new content; `missing` is how many steps of the path
+   * will be created. If it throws, the change is not made.
    */
   before(path: string, bytes: Uint8Array | undefined, mode: number, after: Uint8Array, missing: number): Promise<void>;
 }
 
-/** Keeps texts that are too long for an answer, outside the workspace; see `OutputShelf` in platform. */
+/** The output store: keeps texts that are too long for an answer, outside the workspace. */
 interface Outputs {
   keep(text: string): Promise<string | undefined>;
-  /** Whether this very path is of a text that was kept by this run. */
+  /** Whether this exact path is a text stored by this run. */
   holds(path: string): boolean;
 }
 
 export interface WorkspaceOptions extends FenceOptions {
   readonly journal: Journal;
-  /** Absent: nothing is kept. */
+  /** Absent: nothing is stored. */
   readonly outputs?: Outputs;
-  /** How directories are held fast; the best way this system has unless given. */
+  /** How directory handles work; default: the safest way of this system. */
   readonly hold?: Hold;
 }
 
 interface FileContent {
   readonly bytes: Uint8Array;
-  /** The permission bits. */
   readonly mode: number;
-  /** How many names it has. */
+  /** The number of hard links. */
   readonly names: number;
 }
 
-/** Lines that were shown as they are, none of them cut; counted from 1. */
+/** Lines shown in full; counted from 1. */
 export interface ShownLines {
   readonly first: number;
-  /** Included; before `first` if none was shown in full. */
+  /** Inclusive; less than `first` if none was shown in full. */
   readonly last: number;
-  /** How many there are. */
   readonly total: number;
 }
 
-/** Shown as a whole: a picture, or whatever has no lines. */
+/** Content without lines, such as a picture, counts as shown completely. */
 export const ALL_SHOWN: ShownLines = { first: 1, last: 0, total: 0 };
 
-/** What must have been read before a change: to replace a file, all of it. */
+/** How much must have been read before a change: all of it to replace a file. */
 type Extent = 'whole' | 'part';
 
-/** What it takes to take a change back. */
+/** What an undo needs. */
 interface Restoration {
-  /** What was there; undefined: nothing. */
+  /** The old content; undefined if there was no file. */
   readonly bytes: Uint8Array | undefined;
   readonly mode: number;
-  /** The fingerprint of what is there now; undefined: nothing. */
+  /** The fingerprint the file must have now; undefined: it must not exist. */
   readonly expected: string | undefined;
 }
 
-/** A file that may hold secrets: this very one, not whatever has its name by then. */
+/** A file that may hold secrets, by identity: another file that takes its name is not the same. */
 export interface Secret {
-  /** Free of links. */
+  /** A real path. */
   readonly path: string;
   readonly identity: string;
 }
 
-/** The only way tools get at files. Every method throws AppError `usage` for what the fence does not let through. */
+/** The only way tools get at files. Every method throws AppError `usage` for what the fence refuses. */
 export interface Workspace extends Fence {
   readonly hold: Hold;
-  /** The file a path leads to, if it needs a person's permission to be read, in every mode, and can be read at all. */
+  /** The file at a path, if it exists and a person must permit reading it, in every mode. */
   secretAt(path: string): Promise<Secret | undefined>;
-  /** The person said yes: the next reading of that file, and only that one, is let through. */
+  /** Allows the next read of that file, and only that one. */
   permit(secret: Secret): void;
-  /** Keeps a text, its longest lines broken, for `open` and nothing else; says under which path, undefined: it cannot. */
+  /**
+   * Stores a text, its long lines broken, readable through `open` only; returns its path, or undefined if it cannot be
+   * stored.
+   */
   keep(text: string): Promise<string | undefined>;
-  /** Opens a file, or a text that was kept, for reading; whoever calls closes it. */
+  /** Opens a file, or a stored text, for reading; the caller closes it. */
   open(path: string): Promise<{ readonly place: Place; readonly file: OpenedFile }>;
-  /** Opens a directory that is not sensitive; whoever calls closes it. */
+  /** Opens a directory that is not sensitive; the caller closes it. */
   openDirectory(path: string): Promise<{ readonly place: Place; readonly directory: HeldDirectory }>;
-  /** Remembers what was shown to the model of a file that holds these bytes. Parts that follow each other add up. */
+  /** Records what the model was shown of a file with these bytes. Adjacent parts add up. */
   remember(place: Place, bytes: Uint8Array, shown: ShownLines): void;
   /**
-   * What a file holds now, if it may be changed: none is there, or the model has read these very bytes, or a part. With a
-   * draft, what the file would hold by then.
+   * The content of a file that may be changed: there is none, or the model has read these exact bytes, whole or in
+   * part. With a draft, the content after the drafted changes.
    */
   current(path: string, extent: Extent, draft?: Draft): Promise<{ readonly place: Place; readonly old?: Uint8Array }>;
   /**
-   * Writes a file whose `current` content is still the same; the journal is told first. Says how many other names the file
-   * had: hard links may lead out of the workspace, so they keep what was there.
+   * Writes a file whose `current` content is still the same, after recording it in the journal. Returns how many other
+   * hard links the file had: links may lead out of the workspace, so they keep the old content.
    */
   write(path: string, bytes: Uint8Array): Promise<{ readonly cutLinks: number }>;
-  /** Takes a change back, if nobody has made another since. The journal is not told. */
+  /** Undoes a change, if nobody has made another since. Not recorded in the journal. */
   restore(path: string, change: Restoration): Promise<void>;
 }
 
-/** More than this is neither edited nor replaced. */
+/** Larger files are neither edited nor replaced. */
 export const MAX_FILE_BYTES = 20_000_000;
 
-/** Opens the directories the tools may use. Throws AppError `usage` if one is not there. */
+/** Opens the directories tools may use. Throws AppError `usage` if one does not exist. */
 export async function openWorkspace(options: WorkspaceOptions): Promise<Workspace> {
   const { hold = holdOfSystem(), journal, outputs = NO_OUTPUTS } = options;
   const fence = await fenceAround(options);
   const disk: Disk = { fence, hold, seen: new Map(), journal };
-  /** The identities of files, by their paths. */
+  /** File identities by path. */
   const permitted = new Map<string, string>();
   return {
     ...fence,
@@ -150,7 +151,7 @@ export async function openWorkspace(options: WorkspaceOptions): Promise<Workspac
 
 const NO_OUTPUTS: Outputs = { keep: async () => undefined, holds: () => false };
 
-/** The path is ours to the letter, so there is nothing in it to be judged. */
+/** The path is one we made ourselves, so there is nothing to check. */
 function keptPlace(path: string): Place {
   return { path, name: path, missing: 0, isSensitive: false };
 }
@@ -158,7 +159,7 @@ function keptPlace(path: string): Place {
 interface Disk {
   readonly fence: Fence;
   readonly hold: Hold;
-  /** What the model has seen of a file, by real path. */
+  /** By real path. */
   readonly seen: Map<string, Seen>;
   readonly journal: Journal;
 }
@@ -204,12 +205,12 @@ async function secretAt(disk: Disk, path: string): Promise<Secret | undefined> {
     await file.close();
     return { path: place.path, identity: file.identity };
   } catch {
-    // What the fence or the system refuses, they refuse again when it is read.
+    // What the fence or the system refuses now is refused again when the tool reads it.
     return undefined;
   }
 }
 
-/** Opens the file of that identity, and no other that has come in its place. */
+/** Opens the file only if it still has that identity. */
 async function openVery(disk: Disk, place: Place, identity: string): Promise<OpenedFile> {
   const file = await openPlace(disk, place);
   if (file.identity === identity) return file;
@@ -240,7 +241,7 @@ async function contentOf(disk: Disk, place: Place): Promise<FileContent & { read
   const file = await openPlace(disk, place);
   try {
     if (file.size > MAX_FILE_BYTES) throw tooLarge(place);
-    // One byte more, to see whether it is growing.
+    // One byte more, to notice that it is growing.
     const bytes = await named(place.name, () => file.read(0, file.size + 1));
     return { bytes, mode: file.mode, names: file.names, version: file.version };
   } finally {
@@ -255,7 +256,7 @@ async function writeTo(disk: Disk, path: string, bytes: Uint8Array): Promise<{ r
     await disk.journal.before(place.path, old?.bytes, old?.mode ?? 0, bytes, place.missing);
     return replaceIn(directory, name, { bytes, ...(old === undefined ? {} : { old, mode: old.mode }) });
   });
-  // An edit shows no more of a file than was seen before it; its lines have moved.
+  // An edit reveals nothing new of the file, and moves its lines.
   const isWhole = old === undefined || disk.seen.get(place.path)?.isWhole === true;
   disk.seen.set(place.path, { print: fingerprint(bytes), lines: 0, isWhole });
   return { cutLinks: (old?.names ?? 1) - 1 };
@@ -272,7 +273,7 @@ async function restoreTo(disk: Disk, path: string, { bytes, mode, expected }: Re
   disk.seen.delete(place.path);
 }
 
-/** Changes a file in its directory, which is made if it is not there; every step of it is proven. */
+/** Runs a change in the parent directory, created if missing; every step is verified. */
 async function inParent(
   { hold }: Disk,
   place: Place,
@@ -296,54 +297,47 @@ async function inParent(
   if (outcome === 'changed') throw unread(place, 'somebody else wrote it at this moment');
 }
 
-/** What may hold secrets is read only after a person said yes. */
 function sensitive({ name }: Place): AppError {
   return new AppError('usage', `${name} may hold secrets and was not read`, {
     hint: 'Only the user can allow that. Go on without it, or ask the user for what you need to know.',
   });
 }
 
-/** There is nothing to open. */
 function absent(): AppError {
   return new AppError('usage', 'there is no such file', { hint: 'Look with list_directory or glob.' });
 }
 
-/** A file that exists is written only after it was read as it is. */
 function unread({ name }: Place, why: string): AppError {
   return new AppError('usage', `${name} was not written: ${why}`, {
     hint: 'Read it with read_file, then decide again what to write.',
   });
 }
 
-/** A file is replaced only after all of it was read. */
 function partlyRead({ name }: Place): AppError {
   return new AppError('usage', `${name} was not written: only a part of it was read`, {
     hint: 'Change that part with edit_file, or read all of it first.',
   });
 }
 
-/** Too large for tools to change. */
 function tooLarge({ name }: Place): AppError {
   return new AppError('usage', `${name} is larger than 20 MB and is not changed by tools`, {
     hint: 'Tell the user what to change there.',
   });
 }
 
-/** What it is to hold is too much. */
 export function wouldBeTooLarge({ name }: Place): AppError {
   return new AppError('usage', `${name} would be larger than 20 MB and was not written`, {
     hint: 'Write less, or tell the user what to put there.',
   });
 }
 
-/** Somebody else has changed what was to be taken back. */
 function changedSince({ name }: Place): AppError {
   return new AppError('usage', `${name} was changed since, and was left as it is`, {
     hint: 'Look at it, and take the change back by hand.',
   });
 }
 
-/** Changing what runs as somebody else would be more than changing a file. */
+/** A setuid or setgid file: changing it would change what runs with other rights. */
 function privileged({ name }: Place): AppError {
   return new AppError('usage', `${name} runs with the rights of its owner and is not changed`, {
     hint: 'Tell the user what to change there.',
