@@ -244,7 +244,6 @@ async function askedTogether(
   return answer.kind === 'single' ? undefined : earlier(options, first.asked, first.call, signal);
 }
 
-/** The proposal after the person edited it, or the tool's refusal of the edited call. */
 async function edited(options: Asking, proposal: Proposal, signal: AbortSignal): Promise<Proposal | ToolOutcome> {
   const args = await editedArgs(proposal, options, signal);
   return args === undefined ? EDITOR_FAILED : proposed(await askedOf(options, proposal.asked.tool, args), signal);

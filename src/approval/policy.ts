@@ -14,7 +14,7 @@ type Ruling =
 export interface Denial {
   /** For the model. */
   readonly reason: string;
-  /** For the user: why, and what would allow it. */
+  /** For the user: why, and how to allow it. */
   readonly advice: string;
 }
 

@@ -11,7 +11,7 @@ export type Answer =
   | { readonly kind: 'reply'; readonly text: string };
 
 interface Question {
-  /** The tools that would run and their previews: one, or a group that shares one answer. */
+  /** One call, or a group that shares one answer. */
   readonly items: readonly { readonly name: string; readonly preview: Preview }[];
   readonly scope: Scope;
   /** Whether "always" can be said for the file alone. */
@@ -89,7 +89,6 @@ export async function askPerson(
   }
 }
 
-/** A question laid out for one window size. */
 interface Page {
   readonly columns: number;
   readonly rows: number;

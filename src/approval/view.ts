@@ -70,7 +70,7 @@ export async function questionView(name: string, preview: Preview, options: View
   return { title: [first.replace('│', '╭'), ...others, ...warning], body };
 }
 
-/** Several questions as one, each below its title; `brief` has the titles alone. */
+/** Several questions as one; `brief` has only their titles. */
 export function groupView(views: readonly QuestionView[], previews: readonly Preview[]): QuestionView {
   const [added, removed] = (['added', 'removed'] as const).map((key) =>
     previews.reduce((sum, preview) => sum + (preview.kind === 'diff' ? preview[key] : 0), 0),
@@ -94,7 +94,6 @@ function titleOf(preview: Preview): string {
   }
 }
 
-/** A line, or a part of a long one. */
 interface Slice {
   readonly text: string;
   readonly style: Paint;
@@ -107,7 +106,7 @@ const SLICE = 8192;
 /** The slices of a preview; undefined gives the caller a chance to pause. */
 function* slicesOf(preview: Preview): Generator<Slice | undefined> {
   const isDiff = preview.kind === 'diff';
-  // Without the file names, which are in the title.
+  // The title names the file.
   const start = isDiff && !preview.diff.startsWith('@@') ? preview.diff.indexOf('\n@@') + 1 : 0;
   const text = isDiff ? preview.diff.slice(start).replace(/\n$/, '') : textOf(preview);
   for (const line of withoutGaps(linesIn(text), isDiff ? '+- ' : '')) {

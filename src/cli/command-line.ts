@@ -6,7 +6,7 @@ import type { Command, Flag } from './table/command.ts';
 import { ROOT } from './table/root.ts';
 import { environmentOptions } from './values.ts';
 
-/** Reads argv by our command table; the parser is loaded where there is something to parse. Throws AppError `usage`. */
+/** Parses argv by the command table; a plain prompt does not load the parser. Throws AppError `usage`. */
 export async function readCommandLine(argv: readonly string[], env: Env): Promise<Invocation> {
   const isBare = argv.length === 0;
   if (ROOT.run !== undefined && (isBare || isPlain(outlineOf(ROOT), argv))) {
@@ -21,12 +21,12 @@ export async function readCommandLine(argv: readonly string[], env: Env): Promis
   return parseCommandLine(ROOT, argv, env);
 }
 
-/** How the failure of a line that could not be run is shown. */
+/** How to show the failure of a command line that could not be run. */
 export function outputOf(argv: readonly string[], env: Env): WantedOutput {
   return wantedOutput(ROOT, argv, env);
 }
 
-/** The completion script for a shell. Throws AppError `usage` if there is none. */
+/** Throws AppError `usage` if there is no script for this shell. */
 export async function completionFor(shell: string): Promise<string> {
   const { isShell, SHELLS } = await import('./completion/plan.ts');
   if (isShell(shell)) return (await import('./completion/script.ts')).completionScript(shell, ROOT);
@@ -60,7 +60,7 @@ function noHelp(path: readonly string[], topics: readonly string[], { subcommand
   });
 }
 
-/** How a command line that could not be parsed would have had its failure shown. */
+/** How to show the failure of a command line that could not be parsed. */
 interface WantedOutput {
   readonly format: string;
   readonly dialect: string;
@@ -84,7 +84,7 @@ export function wantedOutput(root: Command, argv: readonly string[], env: Env): 
     const isLacking = mayLack && argv[index + 1]?.startsWith('-');
     const isNext = flag.value !== undefined && value === undefined && !isLacking;
     if (isNext) index += 1;
-    // `mcp call --json '{…}'` says nothing about the output.
+    // The `--json '{…}'` of `mcp call` takes arguments; it does not choose the output format.
     if (flag.long === 'json' && flag.value !== undefined) continue;
     given.set(flag.long, (isNext ? argv[index] : value) ?? '');
   }
@@ -99,7 +99,7 @@ function allFlags(command: Command): readonly Flag[] {
   return [...command.flags, ...(command.subcommands ?? []).flatMap(allFlags)];
 }
 
-/** The last flag that a word holds, and the value it carries in itself. */
+/** The last flag in a word, with the value after `=` or after the letter. */
 function matchFlag(word: string, flags: readonly Flag[]): { readonly flag?: Flag; readonly value?: string } {
   const long = /^--([^=]+)(?:=(.*))?$/s.exec(word);
   if (long) {

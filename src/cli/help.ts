@@ -3,7 +3,7 @@ import { COMMON_FLAGS } from './table/flags.ts';
 
 const WIDTH = 80;
 
-/** The help text of a command; `path` is how it is called, e.g. `gmn demo serve`. */
+/** `path` is how the command is typed, e.g. `gmn demo serve`. */
 export function helpText(command: Command, path: string): string {
   const sections = [
     `${command.summary}\n`,
@@ -26,13 +26,13 @@ export function helpText(command: Command, path: string): string {
   return sections.join('\n');
 }
 
-/** The flags that are answered before a command is run. */
+/** Handled before any command runs. */
 export const BUILT_IN_FLAGS: readonly Flag[] = [
   { long: 'help', short: 'h', help: 'Print this help' },
   { long: 'version', short: 'v', help: 'Print the version' },
 ];
 
-/** The common flags that say nothing to a command: taken, and told to have no effect. */
+/** The common flags without effect on a command: accepted, with a notice. */
 export function idleFlags({ flags }: Command): readonly Flag[] {
   const shorts = flags.map(({ short }) => short);
   return COMMON_FLAGS.filter(({ long }) => !flags.some((flag) => flag.long === long)).map((flag: Flag) => {
@@ -41,10 +41,10 @@ export function idleFlags({ flags }: Command): readonly Flag[] {
   });
 }
 
-/** How a command is called, a line for each way. */
+/** The usage lines of a command, one for each form. */
 export function usageLines(command: Command, path: string): readonly string[] {
   const own = [path, command.args, command.flags.length > 0 ? '[flags]' : ''].filter(Boolean).join(' ');
-  // What has no thunk and no commands is answered before any is run.
+  // A command with neither `run` nor subcommands (help, completion) is handled before any command runs.
   const isCalled = command.run !== undefined || command.subcommands === undefined;
   return [...(isCalled ? [own] : []), ...(command.subcommands ? [`${path} <command> [flags]`] : [])];
 }
@@ -55,7 +55,7 @@ export function signature({ short, long, value, isOptional, preset }: Flag): str
   return `${short ? `-${short}, ` : '    '}--${long}${value ? placeholder : ''}`;
 }
 
-/** What it is for, and all else there is to know about it. */
+/** The help of a flag with its choices, default, variable and aliases. */
 export function description({ help, aliases = [], choices, fallback, env }: Flag): string {
   const also = aliases.map((name) => `also --${name}`);
   const notes = [choices?.join(', '), fallback && `default ${fallback}`, env, ...also].filter(Boolean);
@@ -95,7 +95,7 @@ function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** The pages of `gmn help <topic>`, each with what it is about. */
+/** The pages of `gmn help <topic>`, with their titles. */
 export const TOPICS = {
   auth: 'Which credential is used, and how to give gmn one',
   compat: 'Coming from the official Gemini CLI',
@@ -110,7 +110,6 @@ export const TOPICS = {
 
 export type Topic = keyof typeof TOPICS;
 
-/** Whether a word is the name of a page. */
 export function isTopic(word: string): word is Topic {
   return Object.hasOwn(TOPICS, word);
 }

@@ -25,7 +25,7 @@ export function manPage(root: Command, version: string): string {
   const [summary = ''] = root.summary.split(':');
   return [
     `.TH GMN 1 "" "gmn ${roff(version)}" "User Commands"`,
-    // No word of a flag is broken, nor blanks put in to fill a line.
+    // No hyphenation of flags, no justified lines.
     '.nh\n.ad l',
     section('NAME', `gmn \\- ${roff(summary)}`),
     section('SYNOPSIS', synopsis(root)),
@@ -94,7 +94,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '…': '...',
 };
 
-/** A text as roff shows it as it is, in ASCII: a manual page may be read anywhere. */
+/** Escapes a text for roff, in pure ASCII: a manual page may be read anywhere. */
 function roff(text: string): string {
   const escaped = text.replace(/[\\\-'`^~"…]/g, (mark) => ESCAPES[mark] ?? mark);
   return escaped

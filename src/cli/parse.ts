@@ -9,7 +9,7 @@ import { type Command, type Flag, optionKey } from './table/command.ts';
 import { QUIET_FLAG } from './table/flags.ts';
 import { environmentOptions, readValue } from './values.ts';
 
-/** Reads argv by the command tree. Throws AppError `usage` for anything that is not in it. */
+/** Parses argv by the command tree. Throws AppError `usage` for anything that is not in it. */
 export function parseCommandLine(root: Command, argv: readonly string[], env: Env): Invocation {
   let found: Invocation | undefined;
   const parser = parserFor({
@@ -29,7 +29,7 @@ export function parseCommandLine(root: Command, argv: readonly string[], env: En
   return found;
 }
 
-/** Leaves the parser at once: whoever asks for the version need not name what a command needs. */
+/** Thrown to leave the parser at once: --version works even if required arguments are missing. */
 class VersionAsked extends Error {}
 
 interface Level {
@@ -68,7 +68,7 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
   if (command.endsFlags) parser.passThroughOptions();
   if (command.args) parser.arguments(command.args);
   else if (command.subcommands) parser.argument('[command]');
-  // Only sub-commands that are named somewhere on the line are built: the usual one-shot builds none.
+  // Only subcommands named on the line are built: the usual one-shot builds none.
   for (const child of command.subcommands ?? []) {
     if (!argv.includes(child.name)) continue;
     const below = [...above, { parser, command }];
@@ -88,9 +88,9 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
     const idled = idle.filter((flag) => typed[optionKey(flag)] !== undefined);
     for (const flag of idled) delete typed[optionKey(flag)];
     const all = { ...environmentOptions(command.flags, env), ...typed };
-    // A switch that was turned off is as good as absent, whatever a variable says.
+    // A switch turned off on the command line counts as absent, even if a variable turns it on.
     const options = { ...Object.fromEntries(Object.entries(all).filter(([key]) => typed[key] !== false)), args: words };
-    // Who wants quiet has it.
+    // With --quiet there is no notice about flags without effect.
     const told = idled.filter(({ long }) => long !== QUIET_FLAG.long).map(({ long }) => `--${long}`);
     const run = { kind: 'run', path: here.join(' '), run: command.run, options } as const;
     return onRun(told.length === 0 || idled.length > told.length ? run : { ...run, idle: told });
@@ -98,14 +98,17 @@ function parserFor({ command, path, argv, env, above = [], onRun }: ParserInput)
   return parser;
 }
 
-/** The words of a line whose end is for another program: flags before and between the first words are ours, until `--`. */
+/**
+ * The arguments of a command whose last ones belong to another program: until those begin, or until `--`, flags are
+ * ours.
+ */
 function ownWords(
   parser: Parser,
   endsFlags: NonNullable<Command['endsFlags']>,
   here: readonly string[],
 ): readonly string[] {
   const words: string[] = [];
-  // Whatever stood before the first word has been read.
+  // Flags before the first argument are parsed already.
   let rest = parser.args;
   while (rest.length > 0 && !endsFlags(words)) {
     const [word = '', ...after] = rest;
@@ -149,7 +152,7 @@ function declareAs(parser: Parser, flag: Flag, names: string): void {
   parser.addOption(option);
 }
 
-/** Known, so that its refusal says why; in no help, and suggested to nobody. */
+/** Declares a flag only to reject it with a reason; hidden from help and suggestions. */
 function refuse(parser: Parser, { names, why, hint }: RefusedFlag): void {
   const option = parser.createOption(names).hideHelp();
   parser.addOption(option);
@@ -159,8 +162,8 @@ function refuse(parser: Parser, { names, why, hint }: RefusedFlag): void {
 }
 
 /**
- * A switch as the official CLI takes it too: `--x=true` is `--x`; `--x=false` and `--no-x` ask for nothing. Only what stands
- * on the line is declared, under its whole text.
+ * Accepts the official CLI's forms of a switch: `--x=true` is `--x`; `--x=false` and `--no-x` turn it off. Declares
+ * only the forms present on the line, as literal flag names.
  */
 function declareValued(parser: Parser, name: string, argv: readonly string[]): void {
   const plain = parser.options.find(({ long }) => long === `--${name}`);
@@ -180,7 +183,10 @@ function declareValued(parser: Parser, name: string, argv: readonly string[]): v
   }
 }
 
-/** Flags given before the sub-command's name count for it, if it has them; otherwise they would be silently ignored. */
+/**
+ * Flags before the subcommand's name apply to it; rejects those it does not take, which would otherwise be silently
+ * ignored.
+ */
 function inheritedOptions(level: Level, taken: readonly Flag[], here: readonly string[]): Record<string, unknown> {
   const options = level.parser.opts<Record<string, unknown>>();
   for (const flag of level.command.flags) {
@@ -196,7 +202,7 @@ function inheritedOptions(level: Level, taken: readonly Flag[], here: readonly s
 
 function unknownWord(command: Command, here: readonly string[], words: readonly string[]): AppError {
   const names = (command.subcommands ?? []).map(({ name }) => name).join(', ');
-  // Without commands below it the word is not repeated: after "auth set-key" it is the key.
+  // A command without subcommands does not echo the word: after "auth set-key" it is the key.
   const wrong =
     names === '' ? `"${here.join(' ')}" takes no words` : `"${words[0]}" is not a command of "${here.join(' ')}"`;
   const what = words[0] === undefined ? 'a command is missing' : wrong;

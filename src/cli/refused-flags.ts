@@ -1,6 +1,6 @@
-/** A flag of the official CLI that gmn could only pretend to honour. */
+/** A flag of the official CLI that gmn could only pretend to support. */
 export interface RefusedFlag {
-  /** As commander takes it. */
+  /** In commander's syntax. */
   readonly names: string;
   readonly why: string;
   /** What to do instead. */
@@ -25,7 +25,7 @@ const NO_RECORDINGS = {
   hint: 'A server replays such a file: gmn demo serve --script <file>',
 } as const;
 
-/** Those flags of 0.61 that gmn knows and refuses: to ignore one would weaken what it promises, or lie. */
+/** Flags of the official CLI 0.61 that gmn rejects: ignoring one would break what it promises. */
 export const REFUSED_FLAGS: readonly RefusedFlag[] = [
   {
     names: '-s, --sandbox',
@@ -61,8 +61,8 @@ export const REFUSED_FLAGS: readonly RefusedFlag[] = [
 ];
 
 /**
- * The switches of the official CLI, which takes a value for each: `--sandbox=false`, `--no-sandbox`, `--yolo=true`. Off, none
- * of them asks for anything, the refused ones included.
+ * The switches of the official CLI, which accepts a value for each: `--sandbox=false`, `--no-sandbox`, `--yolo=true`.
+ * Turned off they have no effect, the rejected ones included.
  */
 export const OFFICIAL_SWITCHES = [
   'sandbox',

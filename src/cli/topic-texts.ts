@@ -1,6 +1,6 @@
 import type { Topic } from './help.ts';
 
-/** The pages that no table of the program could give. */
+/** The topics written by hand; the others are generated from tables. */
 export const TEXTS: Readonly<Record<Exclude<Topic, 'env' | 'exit-codes'>, string>> = {
   auth: `Three ways in:
   export GEMINI_API_KEY=...     a key from https://aistudio.google.com/apikey

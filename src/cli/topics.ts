@@ -3,7 +3,7 @@ import { columns, TOPICS, type Topic } from './help.ts';
 import type { Command, Flag } from './table/command.ts';
 import { TEXTS } from './topic-texts.ts';
 
-/** The page of a topic, for a terminal; where a command has the same name, its commands are listed below. */
+/** The page of a topic; if a command has the same name, its subcommands are listed below. */
 export function topicPage(topic: Topic, root: Command): string {
   const command = root.subcommands?.find(({ name }) => name === topic);
   return [`${TOPICS[topic]}\n`, bodyOf(topic, root), ...(command === undefined ? [] : [commandsOf(command)])].join(
@@ -68,7 +68,6 @@ const RUN: readonly Row[] = [
   ['PAGER', 'the pager of --pager, and of long questions'],
 ];
 
-/** The variables gmn reads: those that give flags their defaults come from the command table. */
 function environmentPage(root: Command): string {
   return [
     ...environmentSections(root).map(([title, rows]) => `${title}:\n${columns(rows)}`),
@@ -76,7 +75,7 @@ function environmentPage(root: Command): string {
   ].join('\n');
 }
 
-/** The same variables as data, by what they are about. */
+/** Every environment variable by section; those that set flags come from the command table. */
 export function environmentSections(root: Command): readonly (readonly [title: string, rows: readonly Row[]])[] {
   const flags = [...new Map(flagsBelow(root).map((flag) => [flag.env, flag])).values()];
   const defaults = flags.map(({ env = '', long }): Row => [env, `the default of --${long}`]);
@@ -92,7 +91,7 @@ function flagsBelow({ flags, subcommands = [] }: Command): readonly Flag[] {
   return [...flags.filter(({ env }) => env !== undefined), ...subcommands.flatMap(flagsBelow)];
 }
 
-/** A fault that is missing here does not compile. */
+/** A missing fault does not compile. */
 const WHEN: Readonly<Record<Fault, string>> = {
   pipe: 'the reader closed the output (| head)',
   internal: 'a bug in gmn, or the output could not be written',
@@ -109,7 +108,6 @@ const WHEN: Readonly<Record<Fault, string>> = {
 
 const FAULTS = Object.keys(EXIT_CODES).filter((key): key is Fault => Object.hasOwn(WHEN, key));
 
-/** What each exit code means, and the `error.type` that goes with it. */
 function exitCodePage(): string {
   const padded = exitCodeRows().map(
     ([code, when]) => [code.replace(/^\d+/, (digits) => digits.padStart(3)), when] as const,
@@ -125,7 +123,7 @@ API error, there the HTTP status modulo 256, is always 3.
 `;
 }
 
-/** Every exit code but 0 with its `error.type`, and when it is given. */
+/** Every exit code but 0, with its `error.type` and its meaning. */
 export function exitCodeRows(): readonly (readonly [code: string, when: string])[] {
   return FAULTS.map((fault) => {
     const { exitCode, type } = new AppError(fault, '');

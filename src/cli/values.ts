@@ -3,10 +3,9 @@ import type { Env } from '../core/io.ts';
 import { parseDuration } from '../core/text/format.ts';
 import { type Flag, optionKey } from './table/command.ts';
 
-/** Where a value was given: on the command line, or in the environment. */
 type Source = { readonly flag: string } | { readonly variable: string };
 
-/** Reads one flag's value by its kind. Throws AppError naming the flag (`usage`) or the variable (`config`). */
+/** Parses a flag's value by its kind. Throws AppError naming the flag (`usage`) or the variable (`config`). */
 export function readValue(flag: Flag, text: string, source: Source): string | number {
   if (flag.kind === 'duration') return duration(text, source);
   if (flag.kind === 'number') return finite(text, source, 'a number');
@@ -52,7 +51,7 @@ function example(source: Source, value: string): string {
   return 'flag' in source ? `Example: ${source.flag} ${value}` : `Example: ${source.variable}=${value}`;
 }
 
-/** The options that environment variables give. Throws AppError `config` naming a variable whose value cannot be used. */
+/** The options set by environment variables. Throws AppError `config` naming a variable with an invalid value. */
 export function environmentOptions(flags: readonly Flag[], env: Env): Record<string, unknown> {
   const options: Record<string, unknown> = {};
   for (const flag of flags) {

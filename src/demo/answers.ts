@@ -14,7 +14,7 @@ import {
 } from './request.ts';
 import { minimalInstance } from './schema.ts';
 
-/** What the demo model answers: the sample runs, calls on request, an instance of the schema, or an echo. Never random. */
+/** The demo model's answer: a sample run, calls on request, an instance of the schema, or an echo. Never random. */
 export function answerTo(request: DemoRequest, sign: (call: JsonObject) => string): Answer {
   const answer =
     (mustCall(request) ? undefined : builtinAnswer(request, sign)) ??
@@ -57,7 +57,7 @@ function firstLine(parts: readonly DemoPart[]): string {
 
 type Usage = NonNullable<Answer['usage']>;
 
-/** Answers that never change, by question in lower case. The documented sample runs depend on every byte. */
+/** Fixed answers, by question in lower case. The documented sample runs depend on every byte. */
 const FIXED: ReadonlyMap<string, readonly [texts: readonly string[], usage: Usage]> = new Map([
   [
     'hello',
@@ -98,7 +98,9 @@ const EDIT = {
   args: { file_path: 'hello.js', old_string: 'console.log("Hello");', new_string: 'console.log("こんにちは");' },
 };
 
-/** What the tour and the sample runs ask; undefined for every other question. `sign` signs the calls made here. */
+/**
+ * The answers of the tour and the sample runs; undefined for every other question. `sign` signs the calls made here.
+ */
 function builtinAnswer(request: DemoRequest, sign: (call: JsonObject) => string): Answer | undefined {
   const last = request.contents.at(-1);
   const asked = request.contents.findLast(({ role, parts }) => role !== 'model' && !parts.some(isAnswer));
@@ -175,8 +177,8 @@ const CALL = /^(?:then\s+)?call\s+([\w.:-]+)(?:\s+(\{.*\}))?(?:\s+x(\d{1,4}))?$/
 
 /**
  * Carries out `call <tool> {json}`: every such line at the start of the prompt is a call, all of them in one reply;
- * `then` in front of a line makes it wait for the answers, `x<n>` at its end repeats it n times, one reply each.
- * Undefined if the prompt does not begin so or names a tool that was not declared, or must not be called.
+ * `then` before a line makes it wait for the results, `x<n>` at its end repeats it n times, one reply each. Undefined
+ * if the prompt does not begin so, or names a tool that is not declared or must not be called.
  */
 function calledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
   const loop = activeLoop(request.contents);
@@ -190,8 +192,8 @@ function calledAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
 }
 
 /**
- * The call that mode ANY demands whatever was asked: the first function it allows, with the smallest arguments that its
- * schema accepts. Undefined in every other mode.
+ * The call that mode ANY requires: the first allowed function, with the smallest arguments its schema accepts.
+ * Undefined in every other mode.
  */
 function forcedAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
   const [name] = callableTools(request);
@@ -202,7 +204,6 @@ function forcedAnswer(request: DemoRequest, sign: Sign): Answer | undefined {
   return callsIn(request, [{ name, args }], sign);
 }
 
-/** Whether the reply must be a call and nothing else. */
 function mustCall({ calling }: DemoRequest): boolean {
   return calling.mode === 'ANY';
 }
@@ -251,32 +252,29 @@ function summary(parts: readonly JsonObject[]): string {
   return lines.join('\n');
 }
 
-/** A piece of an answer as the model lets it go. */
 export interface Chunk {
   readonly parts: readonly JsonObject[];
-  /** Thinking time before this piece. */
+  /** Wait before this chunk. */
   readonly pauseMs?: number;
 }
 
-/** What the demo model has to say to one request. */
 export interface Answer {
-  /** Made while it is sent, so that a long answer needs no memory. */
+  /** Generated while it is sent, so that a long answer needs no memory. */
   readonly chunks: Iterable<Chunk>;
-  /** Tokens of prompt and answer where the sample runs fix them; else both are estimated. */
+  /** Token counts that the sample runs fix; absent: both are estimated. */
   readonly usage?: readonly [prompt: number, candidates: number];
-  /** Counts come with the last piece only, as if the server were in no hurry to tell. */
+  /** Whether counts come with the last chunk only. */
   readonly isCountedLate?: true;
-  /** For answers whose length is their point: `maxOutputTokens` is not applied. */
+  /** For answers whose length is the point: `maxOutputTokens` is not applied. */
   readonly isUnlimited?: true;
 }
 
-/** An answer of these texts, one per chunk. */
 function say(texts: readonly string[], usage?: Answer['usage']): Answer {
   const chunks = texts.map((text) => ({ parts: [{ text }] }));
   return usage === undefined ? { chunks } : { chunks, usage };
 }
 
-/** An answer of one text, cut between characters into pieces that grow. */
+/** An answer of one text, cut between characters into growing chunks. */
 function sayAll(text: string): Answer {
   return say([...pieces(text.toWellFormed())]);
 }

@@ -3,7 +3,7 @@ import type { JsonObject } from '../core/json.ts';
 const GENERATE = ['generateContent', 'countTokens', 'createCachedContent', 'batchGenerateContent'];
 const EMBED = ['embedContent', 'countTextTokens', 'countTokens', 'asyncBatchEmbedContent'];
 
-/** The models the demo lists. Any other id that looks like one of Google's answers too. */
+/** The models the demo lists. It also serves any other id that looks like one of Google's. */
 const LISTED = [
   'gemini-2.5-flash',
   'gemini-2.5-flash-lite',
@@ -30,22 +30,20 @@ const LATEST: Readonly<Record<string, string>> = {
 const FAMILY = /^(gemini|gemma|text-embedding|embedding)-[a-z0-9.-]+$/;
 const LONG_GONE = /^gemini-(1\.|pro$|pro-vision$)/;
 
-/** True if the demo serves this id at all. */
 export function isServed(model: string): boolean {
   return FAMILY.test(model) && !LONG_GONE.test(model);
 }
 
-/** True for the models that embed instead of answering. */
 export function isEmbedding(model: string): boolean {
   return model.includes('embedding');
 }
 
-/** The model behind a moving alias; any other id is itself. */
+/** The model behind a `-latest` alias; any other id is returned as it is. */
 export function modelVersion(model: string): string {
   return LATEST[model] ?? model;
 }
 
-/** Ids for quota buckets: everything listed that answers and is no alias. */
+/** Ids for quota buckets: all listed models that generate and are no alias. */
 export const ANSWERING: readonly string[] = LISTED.filter((id) => !isEmbedding(id) && LATEST[id] === undefined);
 
 /** A model as the Gemini API describes it. */
@@ -84,7 +82,7 @@ export function listModels(query: URLSearchParams): JsonObject {
   return start + size < LISTED.length ? { models, nextPageToken: String(start + size) } : { models };
 }
 
-/** The same list in the words of Vertex. */
+/** The same list in the format of Vertex. */
 export function listPublisherModels(): JsonObject {
   return { publisherModels: LISTED.map((id) => ({ name: `publishers/google/models/${id}`, versionId: 'default' })) };
 }

@@ -4,7 +4,7 @@ import { parseObject, textOf } from './request.ts';
 
 const DIMENSIONS = 3072;
 
-/** What the three ways to embed send back: the same text always gives the same vector of length 1. */
+/** The response of the three embedding methods: the same text always gives the same unit vector. */
 export function embedAnswer(verb: 'embedContent' | 'batchEmbedContents' | 'predict', body: JsonObject): JsonObject {
   if (verb === 'embedContent') return { embedding: embedding(body) };
   if (verb === 'batchEmbedContents') return { embeddings: objects(body.requests).map(embedding) };
@@ -18,14 +18,13 @@ export function embedAnswer(verb: 'embedContent' | 'batchEmbedContents' | 'predi
   };
 }
 
-/** A recorded response, which is in the shape of the SDK, in that of the wire. */
+/** Converts a recorded response from the SDK's format to that of the API. */
 export function embedFromScript(verb: string, recorded: JsonObject): JsonObject {
   const { embeddings } = recorded;
   if (verb !== 'embedContent' || !Array.isArray(embeddings)) return recorded;
   return { embedding: embeddings[0] ?? {} };
 }
 
-/** True if the body names something to embed. */
 export function hasSomethingToEmbed(body: JsonObject): boolean {
   return (
     isObject(body.content) || [body.requests, body.instances].some((list) => Array.isArray(list) && list.length > 0)
@@ -48,7 +47,7 @@ function objects(value: unknown): readonly JsonObject[] {
   return Array.isArray(value) ? value.map(parseObject) : [];
 }
 
-/** FNV-1a over UTF-16 units, 32 bits: stable over releases, not for secrets. */
+/** FNV-1a over UTF-16 units, 32 bits: stable across releases, not for secrets. */
 function hash32(text: string, seed = 0): number {
   let hash = (0x811c9dc5 ^ seed) >>> 0;
   for (let index = 0; index < text.length; index += 1) {
@@ -57,7 +56,7 @@ function hash32(text: string, seed = 0): number {
   return hash;
 }
 
-/** The same number for the same text, as eight hexadecimal digits. */
+/** Eight hexadecimal digits. */
 export function hashHex(text: string, seed = 0): string {
   return hash32(text, seed).toString(16).padStart(8, '0');
 }

@@ -153,7 +153,7 @@ function makeString(schema: JsonObject, salt: number): string {
   return padded.slice(0, numberOf(schema.maxLength) ?? padded.length);
 }
 
-/** Accepts strings, because Google's int64 fields are strings. */
+/** Google's int64 fields are strings. */
 function numberOf(value: JsonValue | undefined): number | undefined {
   const number = typeof value === 'string' && value !== '' ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? number : undefined;

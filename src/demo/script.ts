@@ -51,7 +51,7 @@ function parseLine(line: string, where: string): ScriptLine {
   return { method, responses: response.map(parseObject) };
 }
 
-/** Returns the responses of a recording in order, separately for each method; undefined once a method has no more. */
+/** Replays a recording in order, separately for each method; undefined once a method has no more. */
 export function scriptReader(
   lines: readonly ScriptLine[],
 ): (method: ScriptMethod) => readonly JsonObject[] | undefined {

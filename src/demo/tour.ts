@@ -21,7 +21,6 @@ export const TOUR_FILES: Readonly<Record<string, string>> = {
 
 interface Step {
   readonly title: string;
-  /** Shown before `gmn` on the command line. */
   readonly before?: string;
   readonly args: readonly string[];
   /** The name of the file that is piped in. */

@@ -43,7 +43,7 @@ async function diffInThread(
 ): Promise<UnifiedDiff | undefined> {
   const { textThread } = await import('../platform/process/text-thread.ts');
   const job: DiffJob = { name, before, after };
-  // The thread runs `patchOf`.
+  // The thread runs the same function.
   return (await textThread(signal).run('diff', job)) as UnifiedDiff | undefined;
 }
 

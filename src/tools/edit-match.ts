@@ -23,7 +23,6 @@ export function relined(next: readonly string[], { wanted, found }: LooseMatch):
   });
 }
 
-/** The indentation the edit spelled, and the one in the file. */
 interface Indent {
   readonly from: string;
   readonly to: string;

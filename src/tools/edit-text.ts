@@ -11,7 +11,6 @@ export interface Edit {
 
 export interface Edited {
   readonly text: string;
-  /** The number of places changed. */
   readonly count: number;
   /** Whether matches were found only by ignoring white space. */
   readonly isLoose: boolean;
@@ -78,7 +77,6 @@ function ambiguous(count: number): AppError {
 }
 
 interface PlainText {
-  /** With line feeds only. */
   readonly text: string;
   /** Offsets in `text` of the line feeds that were CRLF, in order. */
   readonly pairs: readonly number[];

@@ -86,7 +86,6 @@ function walkKey(path: string): string {
 }
 
 export interface NamedFiles {
-  /** In walk order, at most as many as were asked for. */
   readonly files: readonly string[];
   readonly total: number;
   /** Why ripgrep was stopped early; absent if it was not. */
@@ -133,7 +132,6 @@ interface RipgrepQuery extends RipgrepWalk {
 }
 const MAX_SHOWN = 500;
 const LINE_BYTES = 4096;
-/** The byte order mark of UTF-8. */
 const MARK_BYTES = 3;
 /** UTF-16 files are read whole. */
 const MAX_WIDE_BYTES = 64_000_000;

@@ -46,7 +46,6 @@ export function writeFile(workspace: Workspace): Tool {
 
 interface Plan {
   readonly place: Place;
-  /** Absent: the file is new. */
   readonly before?: TextFile;
   readonly after: string;
 }

@@ -1,6 +1,6 @@
 import { type PlannedCommand, spelled } from './plan.ts';
 
-/** The completion script for bash 3.2 and newer. */
+/** For bash 3.2 and newer. */
 export function bashScript(plan: readonly PlannedCommand[]): string {
   return `# Completion of gmn for bash, made by: gmn completion bash
 

@@ -1,6 +1,6 @@
 import { type PlannedCommand, spelled } from './plan.ts';
 
-/** The completion script for fish 3 and newer. */
+/** For fish 3 and newer. */
 export function fishScript(plan: readonly PlannedCommand[]): string {
   return `# Completion of gmn for fish, made by: gmn completion fish
 
@@ -48,7 +48,7 @@ function takes({ path, flags }: PlannedCommand): readonly string[] {
 
 function words({ path, words: found, repeats }: PlannedCommand): readonly string[] {
   return found.map((values, index) => {
-    // A pattern would match the commands below, too; and who types more words than these knows what to type.
+    // A pattern would match subcommands too, so nine positions are listed; nobody needs completion beyond that.
     const last = repeats && index === found.length - 1 ? 9 : index;
     const positions = Array.from({ length: last - index + 1 }, (_, more) => `'${path} ${index + more}'`);
     return `        case ${positions.join(' ')}\n            echo ${quoted(spelled(values))}`;

@@ -5,23 +5,23 @@ import type { Command, Flag } from '../table/command.ts';
 interface PlannedFlag {
   readonly names: readonly string[];
   readonly help: string;
-  /** Absent: it is a switch. */
+  /** Absent: the flag is a switch. */
   readonly values?: Values;
 }
 
-/** One command, and all that may stand behind it. */
+/** A command and everything that may follow it. */
 export interface PlannedCommand {
-  /** How it is called: `gmn auth status`. */
+  /** As it is typed: `gmn auth status`. */
   readonly path: string;
   readonly commands: readonly { readonly name: string; readonly summary: string }[];
   readonly flags: readonly PlannedFlag[];
-  /** What its words are, in order. */
+  /** The values of its positional arguments, in order. */
   readonly words: readonly Values[];
-  /** The last of them may come again. */
+  /** Whether the last argument may be repeated. */
   readonly repeats: boolean;
 }
 
-/** The command tree as a list in the form the scripts are made from, `root` first. */
+/** The command tree as a flat list, `root` first, from which the scripts are generated. */
 export function completionPlan(root: Command): readonly PlannedCommand[] {
   const plan = (command: Command, path: string): readonly PlannedCommand[] => {
     const children = command.subcommands ?? [];
@@ -39,7 +39,7 @@ export function completionPlan(root: Command): readonly PlannedCommand[] {
   return plan(root, root.name);
 }
 
-/** Behind `help` the whole tree stands once more, and the topics besides. */
+/** `help` takes every command path, and the topics. */
 function helpPlan(root: Command, { path, flags }: Pick<PlannedCommand, 'path' | 'flags'>): readonly PlannedCommand[] {
   const names = (root.subcommands ?? []).map(({ name }) => name);
   const topics: Values = { kind: 'words', words: Object.keys(TOPICS).filter((topic) => !names.includes(topic)) };
@@ -69,28 +69,29 @@ function flagsOf(command: Command): readonly PlannedFlag[] {
   });
 }
 
-/** What may stand in a place as the one word the scripts know it by: `words:a b`, `ask:models`, `files`, … */
+/** Encodes values as the one word the scripts understand: `words:a b`, `ask:models`, `files`, … */
 export function spelled(values: Values): string {
   if (values.kind === 'words') return `words:${values.words.join(' ')}`;
   return values.kind === 'ask' ? `ask:${values.what}` : values.kind;
 }
 
-/** The shells that `gmn completion` writes a script for, and the ending of its file in `dist/completion`. */
+/** The shells of `gmn completion`; also the file extensions in `dist/completion`. */
 export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export type Shell = (typeof SHELLS)[number];
 
-/** Whether a word is the name of such a shell. */
 export function isShell(word: string): word is Shell {
   return SHELLS.some((shell) => shell === word);
 }
 
-/** What gmn is asked for: `tools` are those of the server named before, and where no `templates` fits a file may be one. */
+/**
+ * Lists that `gmn __complete` prints: `tools` are those of the server named before; `templates` falls back to files.
+ */
 type Asked = 'models' | 'sessions' | 'servers' | 'keys' | 'templates' | 'tools';
 
 /**
- * What may stand in a place of the command line: one of some words, a path, something gmn is asked for (`gmn __complete`),
- * anything at all, or what is for another program (`rest`), flags and all.
+ * What can stand at a position: fixed words, a path, a list from `gmn __complete`, anything, or the command line of
+ * another program (`rest`), flags included.
  */
 type Values =
   | { readonly kind: 'words'; readonly words: readonly string[] }
@@ -101,7 +102,7 @@ const FREE: Values = { kind: 'free' };
 const FILES: Values = { kind: 'files' };
 const DIRECTORIES: Values = { kind: 'directories' };
 
-/** What the placeholders of help stand for: `--model <id>`, `<session> [file]`. A test finds one that is missing here. */
+/** The values of the placeholders in help: `--model <id>`, `<session> [file]`. A test finds missing ones. */
 export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   path: FILES,
   file: FILES,
@@ -142,14 +143,13 @@ export const PLACEHOLDERS: Readonly<Record<string, Values>> = {
   urlOrCommand: FREE,
 };
 
-/** What a flag takes from the next word; undefined for a switch, and where the value may be left out. */
+/** The values a flag takes from the next word; undefined for a switch, or if the value is optional. */
 function flagValues({ value, isOptional, choices, suggestions }: Flag): Values | undefined {
   if (value === undefined || isOptional) return undefined;
   const words = choices ?? suggestions;
   return words === undefined ? placeholderValues(value) : { kind: 'words', words };
 }
 
-/** What a placeholder stands for; anything if it is not in the list. */
 function placeholderValues(name: string): Values {
   return Object.hasOwn(PLACEHOLDERS, name) ? (PLACEHOLDERS[name] ?? FREE) : FREE;
 }

@@ -1,6 +1,6 @@
 import { type PlannedCommand, spelled } from './plan.ts';
 
-/** The completion script for PowerShell 5 and newer. */
+/** For PowerShell 5 and newer. */
 export function powershellScript(plan: readonly PlannedCommand[]): string {
   return `# Completion of gmn for PowerShell, made by: gmn completion powershell
 
@@ -26,7 +26,7 @@ function entry({ path, commands, flags, words, repeats }: PlannedCommand): strin
   }`;
 }
 
-/** Ordered, and with regard to case: -c and -C are two flags. */
+/** Ordered and case-sensitive: -c and -C are two flags. */
 function hash(pairs: readonly string[]): string {
   return `(& { $table = [Collections.Specialized.OrderedDictionary]::new([StringComparer]::Ordinal); ${pairs
     .map((pair) => `$table[${pair.replace(' = ', '] = ')};`)
@@ -34,7 +34,7 @@ function hash(pairs: readonly string[]): string {
 }
 
 function quoted(text: string): string {
-  // PowerShell takes curly quotes for straight ones.
+  // PowerShell treats curly quotes as straight ones.
   return `'${text.replace(/['‘’‚‛]/g, '$&$&')}'`;
 }
 

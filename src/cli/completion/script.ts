@@ -12,7 +12,6 @@ const WRITERS: Readonly<Record<Shell, (plan: readonly PlannedCommand[]) => strin
   powershell: powershellScript,
 };
 
-/** The script that completes a command tree in a shell. */
 export function completionScript(shell: Shell, root: Command): string {
   return WRITERS[shell](completionPlan(root));
 }

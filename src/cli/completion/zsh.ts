@@ -1,6 +1,6 @@
 import { type PlannedCommand, spelled } from './plan.ts';
 
-/** The completion script for zsh: to be sourced after compinit, or as `_gmn` in a directory of fpath. */
+/** For zsh: source it after compinit, or install it as `_gmn` in a directory of fpath. */
 export function zshScript(plan: readonly PlannedCommand[]): string {
   return `#compdef gmn
 # Completion of gmn for zsh, made by: gmn completion zsh
@@ -28,7 +28,7 @@ function rows(plan: readonly PlannedCommand[], itemsOf: (command: PlannedCommand
   return [...found, '  (*) reply=() ;;'].join('\n');
 }
 
-/** As _describe wants it. */
+/** In the format of zsh's _describe. */
 function described(name: string, text: string): string {
   return `${name.replaceAll(':', '\\:')}:${text}`;
 }

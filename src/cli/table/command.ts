@@ -1,27 +1,27 @@
 import type { App } from '../../core/app.ts';
 
-/** One flag, described once: parsing, help, completion, the manual page and docs all read this. */
+/** One flag, described once: parsing, help, completion, the manual page and the docs all use this. */
 export interface Flag {
   readonly long: string;
   readonly short?: string;
-  /** Other long names, which other programs have for it. */
+  /** Other long names, used by other programs. */
   readonly aliases?: readonly string[];
   readonly help: string;
   /** The placeholder in help. Absent: the flag is a switch. */
   readonly value?: string;
-  /** The value may be left out, and is then `true`. */
+  /** The value may be omitted, and is then `true`. */
   readonly isOptional?: true;
-  /** The value may be left out, and is then this. */
+  /** The value may be omitted, and is then this. */
   readonly preset?: string;
-  /** How the value is read; text unless said otherwise. */
+  /** How the value is parsed; default: text. */
   readonly kind?: 'duration' | 'number' | 'integer';
   readonly choices?: readonly string[];
-  /** Words that completion offers although others are taken too. */
+  /** Words that completion offers although others are accepted too. */
   readonly suggestions?: readonly string[];
   readonly repeatable?: true;
   /** The environment variable that gives this flag its default. */
   readonly env?: string;
-  /** Shown in help as the default; it is not applied by the parser. */
+  /** Shown in help as the default; the parser does not apply it. */
   readonly fallback?: string;
 }
 
@@ -41,36 +41,34 @@ type GivenValue<F extends Flag> = F extends { readonly value: string }
         : string
   : boolean;
 
-/** The options a command receives, derived from its flags; `args` are its positional words. */
+/** The options a command receives, derived from its flags; `args` are the positional arguments. */
 type OptionsOf<Flags extends readonly Flag[]> = {
   readonly [F in Flags[number] as Camel<F['long']>]?: ValueOf<F>;
 } & { readonly args: readonly string[] };
 
-/** The module of a command, as its thunk loads it. */
 interface CommandModule<Options> {
   /** Runs to the end and returns the exit code; throws AppError. */
   readonly run: (options: Options, app: App) => Promise<number>;
 }
 
-/** A command as the parser, help and completion see it. */
 export interface Command {
   readonly name: string;
   readonly summary: string;
-  /** Positional words as shown in help, e.g. `[prompt...]`; absent: none are taken. */
+  /** Positional arguments as shown in help, e.g. `[prompt...]`; absent: none are accepted. */
   readonly args?: string;
   readonly flags: readonly Flag[];
-  /** True once what follows these words is for another program: from there on nothing is read as a flag. */
+  /** True once the words after these belong to another program; no flags are parsed from there on. */
   readonly endsFlags?: (words: readonly string[]) => boolean;
   readonly examples?: readonly (readonly [command: string, meaning: string])[];
   readonly subcommands?: readonly Command[];
-  /** Loads and runs it; absent for a command that only groups others. */
+  /** Loads and runs the module; absent for a command that only groups others. */
   readonly run?: (options: Readonly<Record<string, unknown>>, app: App) => Promise<number>;
 }
 
-/** Flags that shape the App itself; no command needs to read them. */
+/** Flags that configure the App itself; no command needs to read them. */
 type AppOption = 'color' | 'noColor' | 'cwd' | 'debug' | 'debugFile';
 
-/** The flags of a command that its module has no option for: accepted, and then ignored. There must be none. */
+/** Flags of a command that its module has no option for, and would silently ignore. There must be none. */
 type Unread<Flags extends readonly Flag[], Options> = Exclude<
   keyof OptionsOf<Flags>,
   keyof Options | AppOption | 'args'
@@ -82,8 +80,8 @@ interface CommandSpec<Flags extends readonly Flag[], Options> extends Omit<Comma
 }
 
 /**
- * Ties a command's flags to the options its module takes: it does not compile if they disagree, or if a flag is there
- * that the module does not know.
+ * Ties a command's flags to the options of its module: a mismatch, or a flag the module does not know, does not
+ * compile.
  */
 export function command<const Flags extends readonly Flag[], Options>(
   spec: CommandSpec<Flags, Options> &
@@ -95,12 +93,12 @@ export function command<const Flags extends readonly Flag[], Options>(
   return { ...rest, run: async (options, app) => (await load()).run(parseOptions<Options>(options), app) };
 }
 
-/** The camel-cased key under which a flag's value is handed to its command. */
+/** The camel-cased key of a flag in the options. */
 export function optionKey(flag: Flag): string {
   return flag.long.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** What the parser made of the flags; the signature of `command` has compared their types. */
+/** Safe: the signature of `command` has compared the types. */
 function parseOptions<Options>(options: Readonly<Record<string, unknown>>): Options {
   return options as Options;
 }

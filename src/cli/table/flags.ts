@@ -1,4 +1,6 @@
-/** Flags every command takes: they shape the program itself. `--help` and `--version` are answered before any command. */
+/**
+ * Flags of every command: they configure the program itself. `--help` and `--version` are handled before any command.
+ */
 export const APP_FLAGS = [
   {
     long: 'color',
@@ -17,8 +19,6 @@ export const QUIET_FLAG = { long: 'quiet', short: 'q', help: 'No spinner, no not
 
 export const JSON_FLAG = { long: 'json', help: 'Print as JSON' } as const;
 
-/** Which credential to use, for the commands that need one. */
-/** The flags of a command that prints a report. */
 export const REPORT_FLAGS = [JSON_FLAG, QUIET_FLAG, ...APP_FLAGS] as const;
 
 export const AUTH_FLAG = {
@@ -35,7 +35,6 @@ export const AUTH_FLAG = {
   help: 'Credential: oauth-personal, gemini-api-key, vertex-ai, compute-default-credentials, gateway, cloud-shell',
 } as const;
 
-/** Flags of the commands that ask a model. */
 export const MODEL_FLAGS = [
   {
     long: 'model',
@@ -68,10 +67,9 @@ export const MODEL_FLAGS = [
 
 const [MODEL, TIMEOUT, AUTH, BACKEND, DEMO] = MODEL_FLAGS;
 
-/** The flags that every command takes; one that has no use for them says so. */
+/** Flags that every command accepts; a command they have no effect on says so. */
 export const COMMON_FLAGS = [MODEL, TIMEOUT, ...APP_FLAGS, QUIET_FLAG, AUTH, BACKEND, DEMO] as const;
 
-/** Which MCP servers there are, for the commands that use them. */
 export const SERVER_FLAGS = [
   { long: 'mcp-config', value: 'file', help: 'More MCP servers: a file with "mcpServers"' },
   {
@@ -82,7 +80,6 @@ export const SERVER_FLAGS = [
   },
 ] as const;
 
-/** What goes along with a prompt. */
 export const FILE_FLAG = {
   long: 'file',
   short: 'f',
@@ -106,7 +103,7 @@ export const THINKING_FLAGS = [
   { long: 'show-thoughts', help: 'Show reasoning summaries: on stderr, or as thought events' },
 ] as const;
 
-/** A test holds them to what there is. */
+/** A test compares them with the actual tools. */
 const TOOL_NAMES = [
   'list_directory',
   'read_file',
@@ -119,10 +116,10 @@ const TOOL_NAMES = [
   'google_web_search',
 ] as const;
 
-/** What `--tools` takes. */
+/** The suggestions for `--tools`. */
 export const TOOL_SUGGESTIONS = ['none', 'read', 'edit', 'all', ...TOOL_NAMES] as const;
 
-/** How far the model's tools may go; which there are, `--tools` says. */
+/** What the model's tools may do; `--tools` says which there are. */
 export const APPROVAL_FLAGS = [
   {
     long: 'approval-mode',
@@ -148,7 +145,6 @@ export const APPROVAL_FLAGS = [
   { long: 'max-turns', value: 'n', kind: 'integer', fallback: '25', help: 'Stop after so many model calls' },
 ] as const;
 
-/** Which session a conversation belongs to. */
 export const SESSION_FLAGS = [
   { long: 'continue', short: 'c', help: 'Go on with the newest session of this directory' },
   {

@@ -46,7 +46,6 @@ const FLAGS = [
   ...APP_FLAGS,
 ] as const;
 
-/** `gmn mcp serve`. */
 const MCP_SERVE: Command = command({
   name: 'serve',
   summary: 'Be an MCP server: other agents ask Gemini and delegate work to it',
@@ -59,7 +58,7 @@ const MCP_SERVE: Command = command({
   load,
 });
 
-/** The same under the name that other servers go by. */
+/** The same under the name that other servers use. */
 export const MCP_SERVER: Command = command({
   name: 'mcp-server',
   summary: 'Same as gmn mcp serve',
@@ -107,7 +106,6 @@ const TRANSPORT_FLAGS = [
 
 const isAddress = (word: string | undefined): boolean => /^https?:\/\//i.test(word ?? '');
 
-/** `gmn mcp …`: looking into servers, using them, and changing which there are. */
 export const MCP = command({
   name: 'mcp',
   summary: 'MCP servers: which there are, what they offer, and their tools by hand',

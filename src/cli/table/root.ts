@@ -4,7 +4,6 @@ import { MCP, MCP_SERVER } from './mcp.ts';
 import { CHAT_FLAGS, PROMPT_FLAGS } from './prompt.ts';
 import { SESSIONS } from './sessions.ts';
 
-/** `gmn templates …` */
 const TEMPLATES: Command = command({
   name: 'templates',
   summary: 'Stored prompts, for --template',

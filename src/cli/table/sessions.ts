@@ -1,7 +1,6 @@
 import { type Command, command } from './command.ts';
 import { APP_FLAGS, QUIET_FLAG, REPORT_FLAGS } from './flags.ts';
 
-/** `gmn sessions …` */
 export const SESSIONS: Command = command({
   name: 'sessions',
   summary: 'Saved conversations: list, read, rename, delete',

@@ -23,9 +23,7 @@ export interface Finding extends Omit<FoundFile, 'name'> {
 }
 
 export interface Findings {
-  /** In walk order. */
   readonly files: readonly Finding[];
-  /** Binary files that hold a match. */
   readonly binary: number;
   readonly unreadable: number;
   /** Files of which only the beginning was searched, without a match. */
@@ -71,7 +69,6 @@ export async function searchFiles(
 }
 
 interface Crew {
-  /** False once the limit is reached. */
   add(directory: WalkedDirectory): Promise<boolean>;
   finish(): Promise<Findings>;
   dismiss(): Promise<void>;

@@ -150,7 +150,6 @@ function repositoryOf(directory: string): string | undefined {
 const EMPTY: IgnoreFile = { verdict: () => undefined };
 const NOTHING: DirectoryFiles = { both: EMPTY, own: EMPTY };
 
-/** Undefined if they cannot be read or are too large. */
 function readIgnoreFiles(
   address: string,
   { hasShared, hasOwn }: { readonly hasShared: boolean; readonly hasOwn: boolean },
@@ -201,7 +200,6 @@ function parentOf(below: string): string {
   return below.slice(0, Math.max(0, below.lastIndexOf('/')));
 }
 
-/** The rules of the ignore files of one directory. */
 interface IgnoreFile {
   /** The decision about a path below that directory, with slashes; undefined if no rule matches. */
   verdict(path: string, kind: 'file' | 'directory'): 'ignored' | 'kept' | undefined;

@@ -56,7 +56,6 @@ export interface WalkReport {
   special: number;
   hidden: number;
   unreadable: number;
-  /** Why it stopped early; undefined if it did not. */
   stopped: string | undefined;
 }
 

@@ -8,7 +8,6 @@ export interface Hunt {
   readonly isFolded: boolean;
   readonly before: number;
   readonly after: number;
-  /** The most matching lines per file. */
   readonly perFile: number;
   /** Whether a text without a match as a whole has none in any line either. */
   readonly canSkip: boolean;
@@ -19,7 +18,6 @@ export interface Hunt {
 }
 
 interface FoundLine {
-  /** Counted from 1. */
   readonly line: number;
   readonly text: string;
   readonly isMatch: boolean;
@@ -41,7 +39,7 @@ export interface Task {
 export interface TaskResult {
   readonly id: number;
   readonly found: readonly FoundFile[];
-  /** Binary files that hold a match. */
+  /** Files that hold a match. */
   readonly binary: number;
   readonly unreadable: number;
   readonly cut: number;
@@ -57,7 +55,6 @@ interface LineCollector {
   passBytes(bytes: Buffer): boolean;
 }
 
-/** Collects the matching lines of one file and their context. */
 export function lineCollector(hunt: Hunt, pattern: RegExp): LineCollector {
   const lines: FoundLine[] = [];
   const recent: FoundLine[] = [];
@@ -139,7 +136,6 @@ export function encodingOf(head: Uint8Array): 'utf8' | 'utf16le' | 'utf16be' | u
   return head.subarray(0, 8192).includes(0) ? undefined : 'utf8';
 }
 
-/** Some lines of a file, without the last line feed. */
 interface Lines {
   /** Valid only until the next lines are read. Absent if the file is not UTF-8. */
   readonly bytes?: Buffer;

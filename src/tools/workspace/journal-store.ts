@@ -21,7 +21,6 @@ export interface JournalFiles {
   alone<T>(work: (isAlone: boolean) => Promise<T>): Promise<T>;
   /** Appends a line durably. Throws AppError `config`. */
   append(line: string): Promise<void>;
-  /** The file of the lines. */
   readonly path: string;
   /** All lines, oldest first; none if there is no file. Throws AppError `config`. */
   lines(): Promise<readonly string[]>;

@@ -10,7 +10,6 @@ import { type Journal, MAX_FILE_BYTES, type Workspace } from './workspace.ts';
 /** One change a tool made to a file, or was about to make. */
 export interface Change {
   readonly id: string;
-  /** The id of the run that made it. */
   readonly run: string;
   /** The directories that run could write to, its working directory first; empty if unknown. Real paths. */
   readonly roots: readonly string[];
@@ -29,7 +28,7 @@ export interface Change {
   readonly isPassed: boolean;
 }
 
-/** What an undo did to the file; `unchanged`: it already had its old content. */
+/** `unchanged`: the file already had its old content. */
 type Undoing = 'restored' | 'removed' | 'unchanged';
 
 /** The changes of all runs, and the old contents. */
@@ -260,7 +259,6 @@ function forgotten(
   return gone;
 }
 
-/** The result of an undo for one file. */
 export type TakenBack = { readonly path: string } & ({ readonly undoing: Undoing } | { readonly problem: AppError });
 
 /**

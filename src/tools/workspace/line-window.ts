@@ -1,16 +1,13 @@
 import { AppError } from '../../core/error.ts';
 import type { OpenedFile } from '../../platform/files/held-file.ts';
 
-/** Lines of a file as they are shown, and their position. */
 export interface LineWindow {
   readonly lines: readonly string[];
   /** Line number of the first, counted from 1. */
   readonly first: number;
-  /** Lines in the file; undefined if it was not read to its end. */
+  /** Undefined if the file was not read to its end. */
   readonly total: number | undefined;
-  /** Whether characters are missing at the end of a line. */
   readonly isCut: boolean;
-  /** Characters after which a line is cut. */
   readonly lineLimit: number;
 }
 
