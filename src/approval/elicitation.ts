@@ -99,7 +99,7 @@ async function framed(title: string, words: string, { columns, rows }: Tty, sign
   const view = await questionView(title, { kind: 'text', text }, { columns, isStyled: false, pause });
   const room = Math.max(Math.min(MAX_ROWS, rows - view.title.length - 2), 1);
   const more = view.body.length - room;
-  const cut = more > 0 || text.length < words.length ? ['┆ … and more of it'] : [];
+  const cut = more > 0 || text.length < words.length ? ['┆ … (cut)'] : [];
   return `${[...view.title, ...view.body.slice(0, room), ...cut].join('\n')}\n`;
 }
 

@@ -204,7 +204,7 @@ function unknownWord(command: Command, here: readonly string[], words: readonly 
   const names = (command.subcommands ?? []).map(({ name }) => name).join(', ');
   // A command without subcommands does not echo the word: after "auth set-key" it is the key.
   const wrong =
-    names === '' ? `"${here.join(' ')}" takes no words` : `"${words[0]}" is not a command of "${here.join(' ')}"`;
+    names === '' ? `"${here.join(' ')}" takes no arguments` : `"${words[0]}" is not a command of "${here.join(' ')}"`;
   const what = words[0] === undefined ? 'a command is missing' : wrong;
   const [near] = nearestNames(
     words[0] ?? '',

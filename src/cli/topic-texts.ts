@@ -101,7 +101,7 @@ A session is named by
   --session-name, --no-session  name a new one; keep nothing of it
 
 Whatever happens to gmn, what was written stays: a file is only ever added to,
-and a torn end is mended when it is read.
+and a torn end is repaired when it is read.
 
 gmn sessions export last talk.html makes a page that can be read, searched and
 printed anywhere; .md and .json do the same for texts and programs.

@@ -99,6 +99,6 @@ function hiddenNotes(count: number): readonly string[] {
 
 function tooLarge(name: string): AppError {
   return new AppError('usage', `the ignore file of ${name} cannot be read, or is too large`, {
-    hint: 'Nobody can say what it leaves out. Name the files you need.',
+    hint: 'What it excludes is unknown. Name the files you need.',
   });
 }

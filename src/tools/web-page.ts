@@ -111,7 +111,7 @@ async function followed(
     const target = response.headers.location;
     if (!REDIRECTS.has(response.status) || target === undefined) return { url, response };
     await leave(response);
-    if (!URL.canParse(target, url)) throw new AppError('api', `${url.href} redirects to what is no address`);
+    if (!URL.canParse(target, url)) throw new AppError('api', `${url.href} redirects to an invalid address`);
     url = new URL(target, url);
   }
   throw new AppError('api', `${start.href} redirects more than ${MAX_HOPS} times`);

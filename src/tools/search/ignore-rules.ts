@@ -41,7 +41,7 @@ function rulesFrom(start: string, rules: SearchRules): IgnoreRules {
 
 function unreadable(directory: string): AppError {
   return new AppError('usage', `the ignore files of ${directory} cannot be read, or have too much in them`, {
-    hint: 'Nobody can say what they leave out. Name the files one by one.',
+    hint: 'What they exclude is unknown. Name the files one by one.',
   });
 }
 

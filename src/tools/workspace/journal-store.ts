@@ -92,7 +92,7 @@ async function readLines(path: string): Promise<string> {
   try {
     if (!(await handle.stat()).isFile()) {
       throw new AppError('config', `cannot use the undo journal ${path}: it is not a regular file`, {
-        hint: 'Move it away; what was noted in it cannot be taken back.',
+        hint: 'Move it away; the changes recorded in it cannot be undone.',
       });
     }
     return await handle.readFile('utf8');

@@ -330,7 +330,7 @@ export function wouldBeTooLarge({ name }: Place): AppError {
 
 function changedSince({ name }: Place): AppError {
   return new AppError('usage', `${name} was changed since, and was left as it is`, {
-    hint: 'Look at it, and take the change back by hand.',
+    hint: 'Look at it, and undo the change by hand.',
   });
 }
 
