@@ -63,6 +63,7 @@ function editOf({ old_string, new_string, allow_multiple = false }: EditInput): 
 
 interface Plan {
   readonly place: Place;
+  /** Absent: the file is new. */
   readonly before?: TextFile;
   readonly after: Edited;
 }

@@ -77,6 +77,7 @@ function ambiguous(count: number): AppError {
 }
 
 interface PlainText {
+  /** With line feeds only. */
   readonly text: string;
   /** Offsets in `text` of the line feeds that were CRLF, in order. */
   readonly pairs: readonly number[];

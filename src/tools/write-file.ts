@@ -46,6 +46,7 @@ export function writeFile(workspace: Workspace): Tool {
 
 interface Plan {
   readonly place: Place;
+  /** Absent: the file is new. */
   readonly before?: TextFile;
   readonly after: string;
 }

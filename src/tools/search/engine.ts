@@ -23,6 +23,7 @@ export interface Finding extends Omit<FoundFile, 'name'> {
 }
 
 export interface Findings {
+  /** In walk order. */
   readonly files: readonly Finding[];
   readonly binary: number;
   readonly unreadable: number;
@@ -69,6 +70,7 @@ export async function searchFiles(
 }
 
 interface Crew {
+  /** False once the limit is reached. */
   add(directory: WalkedDirectory): Promise<boolean>;
   finish(): Promise<Findings>;
   dismiss(): Promise<void>;

@@ -150,6 +150,7 @@ function repositoryOf(directory: string): string | undefined {
 const EMPTY: IgnoreFile = { verdict: () => undefined };
 const NOTHING: DirectoryFiles = { both: EMPTY, own: EMPTY };
 
+/** Undefined if they cannot be read or are too large. */
 function readIgnoreFiles(
   address: string,
   { hasShared, hasOwn }: { readonly hasShared: boolean; readonly hasOwn: boolean },

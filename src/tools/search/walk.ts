@@ -56,6 +56,7 @@ export interface WalkReport {
   special: number;
   hidden: number;
   unreadable: number;
+  /** Why it stopped early; undefined if it did not. */
   stopped: string | undefined;
 }
 

@@ -18,6 +18,7 @@ export interface Hunt {
 }
 
 interface FoundLine {
+  /** Counted from 1. */
   readonly line: number;
   readonly text: string;
   readonly isMatch: boolean;

@@ -29,6 +29,7 @@ export interface FenceOptions {
 }
 
 export interface Fence {
+  /** Real paths. */
   readonly roots: readonly string[];
   /**
    * Where a path leads. Throws AppError `usage` if tools may not use it, with the same message whether it exists or
@@ -70,6 +71,7 @@ export async function fenceAround({
 interface Grounds {
   /** Relative paths begin here. */
   readonly first: string;
+  /** Real paths. */
   readonly roots: readonly string[];
   /** The roots as they were named, and their real paths. */
   readonly spelled: readonly string[];

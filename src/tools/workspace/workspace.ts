@@ -60,6 +60,7 @@ type Extent = 'whole' | 'part';
 
 /** What an undo needs. */
 interface Restoration {
+  /** The old content; undefined if there was no file. */
   readonly bytes: Uint8Array | undefined;
   readonly mode: number;
   /** The fingerprint the file must have now; undefined: it must not exist. */
@@ -68,6 +69,7 @@ interface Restoration {
 
 /** A file that may hold secrets, by identity: another file that takes its name is not the same. */
 export interface Secret {
+  /** A real path. */
   readonly path: string;
   readonly identity: string;
 }
@@ -104,6 +106,7 @@ export interface Workspace extends Fence {
   restore(path: string, change: Restoration): Promise<void>;
 }
 
+/** Larger files are neither edited nor replaced. */
 export const MAX_FILE_BYTES = 20_000_000;
 
 /** Opens the directories tools may use. Throws AppError `usage` if one does not exist. */
